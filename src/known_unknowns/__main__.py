@@ -1,0 +1,3 @@
+from known_unknowns.cli import main
+
+main()

@@ -1,0 +1,175 @@
+"""params.yaml: read, checked against its schema and against the registries, before any job runs.
+
+The Snakefile calls `check` on Snakemake's merged configuration, the command line calls `load`; both see the
+same errors, each naming the path of the bad key.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from known_unknowns.errors import ConfigError
+
+SCHEMA = Path("schemas/params.schema.yaml")
+
+
+@dataclass(frozen=True)
+class Params:
+    """A checked params.yaml with one edition chosen. ``raw`` is the whole of it, as a dictionary."""
+
+    raw: Mapping[str, Any]
+
+    @property
+    def edition(self) -> str:
+        return self.raw["edition"]
+
+    @property
+    def _chosen(self) -> Mapping[str, Any]:
+        return self.raw["editions"][self.edition]
+
+    @property
+    def benchmarks(self) -> list[str]:
+        return list(self._chosen["benchmarks"])
+
+    @property
+    def models(self) -> list[str]:
+        return list(self._chosen["models"])
+
+    @property
+    def seeds(self) -> list[int]:
+        return list(self._chosen["seeds"])
+
+    @property
+    def scorers(self) -> list[str]:
+        return list(self.raw["scorers"])
+
+    @property
+    def statistics(self) -> Mapping[str, Any]:
+        return self.raw["statistics"]
+
+    @property
+    def tracking(self) -> Mapping[str, Any]:
+        return self.raw["tracking"]
+
+    def variants(self, benchmark: str) -> list[str]:
+        return list(self.raw["benchmarks"][benchmark]["variants"])
+
+    def variant(self, name: str) -> dict[str, Any]:
+        """The variant's function under "function", and its arguments."""
+        return {"function": name} | _entry(self.raw["variants"], name, "variants")
+
+    def model(self, name: str) -> dict[str, Any]:
+        return _entry(self.raw["models"], name, "models")
+
+    def data(self, benchmark: str) -> dict[str, Any]:
+        """Where this edition's data of the benchmark come from, and their revision."""
+        return _entry(self.raw["benchmarks"], benchmark, "benchmarks")["data"][self.edition]
+
+    def protocol(self, benchmark: str) -> dict[str, Any]:
+        """The benchmark's protocol under "name", and its settings."""
+        name = _entry(self.raw["benchmarks"], benchmark, "benchmarks")["protocol"]
+        return {"name": name} | self.raw["protocols"][name]
+
+
+def _entry(section: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
+    if name not in section:
+        raise ConfigError(unknown_name(name, section), path=path)
+    return dict(section[name])
+
+
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that is not among the known ones, with the nearest of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{name!r} is not known; {hint}known are {', '.join(names)}"
+
+
+def load(path: str | Path = "params.yaml", *, edition: str | None = None, schema: str | Path | None = None) -> Params:
+    """Read and check a params file.
+
+    ``edition`` overrides the file's own. ``schema`` is by default `SCHEMA`, beside the file or beside the package.
+    Raises ConfigError with the path of the bad key.
+    """
+    path = Path(path)
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    if edition is not None and isinstance(raw, dict):
+        raw = raw | {"edition": edition}
+    return check(raw, schema=schema or _schema_beside(path))
+
+
+def _schema_beside(path: Path) -> Path:
+    beside = path.resolve().parent / SCHEMA
+    return beside if beside.is_file() else Path(__file__).resolve().parents[2] / SCHEMA
+
+
+def check(raw: Any, *, schema: str | Path) -> Params:
+    """Check a configuration; raise ConfigError for the first mistake, in the order of the file."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    validator = Draft202012Validator(yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
+    error = best_match(validator.iter_errors(raw))
+    if error is not None:
+        raise ConfigError(_explain(error), path=_dotted(error.absolute_path) or "params.yaml")
+    params = Params(raw)
+    _check_references(params)
+    return params
+
+
+def _dotted(path: Iterable[str | int]) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _explain(error: Any) -> str:
+    if error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        extra = [key for key in error.instance if key not in known]
+        return "unknown key: " + "; ".join(unknown_name(key, known) for key in extra)
+    return error.message
+
+
+def _check_references(params: Params) -> None:
+    """What a schema cannot say: every name that is used is known, and every combination can run."""
+    from known_unknowns import benchmarks, engines, protocols, scorers, variants
+
+    raw = params.raw
+
+    def known(names: Iterable[str], among: Iterable[str], path: str) -> None:
+        among = list(among)
+        for index, name in enumerate(names):
+            if name not in among:
+                raise ConfigError(unknown_name(name, among), path=f"{path}[{index}]")
+
+    for edition, chosen in raw["editions"].items():
+        known(chosen["benchmarks"], raw["benchmarks"], f"editions.{edition}.benchmarks")
+        known(chosen["models"], raw["models"], f"editions.{edition}.models")
+    for name, benchmark in raw["benchmarks"].items():
+        if name not in benchmarks.BENCHMARKS:
+            raise ConfigError(unknown_name(name, benchmarks.BENCHMARKS), path=f"benchmarks.{name}")
+        known([benchmark["protocol"]], raw["protocols"], f"benchmarks.{name}.protocol")
+        known(benchmark["variants"], raw["variants"], f"benchmarks.{name}.variants")
+    for name in raw["protocols"]:
+        if name not in protocols.PROTOCOLS:
+            raise ConfigError(unknown_name(name, protocols.PROTOCOLS), path=f"protocols.{name}")
+    for name in raw["variants"]:
+        entry = params.variant(name)
+        variants.check_arguments(entry, path=f"variants.{name}")
+    for name, entry in raw["models"].items():
+        if entry["engine"] not in engines.ENGINES:
+            raise ConfigError(unknown_name(entry["engine"], engines.ENGINES), path=f"models.{name}.engine")
+    known(raw["scorers"], scorers.SCORERS, "scorers")

@@ -1,0 +1,41 @@
+"""Errors that a user can act on: each says what is wrong, where, and what to do.
+
+The command line prints them without a traceback and exits with ``exit_code``:
+2 for a mistake in the configuration or the arguments, 3 for bad data, 4 for a fault of the machine
+(a full disk, say) after which the same command may be run again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class KnownUnknownsError(Exception):
+    exit_code = 1
+
+
+class ConfigError(KnownUnknownsError):
+    """A mistake in params.yaml. ``path`` is the dotted path of the bad key."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+
+
+class DataError(KnownUnknownsError):
+    """A file that does not hold what it must. Names the file and, where there is one, the row."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, file: str | Path, row: int | str | None = None) -> None:
+        where = str(file) if row is None else f"{file}, row {row}"
+        super().__init__(f"{where}: {message}")
+        self.file, self.row = Path(file), row
+
+
+class MachineError(KnownUnknownsError):
+    """The machine failed, not the data: nothing was lost, the same command continues where it stopped."""
+
+    exit_code = 4

@@ -1,0 +1,49 @@
+"""Inference: one model answers one benchmark, in all variants and seeds, with its weights loaded once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from known_unknowns import engines, tables
+from known_unknowns.config import Params
+from known_unknowns.errors import DataError
+from known_unknowns.journal import Journal
+from known_unknowns.protocols import PROTOCOLS
+from known_unknowns.runner import Cell, run
+
+
+def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: Path, journal: Path) -> None:
+    """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
+
+    ``questions`` is the benchmark's question folder. Replies in ``journal`` are taken from it, so that a killed
+    run continues, and a new seed or variant asks only what was never answered.
+    """
+    entry = params.model(model)
+    cells: dict[Cell, list] = {
+        (variant, seed): tables.read_questions(questions / variant / f"seed{seed}.parquet")
+        for variant in params.variants(benchmark)
+        for seed in params.seeds
+    }
+    settings = params.protocol(benchmark)
+    protocol = PROTOCOLS[settings.pop("name")]
+    with Journal(journal) as kept:  # before the weights are loaded: a held journal is found out at once
+        engine = engines.create(model, entry)
+        outcome = run(cells, protocol, settings, engine, kept, folder=questions)
+    for (variant, seed), asked in outcome.replies.items():
+        path = out / variant / f"seed{seed}.parquet"
+        unasked = {q.id for q in cells[variant, seed]} - {row.question_id for row in asked}
+        if unasked:
+            raise DataError(f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}", file=path)
+        tables.write_replies(path, asked)
+    facts = {
+        "model": model,
+        "benchmark": benchmark,
+        "entry": entry,
+        "facts": dict(engine.facts),
+        "about": dict(engine.about),
+        "turns": sum(map(len, outcome.replies.values())),
+        "newly_asked": outcome.newly_asked,
+        "reply_seconds": round(outcome.reply_seconds, 3),
+    }
+    tables.write_text(out / "engine.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")

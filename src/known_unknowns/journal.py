@@ -1,0 +1,120 @@
+"""The journal: every reply ever given, appended batch by batch, so that nothing is asked twice.
+
+One JSON line a reply: ``key`` (`Turn.key`), its place ``i`` of ``n`` in its batch, and the reply. A batch counts
+only when all of its lines are there: what a kill tore off the end is dropped when the journal is next opened, and
+asked again in the same batch as before, so that a resumed run gives the bits of an unbroken one.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from known_unknowns.errors import DataError, MachineError
+from known_unknowns.records import Reply
+
+
+class Journal:
+    """A journal opened for reading and appending; a context manager. One process at a time may hold it.
+
+    Raises MachineError when another process holds it, DataError when its middle is damaged.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._file)
+            raise MachineError(f"{self.path}: another run is writing this journal; wait for it, or stop it") from None
+        try:
+            self._replies, self._end = self._read()
+            os.ftruncate(self._file, self._end)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._file)
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._replies
+
+    def __getitem__(self, key: str) -> Reply:
+        return self._replies[key]
+
+    def append(self, batch: Sequence[tuple[str, Reply]]) -> None:
+        """Add a batch of (key, reply). When this returns, the batch is on the disk, whole."""
+        lines = [
+            json.dumps({"key": key, "i": i, "n": len(batch), "reply": asdict(reply)}, allow_nan=False)
+            for i, (key, reply) in enumerate(batch)
+        ]
+        data = "".join(line + "\n" for line in lines).encode()
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(self._file, data[written:])
+            os.fsync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise MachineError(
+                    f"{self.path}: the disk is full; the replies so far are kept. Free some space and run the same "
+                    "command again: it asks only what is missing"
+                ) from error
+            raise
+        self._end += len(data)
+        self._replies.update(batch)
+
+    def _read(self) -> tuple[dict[str, Reply], int]:
+        """All whole batches, and the offset at which the last of them ends."""
+        replies: dict[str, Reply] = {}
+        batch: list[tuple[str, Reply]] = []
+        offset = end = 0
+        with self.path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                offset += len(line)
+                parsed = _parse(line)
+                if parsed is None:
+                    if lines.read(1):
+                        raise DataError(
+                            "a line in the middle is damaged; delete that line to have its replies asked again",
+                            file=self.path,
+                            row=number,
+                        )
+                    break
+                key, i, n, reply = parsed
+                if i == 0:
+                    batch = []
+                batch.append((key, reply))
+                if len(batch) == n == i + 1:
+                    replies.update(batch)
+                    batch, end = [], offset
+        return replies, end
+
+
+def _parse(line: bytes) -> tuple[str, int, int, Reply] | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        return entry["key"], entry["i"], entry["n"], Reply(**entry["reply"])
+    except (ValueError, KeyError, TypeError):
+        return None

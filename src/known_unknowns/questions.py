@@ -1,0 +1,37 @@
+"""Published files to questions, and questions to their variants: the first two arrows of the workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import benchmarks, tables, variants
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.progress import progress
+
+
+def normalise(benchmark: str, raw: Path, out: Path) -> None:
+    """Read a benchmark's published files under ``raw``; write ``out``/questions.parquet and ``out``/images.
+
+    The table is written last, so that a folder with a table in it is whole.
+    """
+    if benchmark not in benchmarks.BENCHMARKS:
+        from known_unknowns.config import unknown_name
+
+        raise ConfigError(unknown_name(benchmark, benchmarks.BENCHMARKS))
+    with progress(f"reading {benchmark}", 0) as advance:
+        questions = benchmarks.get(benchmark).load(raw, out, advance=advance)
+    tables.write_questions(out / "questions.parquet", questions, expect=len(questions))
+
+
+def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:
+    """Apply the variant ``entry`` (see `known_unknowns.variants.check_arguments`) to a table of questions."""
+    originals = tables.read_questions(questions)
+    varied = []
+    for row, question in enumerate(originals):
+        try:
+            varied.append(variants.apply(entry, question, seed=seed))
+        except ValueError as error:
+            raise DataError(str(error), file=questions, row=row) from error
+    tables.write_questions(out, varied, expect=len(originals))

@@ -1,0 +1,210 @@
+"""The five nouns: Question, Turn, Reply, Score, Metric. They are the same for every benchmark.
+
+They are frozen dataclasses of the standard library, so that a machine with torch and transformers alone
+can import them; `known_unknowns.tables` holds the Parquet schema of each and checks it at every border.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+ANSWERED, REFUSED, UNPARSED, FAILED = "answered", "refused", "unparsed", "failed"
+OUTCOMES = (ANSWERED, REFUSED, UNPARSED, FAILED)
+"""What became of a question: an option was chosen, the refusal option was chosen, the reply could not be
+read as exactly one option that was on offer, or there was no reply (the engine says why)."""
+
+OVERALL = "Overall"
+"""The `Metric.category` of a number over all questions, whatever their category."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option as published: ``mark`` is everything before its text, so that "A.Yes" stays "A.Yes"."""
+
+    letter: str
+    text: str
+    mark: str
+
+    @property
+    def line(self) -> str:
+        return self.mark + self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture by reference. ``source`` is a path relative to the benchmark's question folder, or a recipe
+    ("uniform-noise:...", see `known_unknowns.images`) that draws the same pixels everywhere.
+
+    ``sha256`` is of the file's bytes, or of the recipe; ``width`` and ``height`` are in pixels.
+    """
+
+    source: str
+    sha256: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a benchmark, after normalising or after a variant.
+
+    ``answer`` and ``refusal`` are indices into ``options`` (or None); ``group`` is the unit that is resampled
+    (its original image); ``extra`` holds what only this benchmark knows, as JSON-able values.
+    """
+
+    id: str
+    benchmark: str
+    text: str
+    options: tuple[Option, ...]
+    answer: int | None
+    refusal: int | None
+    images: tuple[Image, ...]
+    category: str
+    group: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        letters = [option.letter for option in self.options]
+        if len(set(letters)) != len(letters):
+            raise ValueError(f"question {self.id}: the option letters {letters} repeat")
+        for name in ("answer", "refusal"):
+            index = getattr(self, name)
+            if index is not None and not 0 <= index < len(self.options):
+                raise ValueError(f"question {self.id}: {name} {index} is not one of {len(self.options)} options")
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return tuple(option.letter for option in self.options)
+
+    @property
+    def rendered(self) -> str:
+        """The question and its options, one a line, as the benchmark publishes them."""
+        return "\n".join([self.text, *(option.line for option in self.options)])
+
+    def index_of(self, letter: str) -> int | None:
+        """The option with this letter; None when it is not on offer (the letter of a removed option, say)."""
+        return next((i for i, option in enumerate(self.options) if option.letter == letter), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is asked once. ``content`` interleaves pictures and text in the order the model sees them.
+
+    ``letters`` are the options on offer, or None for free text. ``step`` names the turn within its protocol
+    ("answer", "forced", "select"). ``right`` and ``refuse`` are what a perfect and a refusing respondent would
+    say: only the scripted respondents read them, a model never sees them. ``seed`` is for engines that draw.
+    """
+
+    question_id: str
+    step: str
+    content: tuple[Image | str, ...]
+    letters: tuple[str, ...] | None
+    max_new_tokens: int = 16
+    right: str = ""
+    refuse: str = ""
+    seed: int = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part for part in self.content if isinstance(part, str))
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        return tuple(part for part in self.content if isinstance(part, Image))
+
+    def key(self, facts: Mapping[str, Any], *, scripted: bool = False) -> str:
+        """The journal's key: a sha256 over all that can change the reply, and nothing else.
+
+        ``facts`` is what the engine says of itself (model, revision, processor settings, decoding).
+        A ``scripted`` respondent also depends on the seed, on which question is asked and on its answer key.
+        """
+        parts = [p if isinstance(p, str) else ["image", p.sha256, p.width, p.height] for p in self.content]
+        asked: dict[str, Any] = {
+            "content": parts,
+            "letters": self.letters,
+            "max_new_tokens": self.max_new_tokens,
+        }
+        if scripted:
+            names = ("question_id", "step", "right", "refuse", "seed")
+            asked |= {name: getattr(self, name) for name in names}
+        text = json.dumps([dict(facts), asked], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. ``logprobs`` maps each letter on offer to its log-probability, where the engine has them.
+
+    ``error`` is None, or why there is no usable text; such a reply is scored "failed", never dropped.
+    ``seconds`` is the wall-clock share of this turn: it stays in the journal and in the timing table, because
+    tables of replies must come out identical whenever the same questions are asked.
+    """
+
+    text: str
+    logprobs: Mapping[str, float] | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    finish: str = "stop"
+    error: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One row of the table of replies: a question's ``turn``-th turn (from 0) and its reply."""
+
+    question_id: str
+    turn: int
+    step: str
+    text: str
+    images: tuple[str, ...]
+    letters: tuple[str, ...] | None
+    key: str
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How one scorer read one turn. ``letter`` may be one that was not on offer (outcome "unparsed");
+    ``choice`` is the index of the option chosen, or None; ``correct`` is False unless the choice is the answer."""
+
+    question_id: str
+    turn: int
+    step: str
+    scorer: str
+    outcome: str
+    letter: str | None
+    choice: int | None
+    correct: bool
+
+    def __post_init__(self) -> None:
+        if self.outcome not in OUTCOMES:
+            raise ValueError(f"question {self.question_id}: {self.outcome!r} is not one of {OUTCOMES}")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number. ``value``, ``low`` and ``high`` are None when undefined (a share of nothing), never 0.
+
+    ``n`` counts the questions in the denominator; ``method`` names how the interval was made ("wilson",
+    "cluster bootstrap, 2000 resamples, seed 0", ...); ``seed`` is None for the mean over seeds, whose
+    ``spread`` is then the standard deviation over seeds with ddof = 1 (None with a single seed).
+    """
+
+    model: str
+    benchmark: str
+    variant: str
+    seed: int | None
+    scorer: str
+    category: str
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    spread: float | None = None

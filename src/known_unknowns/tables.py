@@ -1,0 +1,274 @@
+"""Parquet tables of the five nouns: one fixed schema each, written atomically, checked when read.
+
+| table     | one row is                                   | columns                                      |
+|-----------|----------------------------------------------|----------------------------------------------|
+| questions | a `Question`                                 | `QUESTIONS`                                  |
+| replies   | a `Turn` and its `Reply` (`Asked`)           | `REPLIES`                                    |
+| scores    | how one scorer read one turn (`Score`)       | `SCORES`                                     |
+| metrics   | a `Metric`                                   | `METRICS`                                    |
+
+The same rows give the same bytes (pyarrow, zstd, no timestamps), so that tables can be compared with cmp.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from known_unknowns.errors import DataError, MachineError
+from known_unknowns.records import Asked, Image, Metric, Option, Question, Reply, Score
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
+_OPTION = pa.struct([_required("letter", _TEXT), _required("text", _TEXT), _required("mark", _TEXT)])
+_IMAGE = pa.struct(
+    [
+        _required("source", _TEXT),
+        _required("sha256", _TEXT),
+        _required("width", _INT),
+        _required("height", _INT),
+    ]
+)
+
+QUESTIONS = pa.schema(
+    [
+        _required("id", _TEXT),
+        _required("benchmark", _TEXT),
+        _required("text", _TEXT),
+        _required("options", pa.list_(_OPTION)),
+        pa.field("answer", _INT),
+        pa.field("refusal", _INT),
+        _required("images", pa.list_(_IMAGE)),
+        _required("category", _TEXT),
+        _required("group", _TEXT),
+        _required("extra", _TEXT),  # a JSON object: what only this benchmark knows
+    ]
+)
+REPLIES = pa.schema(
+    [
+        _required("question_id", _TEXT),
+        _required("turn", _INT),
+        _required("step", _TEXT),
+        _required("text", _TEXT),  # the prompt's text
+        _required("images", pa.list_(_TEXT)),  # their sha256
+        pa.field("letters", pa.list_(_TEXT)),
+        _required("key", _TEXT),
+        _required("reply", _TEXT),
+        pa.field("logprobs", pa.map_(_TEXT, _FLOAT)),
+        pa.field("input_tokens", _INT),
+        pa.field("output_tokens", _INT),
+        _required("finish", _TEXT),
+        pa.field("error", _TEXT),
+    ]
+)
+SCORES = pa.schema(
+    [
+        _required("question_id", _TEXT),
+        _required("turn", _INT),
+        _required("step", _TEXT),
+        _required("scorer", _TEXT),
+        _required("outcome", _TEXT),
+        pa.field("letter", _TEXT),
+        pa.field("choice", _INT),
+        _required("correct", pa.bool_()),
+    ]
+)
+METRICS = pa.schema(
+    [
+        _required("model", _TEXT),
+        _required("benchmark", _TEXT),
+        _required("variant", _TEXT),
+        pa.field("seed", _INT),
+        _required("scorer", _TEXT),
+        _required("category", _TEXT),
+        _required("name", _TEXT),
+        pa.field("value", _FLOAT),
+        pa.field("low", _FLOAT),
+        pa.field("high", _FLOAT),
+        _required("n", _INT),
+        _required("method", _TEXT),
+        pa.field("spread", _FLOAT),
+    ]
+)
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; on success it takes the place of ``path``, otherwise it is removed.
+
+    Raises:
+        MachineError: the disk is full. ``path`` is then as it was before.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    partial = Path(name)
+    try:
+        yield partial
+        with partial.open("rb") as written:
+            os.fsync(written.fileno())
+        partial.chmod(0o666 & ~_umask())
+        partial.replace(path)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise MachineError(
+                f"{path}: the disk is full, so nothing was written; free some space and run the same command again"
+            ) from error
+        raise
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a UTF-8 text file atomically."""
+    with atomic_path(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def _write(path: str | Path, rows: list[dict[str, Any]], schema: pa.Schema, *, expect: int | None) -> None:
+    if expect is not None and len(rows) != expect:
+        raise DataError(f"{len(rows)} rows where {expect} must be: nothing may be lost or doubled", file=path)
+    table = pa.Table.from_pylist(rows, schema=schema)
+    table.validate(full=True)
+    for column in schema:
+        if not column.nullable and table.column(column.name).null_count:
+            raise DataError(f"column {column.name!r} may not be empty", file=path)
+    with atomic_path(path) as partial:
+        pq.write_table(table, partial, compression="zstd")
+
+
+def _read(path: str | Path, schema: pa.Schema) -> list[dict[str, Any]]:
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("no such file", file=path)
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"not a readable Parquet file ({error}); delete it and run again", file=path) from error
+    missing = [name for name in schema.names if name not in table.column_names]
+    if missing:
+        raise DataError(f"the column(s) {', '.join(missing)} are missing", file=path)
+    try:
+        return table.select(schema.names).cast(schema).to_pylist()
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(f"a column has another type than the documented one ({error})", file=path) from error
+
+
+def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any]], Any]) -> list[Any]:
+    records = []
+    for number, row in enumerate(_read(path, schema)):
+        try:
+            records.append(build(row))
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(str(error), file=path, row=number) from error
+    return records
+
+
+def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
+    """Write a question table. ``expect`` is the number of rows that must be there (DataError otherwise)."""
+    rows = [asdict(q) | {"extra": json.dumps(dict(q.extra), sort_keys=True)} for q in questions]
+    _write(path, rows, QUESTIONS, expect=expect)
+
+
+def read_questions(path: str | Path) -> list[Question]:
+    """Read a question table; DataError names the file and the row of a duplicate id or a broken record."""
+    questions = _records(
+        path,
+        QUESTIONS,
+        lambda row: Question(
+            **row
+            | {
+                "options": tuple(Option(**option) for option in row["options"]),
+                "images": tuple(Image(**image) for image in row["images"]),
+                "extra": json.loads(row["extra"]),
+            }
+        ),
+    )
+    seen: dict[str, int] = {}
+    for number, question in enumerate(questions):
+        if question.id in seen:
+            raise DataError(
+                f"the question id {question.id!r} is already that of row {seen[question.id]}",
+                file=path,
+                row=number,
+            )
+        seen[question.id] = number
+    return questions
+
+
+def write_replies(path: str | Path, asked: Iterable[Asked]) -> None:
+    """Write a table of replies, in the order given."""
+    rows = []
+    for a in asked:
+        reply = a.reply
+        rows.append(
+            {f.name: getattr(a, f.name) for f in fields(Asked) if f.name != "reply"}
+            | {
+                "images": list(a.images),
+                "letters": None if a.letters is None else list(a.letters),
+                "reply": reply.text,
+                "logprobs": None if reply.logprobs is None else sorted(reply.logprobs.items()),
+                "input_tokens": reply.input_tokens,
+                "output_tokens": reply.output_tokens,
+                "finish": reply.finish,
+                "error": reply.error,
+            }
+        )
+    _write(path, rows, REPLIES, expect=None)
+
+
+def _asked(row: dict[str, Any]) -> Asked:
+    reply = Reply(
+        text=row.pop("reply"),
+        logprobs=None if row["logprobs"] is None else dict(row["logprobs"]),
+        **{name: row[name] for name in ("input_tokens", "output_tokens", "finish", "error")},
+    )
+    for name in ("logprobs", "input_tokens", "output_tokens", "finish", "error"):
+        del row[name]
+    letters = row.pop("letters")
+    return Asked(
+        **row | {"images": tuple(row["images"])},
+        letters=None if letters is None else tuple(letters),
+        reply=reply,
+    )
+
+
+def read_replies(path: str | Path) -> list[Asked]:
+    return _records(path, REPLIES, _asked)
+
+
+def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
+    _write(path, [asdict(score) for score in scores], SCORES, expect=expect)
+
+
+def read_scores(path: str | Path) -> list[Score]:
+    return _records(path, SCORES, lambda row: Score(**row))
+
+
+def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
+    _write(path, [asdict(metric) for metric in metrics], METRICS, expect=None)
+
+
+def read_metrics(path: str | Path) -> list[Metric]:
+    return _records(path, METRICS, lambda row: Metric(**row))
