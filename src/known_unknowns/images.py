@@ -92,15 +92,19 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower
             with Pillow.open(BytesIO(data)) as picture:
-                check_size(*picture.size, file=file, row=row)
+                _check_size(*picture.size, file=file, row=row)
                 return picture.convert("RGB")
+    except Pillow.DecompressionBombError as error:
+        raise DataError(f"the image is a decompression bomb ({error})", file=file, row=row) from error
+    except Pillow.UnidentifiedImageError as error:
+        raise DataError(f"the image does not decode ({len(data)} bytes, no known format)", file=file, row=row) from error
     except DataError:
         raise
     except Exception as error:  # Pillow's decoders raise many kinds; all mean the same to the user
         raise DataError(f"the image does not decode ({error}); fetch the file again", file=file, row=row) from error
 
 
-def check_size(width: int, height: int, *, file: str | Path, row: int | None = None) -> None:
+def _check_size(width: int, height: int, *, file: str | Path, row: int | None = None) -> None:
     if width * height > MAX_PIXELS:
         raise DataError(
             f"the image claims {width} x {height} pixels, more than the {MAX_PIXELS:,} that are read: "

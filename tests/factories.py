@@ -1,0 +1,66 @@
+"""Small records for tests, with everything that a test does not care about filled in."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image as Pillow
+
+from known_unknowns.records import Image, Option, Question
+
+PUBLISHED = pa.schema(
+    [
+        ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+        ("question_id", pa.int64()),
+        ("question", pa.string()),
+        ("label", pa.string()),
+        ("type", pa.string()),
+    ]
+)
+
+
+def question(identifier: str = "1", answer: int = 0, **changes: Any) -> Question:
+    """Five options A to E, the last one the refusal, on one picture."""
+    texts = ["Red", "Blue", "Black", "Gold", "None of the above"]
+    values: dict[str, Any] = {
+        "id": identifier,
+        "benchmark": "humblebench",
+        "text": "What color is the chandelier?",
+        "options": tuple(Option(letter, text, f"{letter}. ") for letter, text in zip("ABCDE", texts, strict=True)),
+        "answer": answer,
+        "refusal": 4,
+        "images": (Image("images/a.png", "a" * 64, 40, 30),),
+        "category": "Attribute",
+        "group": "a" * 64,
+        "extra": {"question_id": 1, "label": "ABCDEFGHIJ"[answer], "image_path": "images/a.jpg"},
+    }
+    return Question(**values | changes)
+
+
+def png(color: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (40, 30)) -> bytes:
+    buffer = BytesIO()
+    Pillow.new("RGB", size, color).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def published_row(number: int, **changes: Any) -> dict[str, Any]:
+    """A row as HumbleBench publishes it; five questions share a picture."""
+    row = {
+        "image": {"bytes": png((number // 5 * 7 % 256, 90, 30)), "path": f"images/{number // 5}.png"},
+        "question_id": number + 1,
+        "question": "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above",
+        "label": "ABCDE"[number % 5],
+        "type": ("Object", "Relation", "Attribute")[number % 3],
+    }
+    return row | changes
+
+
+def write_published(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "train-00000-of-00001.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=PUBLISHED), path)
+    return path

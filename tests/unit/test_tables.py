@@ -1,0 +1,124 @@
+import os
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.records import Asked, Metric, Reply, Score
+from tests.factories import question
+
+
+def test_questions_survive_the_round_trip(tmp_path):
+    questions = [question(str(i), answer=i % 5) for i in range(7)]
+    tables.write_questions(tmp_path / "q.parquet", questions, expect=7)
+    assert tables.read_questions(tmp_path / "q.parquet") == questions
+
+
+text = st.text(st.characters(codec="utf-8"), max_size=30)
+replies = st.builds(
+    Reply,
+    text=text,
+    logprobs=st.none() | st.dictionaries(st.sampled_from("ABCDEFGH"), st.floats(-50, 0), max_size=5),
+    input_tokens=st.none() | st.integers(0, 10**6),
+    output_tokens=st.none() | st.integers(0, 10**6),
+    finish=st.sampled_from(["stop", "length"]),
+    error=st.none() | text,
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(reply=replies, letters=st.none() | st.lists(st.sampled_from("ABCDE"), unique=True).map(tuple))
+def test_replies_survive_the_round_trip(tmp_path_factory, reply, letters):
+    path = tmp_path_factory.mktemp("replies") / "r.parquet"
+    asked = Asked("1", 0, "answer", "What?", ("a" * 64,), letters, "k", reply)
+    tables.write_replies(path, [asked])
+    assert tables.read_replies(path) == [asked]
+
+
+def test_scores_and_metrics_survive_the_round_trip(tmp_path):
+    scores = [Score("1", 0, "answer", "robust", "refused", "E", 4, True)]
+    tables.write_scores(tmp_path / "s.parquet", scores, expect=1)
+    assert tables.read_scores(tmp_path / "s.parquet") == scores
+    metric = Metric(
+        "m", "b", "original", None, "robust", "Overall", "accuracy_answered", None, None, None, 0, "undefined"
+    )
+    tables.write_metrics(tmp_path / "m.parquet", [metric])
+    (read,) = tables.read_metrics(tmp_path / "m.parquet")
+    assert read == metric
+    assert read.value is None  # undefined is null, never NaN
+
+
+def test_the_same_rows_give_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        tables.write_questions(tmp_path / name, [question(str(i)) for i in range(50)])
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_a_lost_row_is_an_error_and_writes_nothing(tmp_path):
+    with pytest.raises(DataError, match="1 rows where 2 must be"):
+        tables.write_questions(tmp_path / "q.parquet", [question()], expect=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "q.parquet"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), tables.atomic_path(path) as partial:
+        partial.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_killed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "q.parquet"
+    path.write_text("old")
+    program = (
+        "import os, signal, sys\nfrom known_unknowns import tables\n"
+        "with tables.atomic_path(sys.argv[1]) as p:\n    p.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert killed.returncode == -9
+    assert path.read_text() == "old"
+
+
+def test_duplicate_question_ids_name_file_and_row(tmp_path):
+    path = tmp_path / "q.parquet"
+    tables.write_questions(path, [question("1"), question("2"), question("1")])
+    with pytest.raises(DataError, match=r"q\.parquet, row 2: the question id '1' is already that of row 0"):
+        tables.read_questions(path)
+
+
+def test_a_truncated_table_names_the_file(tmp_path):
+    path = tmp_path / "q.parquet"
+    tables.write_questions(path, [question()])
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"q\.parquet: not a readable Parquet file"):
+        tables.read_questions(path)
+
+
+def test_a_missing_column_is_named(tmp_path):
+    path = tmp_path / "q.parquet"
+    pq.write_table(pa.table({"id": ["1"]}), path)
+    with pytest.raises(DataError, match="answer"):
+        tables.read_questions(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        tables.read_scores(tmp_path / "none.parquet")
+
+
+def test_files_get_the_usual_permissions(tmp_path):
+    old = os.umask(0o022)
+    try:
+        tables.write_text(tmp_path / "t", "x")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "t").stat().st_mode & 0o777 == 0o644

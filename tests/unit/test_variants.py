@@ -1,0 +1,135 @@
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from known_unknowns import images, variants
+from known_unknowns.errors import ConfigError
+from known_unknowns.records import Image, Option, Question
+from tests.factories import question
+
+
+@st.composite
+def questions(draw):
+    """Any question with a refusal option: two to eight options, the refusal anywhere, gaps in the lettering."""
+    count = draw(st.integers(2, 8))
+    letters = sorted(draw(st.lists(st.sampled_from("ABCDEFGHIJ"), min_size=count, max_size=count, unique=True)))
+    texts = draw(st.lists(st.text(min_size=1, max_size=9), min_size=count, max_size=count, unique=True))
+    space = draw(st.sampled_from(["", " "]))
+    options = tuple(Option(x, t, f"{x}.{space}") for x, t in zip(letters, texts, strict=True))
+    index = st.integers(0, count - 1)
+    return question(options=options, answer=draw(index), refusal=draw(index), extra={})
+
+
+def wrong(q: Question) -> list[str]:
+    return [option.text for i, option in enumerate(q.options) if i not in (q.answer, q.refusal)]
+
+
+@given(questions(), st.booleans())
+def test_nota_only_keeps_every_wrong_option_and_leaves_one_right_answer(q, relettered):
+    changed = variants.nota_only(q, relettered=relettered)
+    assert wrong(changed) == wrong(q)
+    assert changed.answer == changed.refusal
+    assert changed.options[changed.answer].text == q.options[q.refusal].text
+    assert len(changed.options) == len(q.options) - (q.answer != q.refusal)
+    assert variants.nota_only(changed, relettered=relettered) == changed
+
+
+@given(questions())
+def test_nota_only_keeps_the_published_letters_and_relettered_closes_the_gap(q):
+    kept = variants.nota_only(q)
+    assert [o for o in q.options if o in kept.options] == list(kept.options)
+    assert variants.nota_only(q, relettered=True).letters == tuple("ABCDEFGH"[: len(kept.options)])
+
+
+def test_nota_only_by_hand():
+    changed = variants.nota_only(question(answer=1))
+    assert changed.rendered == "What color is the chandelier?\nA. Red\nC. Black\nD. Gold\nE. None of the above"
+    assert changed.letters[changed.answer] == "E"
+    closed = variants.nota_only(question(answer=1), relettered=True)
+    assert closed.rendered == "What color is the chandelier?\nA. Red\nB. Black\nC. Gold\nD. None of the above"
+
+
+def test_nota_only_needs_a_refusal_option():
+    with pytest.raises(ValueError, match="no refusal option"):
+        variants.nota_only(replace(question(), refusal=None))
+
+
+@given(questions(), st.integers(0, 5))
+def test_shuffling_moves_texts_and_follows_the_answer(q, seed):
+    shuffled = variants.shuffled_options(q, seed=seed)
+    assert [o.mark for o in shuffled.options] == [o.mark for o in q.options]
+    assert Counter(o.text for o in shuffled.options) == Counter(o.text for o in q.options)
+    assert shuffled.options[shuffled.answer].text == q.options[q.answer].text
+    assert shuffled.options[shuffled.refusal].text == q.options[q.refusal].text
+    assert variants.shuffled_options(q, seed=seed) == shuffled
+
+
+def test_none_of_the_above_keeps_its_place_and_other_refusals_move():
+    seeds = range(40)
+    assert {variants.shuffled_options(question(), seed=s).refusal for s in seeds} == {4}
+    sorry = question(options=(*question().options[:4], Option("E", "Sorry, I can't help with it", "E. ")))
+    assert {variants.shuffled_options(sorry, seed=s).refusal for s in seeds} == {0, 1, 2, 3, 4}
+    assert len({variants.shuffled_options(question(), seed=s).options for s in seeds}) > 10
+
+
+def test_the_official_noise_is_numpys_legacy_generator():
+    changed = variants.noise(question(answer=1))
+    np.random.seed(3720)  # noqa: NPY002 - the released code's own call
+    expected = np.random.randint(0, 256, (256, 256), dtype=np.uint8)  # noqa: NPY002
+    (picture,) = changed.images
+    assert (images.draw(picture) == expected).all()
+    assert changed.answer == changed.refusal == 4
+    assert changed.extra["label"] == "B"
+    assert changed.group == question().group
+
+
+def test_noise_is_one_picture_and_gaussian_is_one_a_picture():
+    other = question(images=(Image("images/b.png", "b" * 64, 50, 60),))
+    assert variants.noise(question()).images == variants.noise(other).images
+    first, second = variants.gaussian(question(), seed=1), variants.gaussian(other, seed=1)
+    assert first.images != second.images
+    assert (second.images[0].width, second.images[0].height) == (50, 60)
+    assert variants.gaussian(question(), seed=2).images != first.images
+
+
+def test_gaussian_pixels_are_normal():
+    (picture,) = variants.gaussian(question(images=(Image("i", "c" * 64, 400, 300),))).images
+    pixels = images.draw(picture).astype(float)
+    assert pixels.shape == (300, 400, 3)
+    inner = pixels[(pixels > 0) & (pixels < 255)]
+    assert abs(pixels.mean() - 127.5) < 1
+    # A normal distribution has 68.3% within one standard deviation; a uniform one over 0..255 has 50%.
+    assert abs((np.abs(pixels - 127.5) < 64).mean() - 0.683) < 0.01
+    assert inner.size > 0.9 * pixels.size
+
+
+def test_blank_is_grey_at_the_pictures_own_size():
+    (picture,) = variants.blank(question()).images
+    pixels = images.draw(picture)
+    assert pixels.shape == (30, 40, 3)
+    assert (pixels == 128).all()
+
+
+def test_text_only_keeps_the_published_answer():
+    changed = variants.text_only(question(answer=1))
+    assert changed.images == ()
+    assert changed.answer == 1
+
+
+@pytest.mark.parametrize("name", sorted(variants.VARIANTS))
+def test_variants_change_no_argument_and_are_the_same_twice(name):
+    q = question(answer=2)
+    assert variants.apply({"function": name}, q, seed=3) == variants.apply({"function": name}, q, seed=3)
+    assert q == question(answer=2)
+
+
+def test_arguments_are_checked():
+    variants.check_arguments({"function": "nota_only", "relettered": True}, path="variants.x")
+    with pytest.raises(ConfigError, match=r"variants\.x\.relettered: the variant 'blank' takes no argument"):
+        variants.check_arguments({"function": "blank", "relettered": True}, path="variants.x")
+    with pytest.raises(ConfigError, match="did you mean 'gaussian'"):
+        variants.check_arguments({"function": "gausian"}, path="variants.x")
