@@ -10,6 +10,7 @@ from typing import Any
 
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.progress import progress
 
 UNPINNED = "unpinned"
 """A revision that accepts any content: for those who change the data on purpose, never for a release."""
@@ -24,7 +25,8 @@ def fetch(params: Params, benchmark: str, out: Path) -> None:
 def _render(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
     pocket = import_module(f"known_unknowns.pocket.{benchmark}")
     settings = {key: entry[key] for key in ("seed", "images", "questions_per_image")}
-    path = pocket.build(out, **settings)
+    with progress(f"rendering {benchmark}", entry["images"]) as advance:
+        path = pocket.build(out, **settings, advance=advance)
     digest = pocket.content_digest(path)
     if entry["revision"] == UNPINNED:
         print(f"{path}: unpinned; its content has the digest {digest}", file=sys.stderr)

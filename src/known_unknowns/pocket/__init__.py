@@ -1,0 +1,1 @@
+"""Pocket editions: small benchmarks with exact answers, made from rendered scenes."""
