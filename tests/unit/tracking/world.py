@@ -1,0 +1,160 @@
+"""A small, hand-made set of tables: two models, two variants, one seed, four questions, two scorers."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import tables
+from known_unknowns.config import Params
+from known_unknowns.records import OVERALL, Asked, Metric, Option, Question, Reply, Score
+
+MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
+CATEGORIES = ("Object", "Object", "Relation", "Attribute")
+ANSWERS = (0, 1, 4, 0)
+LETTERS = "ABCDE"
+DVC_HASH = "0123456789abcdef0123456789abcdef.dir"
+
+RAW: dict[str, Any] = {
+    "edition": "pocket",
+    "editions": {"pocket": {"benchmarks": ["humblebench"], "models": list(MODELS), "seeds": [0]}},
+    "benchmarks": {
+        "humblebench": {
+            "protocol": "single_turn",
+            "variants": list(VARIANTS),
+            "data": {"pocket": {"source": "scenes", "seed": 1, "revision": "abc"}},
+        }
+    },
+    "variants": {"original": {}, "nota_only_relettered": {"function": "nota_only", "relettered": True}},
+    "protocols": {"single_turn": {"max_new_tokens": 16}},
+    "models": {
+        "oracle": {"engine": "respondent", "behaviour": "oracle"},
+        "always_a": {"engine": "respondent", "behaviour": "always_a", "seconds_per_reply": 0.5},
+    },
+    "scorers": ["official", "robust"],
+    "statistics": {"confidence": 0.95, "resamples": 2000, "seed": 0},
+    "tracking": {
+        "enabled": True,
+        "uri": "sqlite:///mlflow.db",
+        "artifacts": "mlartifacts",
+        "experiment": "known-unknowns",
+    },
+}
+
+
+@dataclass
+class World:
+    """A project folder with the tables of every cell. ``raw`` is its params.yaml."""
+
+    folder: Path
+    raw: dict[str, Any]
+
+    @property
+    def params(self) -> Params:
+        return Params(self.raw)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data" / "pocket"
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results" / "pocket"
+
+    @property
+    def out(self) -> Path:
+        return self.results / "tracking.json"
+
+    def metrics_file(self, model: str) -> Path:
+        return self.results / "metrics" / model / "humblebench.parquet"
+
+    @property
+    def metrics_files(self) -> list[Path]:
+        return [self.metrics_file(model) for model in MODELS]
+
+    def track(self) -> list[dict[str, Any]]:
+        """Track, and give the runs that the listing names."""
+        from known_unknowns.tracking import track
+
+        track(self.params, self.metrics_files, results=self.results, data=self.data, out=self.out)
+        return json.loads(self.out.read_text())["runs"]
+
+    def set_metric(self, model: str, variant: str, name: str, **changes: Any) -> None:
+        """Change the overall metric of the robust scorer."""
+        file = self.metrics_file(model)
+        metrics = [
+            replace(m, **changes)
+            if (m.variant, m.seed, m.scorer, m.category, m.name) == (variant, 0, "robust", OVERALL, name)
+            else m
+            for m in tables.read_metrics(file)
+        ]
+        tables.write_metrics(file, metrics)
+
+
+def build(folder: Path) -> World:
+    world = World(folder, copy.deepcopy(RAW))
+    raw = world.data / "raw" / "humblebench.dvc"
+    raw.parent.mkdir(parents=True)
+    raw.write_text(f"outs:\n- md5: {DVC_HASH}\n  hash: md5\n  path: humblebench\n")
+    asked_of = world.data / "questions" / "humblebench"
+    tables.write_questions(asked_of / "questions.parquet", questions())
+    for variant in VARIANTS:
+        tables.write_questions(asked_of / variant / "seed0.parquet", questions())
+        for model in MODELS:
+            part = Path(model, "humblebench", variant, "seed0.parquet")
+            tables.write_replies(world.results / "replies" / part, replies(model))
+            tables.write_scores(world.results / "scores" / part, scores(model))
+    for model in MODELS:
+        engine = {"model": model, "facts": {"behaviour": model}, "about": {"known_unknowns": "0.1.0"}}
+        (world.results / "replies" / model / "humblebench" / "engine.json").write_text(json.dumps(engine))
+        tables.write_metrics(world.metrics_file(model), [m for v in VARIANTS for m in metrics(model, v)])
+    return world
+
+
+def questions() -> list[Question]:
+    options = tuple(Option(letter, f"thing {letter}", f"{letter}. ") for letter in LETTERS)
+    return [
+        Question(str(i), "humblebench", f"Question {i}?", options, answer, 4, (), category, f"image{i}")
+        for i, (category, answer) in enumerate(zip(CATEGORIES, ANSWERS, strict=True))
+    ]
+
+
+def _said(model: str, question: int) -> str:
+    return "A" if model == "always_a" else LETTERS[ANSWERS[question]]
+
+
+def replies(model: str) -> list[Asked]:
+    letters = tuple(LETTERS)
+    return [
+        Asked(str(i), 0, "answer", f"Question {i}?", (), letters, f"key{i}", Reply(_said(model, i)))
+        for i in range(len(ANSWERS))
+    ]
+
+
+def scores(model: str) -> list[Score]:
+    return [_score(i, answer, _said(model, i), by) for i, answer in enumerate(ANSWERS) for by in RAW["scorers"]]
+
+
+def _score(question: int, answer: int, letter: str, scorer: str) -> Score:
+    outcome, choice = "refused" if letter == "E" else "answered", LETTERS.index(letter)
+    return Score(str(question), 0, "answer", scorer, outcome, letter, choice, choice == answer)
+
+
+def metrics(model: str, variant: str) -> list[Metric]:
+    """Per scorer: the accuracy overall and per category, an undefined metric, a share overall and per category."""
+    found = []
+    for scorer in ("official", "robust"):
+        head = (model, "humblebench", variant, 0, scorer)
+        found += [
+            Metric(*head, OVERALL, "accuracy", 0.5, 0.15, 0.85, 4, "wilson"),
+            Metric(*head, "Object", "accuracy", 0.5, 0.09, 0.91, 2, "wilson"),
+            Metric(*head, "Relation", "accuracy", 0.0, 0.0, 0.79, 1, "wilson"),
+            Metric(*head, OVERALL, "refusal_precision", None, None, None, 0, "wilson"),
+            Metric(*head, OVERALL, "share_A", 1.0, None, None, 4, "none"),
+            Metric(*head, "Object", "share_A", 1.0, 0.34, 1.0, 2, "wilson"),
+        ]
+    mean = Metric(model, "humblebench", variant, None, "robust", OVERALL, "accuracy", 0.25, 0.1, 0.4, 4, "t")
+    return [*found, mean]
