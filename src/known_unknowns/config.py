@@ -60,6 +60,14 @@ class Params:
     def variants(self, benchmark: str) -> list[str]:
         return list(self.raw["benchmarks"][benchmark]["variants"])
 
+    def seeds_of(self, benchmark: str, variant: str) -> list[int]:
+        """The variant's own seeds where the benchmark's entry gives some, else the edition's."""
+        return list(self.raw["benchmarks"][benchmark].get("seeds", {}).get(variant, self.seeds))
+
+    def cells(self, benchmark: str) -> list[tuple[str, int]]:
+        """Every variant of the benchmark with each of its seeds, in the order of the file."""
+        return [(v, seed) for v in self.variants(benchmark) for seed in self.seeds_of(benchmark, v)]
+
     def variant(self, name: str) -> dict[str, Any]:
         """The variant's function under "function", and its arguments."""
         return {"function": name} | _entry(self.raw["variants"], name, "variants")
@@ -163,6 +171,10 @@ def _check_references(params: Params) -> None:
             raise ConfigError(unknown_name(name, benchmarks.BENCHMARKS), path=f"benchmarks.{name}")
         known([benchmark["protocol"]], raw["protocols"], f"benchmarks.{name}.protocol")
         known(benchmark["variants"], raw["variants"], f"benchmarks.{name}.variants")
+        for variant in benchmark.get("seeds", {}):
+            if variant not in benchmark["variants"]:
+                path = f"benchmarks.{name}.seeds.{variant}"
+                raise ConfigError(unknown_name(variant, benchmark["variants"]), path=path)
     for name in raw["protocols"]:
         if name not in protocols.PROTOCOLS:
             raise ConfigError(unknown_name(name, protocols.PROTOCOLS), path=f"protocols.{name}")

@@ -22,8 +22,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     entry = params.model(model)
     cells: dict[Cell, list] = {
         (variant, seed): tables.read_questions(questions / variant / f"seed{seed}.parquet")
-        for variant in params.variants(benchmark)
-        for seed in params.seeds
+        for variant, seed in params.cells(benchmark)
     }
     settings = params.protocol(benchmark)
     protocol = PROTOCOLS[settings.pop("name")]

@@ -44,6 +44,7 @@ MISTAKES = {
     "impossible combination": (("variants", "blank"), {"relettered": True}, "variants.blank.relettered"),
     "unknown scorer": (("scorers",), ["robsut"], "scorers[0]: 'robsut' is not known; did you mean 'robust'"),
     "negative seed": (("editions", "pocket", "seeds"), [-1], "editions.pocket.seeds[0]"),
+    "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
     "no seeds": (("editions", "pocket", "seeds"), [], "editions.pocket.seeds"),
     "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models"),
     "confidence": (("statistics", "confidence"), 95, "statistics.confidence"),
@@ -55,6 +56,12 @@ def test_each_mistake_names_the_path_of_the_bad_key(path, value, message):
     with pytest.raises(ConfigError) as raised:
         check(changed(path, value))
     assert message in str(raised.value)
+
+
+def test_a_variant_may_have_seeds_of_its_own():
+    raw = changed(("benchmarks", "humblebench", "seeds"), {"shuffled_options": [3, 4]})
+    raw["benchmarks"]["humblebench"]["variants"] = ["original", "shuffled_options"]
+    assert check(raw).cells("humblebench") == [("original", 0), ("shuffled_options", 3), ("shuffled_options", 4)]
 
 
 @pytest.mark.parametrize("content", ["a: [", "- 1", ""])

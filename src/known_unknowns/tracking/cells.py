@@ -112,12 +112,11 @@ def cells_of(params: Params, found: Iterable[Table]) -> list[tuple[Cell, Table]]
 
     pairs = []
     for table in sorted(found, key=place):
-        for variant in params.variants(table.benchmark):
-            for seed in params.seeds:
-                cell = Cell(params.edition, table.model, table.benchmark, variant, seed)
-                if not table.of(cell):
-                    raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=table.file)
-                pairs.append((cell, table))
+        for variant, seed in params.cells(table.benchmark):
+            cell = Cell(params.edition, table.model, table.benchmark, variant, seed)
+            if not table.of(cell):
+                raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=table.file)
+            pairs.append((cell, table))
     return pairs
 
 

@@ -1,0 +1,113 @@
+"""How a number is written: 72.2 [67.0, 77.4], n = 300, always in percent with one decimal. Undefined is a dash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from known_unknowns.records import Metric
+
+DASH = "–"
+SIGNED = frozenset({"above_chance"})
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A number line from 0 to 100 with the interval as a band, the value as a dot and chance as a tick."""
+
+    value: float
+    low: float | None
+    high: float | None
+    chance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    text: str
+    interval: str = ""
+    n: int | None = None
+    gauge: Gauge | None = None
+    title: str = ""
+    kind: str = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A heading of a column or a row; ``note`` is small print under it."""
+
+    text: str
+    span: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    heads: tuple[Head, ...]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """``groups`` is a row of headings above ``columns``; ``corner`` heads the row headings."""
+
+    caption: str
+    corner: tuple[str, ...]
+    columns: tuple[Head, ...]
+    rows: tuple[Row, ...]
+    groups: tuple[Head, ...] = ()
+    foot: tuple[Row, ...] = ()
+    small: str = field(default="")
+
+
+def percent(value: float | None, *, signed: bool = False) -> str:
+    """A share of 1 as a percentage with one decimal; a dash when undefined."""
+    if value is None:
+        return DASH
+    return f"{100 * value:{'+' if signed else ''}.1f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{percent(low)}, {percent(high)}]"
+
+
+def in_words(metric: Metric | None) -> str:
+    """72.2 [67.0, 77.4], n = 300."""
+    if metric is None or metric.value is None:
+        return DASH
+    bounds = interval(metric.low, metric.high)
+    return f"{percent(metric.value)}{' ' if bounds else ''}{bounds}, n = {metric.n:,}"
+
+
+def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: bool = False) -> Cell:
+    """The cell of a metric. Not measured and undefined are both a dash; the title says which."""
+    if metric is None:
+        return Cell(DASH, title="not measured")
+    if metric.value is None:
+        return Cell(DASH, n=metric.n, title=f"undefined: a share of {metric.n} questions")
+    signed = metric.name in SIGNED
+    title = metric.method
+    if metric.spread is not None:
+        title += f"; standard deviation over seeds {100 * metric.spread:.1f}"
+    drawn = None
+    if gauge:
+        line = None if chance is None or chance.value is None else 100 * chance.value
+        low, high = (None if bound is None else 100 * bound for bound in (metric.low, metric.high))
+        drawn = Gauge(100 * metric.value, low, high, line)
+    return Cell(percent(metric.value, signed=signed), interval(metric.low, metric.high), metric.n, drawn, title)
+
+
+def say_n_once(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+    """Move n from the cells into the column's heading wherever all cells of the column have the same."""
+    columns, rows = list(columns), list(rows)
+    for index, column in enumerate(columns):
+        counts = {row.cells[index].n for row in rows} - {None}
+        if len(counts) == 1:
+            columns[index] = replace(column, note=f"n = {counts.pop():,}")
+            rows = [_without_n(row, index) for row in rows]
+    return tuple(columns), tuple(rows)
+
+
+def _without_n(row: Row, index: int) -> Row:
+    cells = list(row.cells)
+    cells[index] = replace(cells[index], n=None)
+    return replace(row, cells=tuple(cells))

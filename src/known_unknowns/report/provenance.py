@@ -1,0 +1,91 @@
+"""What was run, read from params.yaml, the data's pins and the engines' own records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns import provenance
+from known_unknowns.errors import DataError
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
+"""Those whose version can change a number or a drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Where a benchmark's data came from; ``pin`` is the hash in its .dvc file, where there is one."""
+
+    benchmark: str
+    source: Mapping[str, Any]
+    pin: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """``entry`` is the model's in params.yaml; ``facts`` is all that can change a reply and ``about`` is worth
+    knowing besides, as the engine recorded them; ``turns`` counts what it was asked, over all benchmarks."""
+
+    name: str
+    entry: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    about: Mapping[str, Any]
+    turns: int | None
+
+    @property
+    def scripted(self) -> bool:
+        return self.entry.get("engine") == "respondent"
+
+
+@dataclass(frozen=True, slots=True)
+class WasRun:
+    edition: str
+    seeds: tuple[int, ...]
+    statistics: Mapping[str, Any]
+    data: tuple[Data, ...]
+    models: tuple[Model, ...]
+    versions: Mapping[str, str]
+    commit: str | None
+    dirty: bool | None
+
+
+def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
+    """Read what was run. What is not there (no commit, no pin, no engine.json) is left out, never made up.
+
+    Raises DataError for a pin or an engine.json that is broken.
+    """
+    commit, dirty = provenance.git_state(root)
+    return WasRun(
+        edition=params.edition,
+        seeds=tuple(params.seeds),
+        statistics=params.statistics,
+        data=tuple(
+            Data(benchmark, params.data(benchmark), provenance.dvc_hash(data / "raw" / benchmark))
+            for benchmark in params.benchmarks
+        ),
+        models=tuple(_model(params, model, results) for model in params.models),
+        versions=provenance.package_versions(PACKAGES),
+        commit=commit,
+        dirty=dirty,
+    )
+
+
+def _model(params: Params, model: str, results: Path) -> Model:
+    """Facts are those of the first benchmark that the model answered: they do not differ between benchmarks."""
+    engines = []
+    for benchmark in params.benchmarks:
+        path = results / "replies" / model / benchmark / "engine.json"
+        if path.is_file():
+            try:
+                engines.append(json.loads(path.read_text(encoding="utf-8")))
+            except ValueError as error:
+                raise DataError(f"not valid JSON ({error}); delete it and run again", file=path) from error
+    first = engines[0] if engines else {}
+    turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
+    return Model(model, params.model(model), first.get("facts", {}), first.get("about", {}), turns)

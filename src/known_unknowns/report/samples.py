@@ -1,0 +1,234 @@
+"""Sample questions for each outcome, chosen the same way every time and spread over categories and variants."""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from known_unknowns import images, tables
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Image, Question
+from known_unknowns.report.readers import final_readings, score_path
+from known_unknowns.report.tabulate import Run, reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OUTCOMES: dict[tuple[str, bool], str] = {
+    (ANSWERED, True): "right",
+    (ANSWERED, False): "wrong",
+    (REFUSED, True): "refused rightly",
+    (REFUSED, False): "refused wrongly",
+    (UNPARSED, False): "unparsed",
+    (FAILED, False): "failed",
+}
+PER_OUTCOME = 5
+LONGEST_REPLY = 1_500
+"""Characters of a reply that are shown: a model that never stops must not bury the page."""
+_LARGEST = (320, 320)  # pixels of a picture in the page
+_LARGEST_DRAWN = (128, 128)  # noise does not compress, and shows nothing at any size
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    url: str
+    width: int
+    height: int
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAs:
+    """How one scorer read the reply: "C, wrong"."""
+
+    reader: str
+    text: str
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    question: Question
+    variant: str
+    reply: str
+    cut: int
+    error: str | None
+    pictures: tuple[Picture, ...]
+    readings: tuple[ReadAs, ...]
+    chosen: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Some of the ``count`` questions that ended this way."""
+
+    name: str
+    count: int
+    samples: tuple[Sample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    variant: str
+    question_id: str
+    category: str
+    rank: str
+
+
+def samples(run: Run, model: str, *, results: Path, data: Path, salt: int) -> list[Outcome]:
+    """Up to `PER_OUTCOME` questions for each outcome under the run's reader, over the variants of the headline.
+
+    Of several seeds the first is shown; ``salt`` is the seed of the choice. Raises DataError when a question, reply or
+    picture that a score speaks of is not there.
+    """
+    folder = data / "questions" / run.benchmark
+    questions, readings = {}, {}
+    for variant in run.headline:
+        if variant not in run.seeds:
+            continue
+        seed = run.seeds[variant][0]
+        scores = score_path(results, model, run.benchmark, variant, seed)
+        if not scores.is_file():
+            continue
+        asked = tables.read_questions(folder / variant / f"seed{seed}.parquet")
+        questions |= {(variant, question.id): question for question in asked}
+        readings[variant] = final_readings(scores)
+    pools = _pools(run, questions, readings, salt=f"{salt}:{model}")
+    picked = {name: pick(pool, PER_OUTCOME, run.headline) for name, pool in pools.items()}
+    shown = _Shown(run, model, results, folder, questions, readings)
+    return [
+        Outcome(name, len(pools[name]), tuple(shown.sample(candidate) for candidate in picked[name]))
+        for name in OUTCOMES.values()
+        if pools.get(name)
+    ]
+
+
+def _pools(
+    run: Run,
+    questions: dict[tuple[str, str], Question],
+    readings: dict[str, pd.DataFrame],
+    *,
+    salt: str,
+) -> dict[str, list[_Candidate]]:
+    pools: dict[str, list[_Candidate]] = defaultdict(list)
+    for variant, frame in readings.items():
+        read = frame[frame["scorer"] == run.reader]
+        for row in read[["question_id", "outcome", "correct"]].itertuples(index=False):
+            rank = sha256(f"{salt}:{variant}:{row.question_id}".encode()).hexdigest()
+            category = questions[variant, row.question_id].category
+            name = OUTCOMES[row.outcome, bool(row.correct)]
+            pools[name].append(_Candidate(variant, row.question_id, category, rank))
+    return pools
+
+
+def pick(candidates: Iterable[_Candidate], count: int, variants: Sequence[str]) -> list[_Candidate]:
+    """``count`` candidates that take turns over categories and over ``variants``, each in the order of its rank.
+
+    The first category starts with the first variant, the second with the second, and so on, so that even a few
+    candidates show several of both.
+    """
+    by_category: dict[str, list[_Candidate]] = defaultdict(list)
+    for candidate in sorted(candidates, key=lambda c: c.rank):
+        by_category[candidate.category].append(candidate)
+    queues = []
+    for place, category in enumerate(sorted(by_category)):
+        start = place % max(1, len(variants))
+        order = [*variants[start:], *variants[:start]]
+        within = [[c for c in by_category[category] if c.variant == variant] for variant in order]
+        queues.append(_taking_turns(within))
+    return _taking_turns(queues)[:count]
+
+
+def _taking_turns(queues: Sequence[Sequence[T]]) -> list[T]:
+    rounds = range(max(map(len, queues), default=0))
+    return [queue[turn] for turn in rounds for queue in queues if turn < len(queue)]
+
+
+class _Shown:
+    """Puts together what a sample shows; reads each table of replies once."""
+
+    def __init__(
+        self,
+        run: Run,
+        model: str,
+        results: Path,
+        folder: Path,
+        questions: dict[tuple[str, str], Question],
+        readings: dict[str, pd.DataFrame],
+    ) -> None:
+        self.run, self.folder, self.questions = run, folder, questions
+        self._replies_at = results / "replies" / model / run.benchmark
+        self._readings = {v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in readings.items()}
+        self._replies: dict[str, dict[str, Any]] = {}
+        self._pictures: dict[str, Picture] = {}
+
+    def sample(self, candidate: _Candidate) -> Sample:
+        question = self.questions[candidate.variant, candidate.question_id]
+        reply = self._reply(candidate.variant, question.id)
+        frame = self._readings[candidate.variant]
+        scored = [s for s in self.run.scorers if (question.id, s) in frame.index]
+        choice = frame.loc[(question.id, self.run.reader), "choice"]
+        return Sample(
+            question=question,
+            variant=candidate.variant,
+            reply=printable(reply.text[:LONGEST_REPLY]),
+            cut=max(0, len(reply.text) - LONGEST_REPLY),
+            error=None if reply.error is None else printable(reply.error[:LONGEST_REPLY]),
+            pictures=tuple(self._picture(image) for image in question.images),
+            readings=tuple(_read_as(scorer, frame.loc[(question.id, scorer)]) for scorer in scored),
+            chosen=None if choice != choice else int(choice),  # NaN is how a frame says None
+        )
+
+    def _reply(self, variant: str, question_id: str) -> Any:
+        if variant not in self._replies:
+            asked = tables.read_replies(self._replies_at / variant / f"seed{self.run.seeds[variant][0]}.parquet")
+            self._replies[variant] = {a.question_id: a.reply for a in asked}  # of several turns, the last
+        return self._replies[variant][question_id]
+
+    def _picture(self, image: Image) -> Picture:
+        if image.sha256 not in self._pictures:
+            self._pictures[image.sha256] = thumbnail(image, self.folder)
+        return self._pictures[image.sha256]
+
+
+def _read_as(scorer: str, row: Any) -> ReadAs:
+    name = OUTCOMES[row["outcome"], bool(row["correct"])]
+    letter = row["letter"] if isinstance(row["letter"], str) else None
+    if row["outcome"] == UNPARSED and letter is not None:
+        text = f"{letter}, which was not on offer"
+    elif letter is None:
+        text = name
+    else:
+        text = f"{letter}, {name}"
+    return ReadAs(reader(scorer), text, bool(row["correct"]))
+
+
+def printable(text: str) -> str:
+    """The text with control characters shown as their pictures (␀, ␛), which HTML cannot hold or would hide."""
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    code = ord(character)
+    if code < 0x20 and character not in "\n\t":
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else character
+
+
+def thumbnail(image: Image, folder: Path) -> Picture:
+    """A small JPEG of the picture as a data URL."""
+    drawn = images.is_drawn(image)
+    picture = images.open_image(image, folder)
+    picture.thumbnail(_LARGEST_DRAWN if drawn else _LARGEST)
+    held = BytesIO()
+    picture.save(held, format="JPEG", quality=80, optimize=True)
+    url = "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode("ascii")
+    kind = f"A drawn picture ({image.source.partition(':')[0]})" if drawn else "The picture asked about"
+    return Picture(url, picture.width, picture.height, f"{kind}, {image.width} by {image.height} pixels before scaling")

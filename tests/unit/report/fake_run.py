@@ -1,0 +1,282 @@
+"""A run that never happened: the tables and pictures that a report is made of, with known contents.
+
+    python -m tests.unit.report.fake_run build/fake-run      # and look at build/fake-run/results/pocket/report
+
+The scripted respondents behave as they must; "pocket" answers with seeded dice, in the ways that real models
+write, and is read by two readers that disagree about "E. None of the above" and about the article "a".
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import NormalDist
+
+from PIL import Image as Pillow
+from PIL import ImageDraw
+
+from known_unknowns import config, tables, variants
+from known_unknowns.config import Params
+from known_unknowns.published import compare
+from known_unknowns.records import (
+    ANSWERED,
+    FAILED,
+    OVERALL,
+    REFUSED,
+    UNPARSED,
+    Asked,
+    Image,
+    Metric,
+    Option,
+    Question,
+    Reply,
+    Score,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CATEGORIES = ("Object", "Relation", "Attribute")
+HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7 * 7 }}", "\x1b[31mE\x00")
+COLOURS = ("red", "green", "blue", "orange", "purple")
+
+
+@dataclass
+class FakeRun:
+    """Where the tables of a fake run lie, and what a report is built from."""
+
+    folder: Path
+    params: Params
+    metrics: list[Path] = field(default_factory=list)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data" / self.params.edition
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results" / self.params.edition
+
+    @property
+    def comparison(self) -> Path:
+        return self.results / "comparison.parquet"
+
+    @property
+    def page(self) -> Path:
+        return self.results / "report" / "index.html"
+
+
+def params(**changes: object) -> Params:
+    """The repository's params.yaml, with ``changes`` to its top-level keys, in the pocket edition."""
+    raw = dict(config.load(REPOSITORY / "params.yaml", edition="pocket").raw)
+    return Params(raw | changes)
+
+
+def make(folder: Path, *, questions: int = 60, variants_kept: Iterable[str] | None = None, seeds: int = 1) -> FakeRun:
+    """Write the whole of a run under ``folder``."""
+    chosen = params()
+    raw = json.loads(json.dumps(chosen.raw))
+    raw["editions"]["pocket"]["seeds"] = list(range(seeds))
+    if variants_kept is not None:
+        raw["benchmarks"]["humblebench"]["variants"] = list(variants_kept)
+    run = FakeRun(folder, Params(raw))
+    asked = _questions(run.data / "questions" / "humblebench", questions)
+    varied = {
+        (name, seed): [variants.apply(run.params.variant(name), q, seed=seed) for q in asked]
+        for name in run.params.variants("humblebench")
+        for seed in run.params.seeds
+    }
+    for (name, seed), rows in varied.items():
+        tables.write_questions(run.data / "questions" / "humblebench" / name / f"seed{seed}.parquet", rows)
+    for model in run.params.models:
+        _model(run, model, varied)
+    pin = run.data / "raw" / "humblebench.dvc"
+    pin.parent.mkdir(parents=True)
+    pin.write_text("outs:\n- md5: 0123456789abcdef0123456789abcdef.dir\n  path: humblebench\n")
+    compare(run.params, run.metrics, run.comparison)
+    return run
+
+
+def _questions(folder: Path, count: int) -> list[Question]:
+    dice = random.Random(1)
+    pictures = [_picture(folder, number) for number in range(max(1, count // 5))]
+    made = []
+    for number in range(count):
+        texts = dice.sample(COLOURS, 4)
+        options = [Option(letter, text, f"{letter}. ") for letter, text in zip("ABCD", texts, strict=True)]
+        image, answer, letters = pictures[number % len(pictures)], dice.randrange(5), "ABCDE"
+        made.append(
+            Question(
+                id=str(number),
+                benchmark="humblebench",
+                text=f"What colour is the largest ball beside box {number}?",
+                options=(*options, Option("E", "None of the above", "E. ")),
+                answer=answer,
+                refusal=4,
+                images=(image,),
+                category=CATEGORIES[number % 3],
+                group=image.sha256,
+                extra={"question_id": number, "label": letters[answer], "image_path": image.source},
+            )
+        )
+    return made
+
+
+def _picture(folder: Path, number: int) -> Image:
+    dice = random.Random(number)
+    picture = Pillow.new("RGB", (dice.choice([256, 400, 640]), 320), dice.choice(["#dde", "#eed", "#ded"]))
+    pen = ImageDraw.Draw(picture)
+    for _ in range(6):
+        x, y, r = dice.randrange(30, 230), dice.randrange(30, 290), dice.randrange(12, 40)
+        pen.ellipse((x - r, y - r, x + r, y + r), fill=dice.choice(COLOURS), outline="black")
+    path = folder / "images" / f"{number:064x}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.save(path)
+    return Image(f"images/{path.name}", f"{number:064x}", *picture.size)
+
+
+def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:
+    metrics = []
+    for (variant, seed), questions in varied.items():
+        dice = random.Random(f"{model}:{variant}:{seed}")
+        said = [_reply(model, question, dice) for question in questions]
+        scores = [
+            _score(question, reply, scorer)
+            for question, reply in zip(questions, said, strict=True)
+            for scorer in run.params.scorers
+        ]
+        at = Path(model, "humblebench", variant, f"seed{seed}.parquet")
+        tables.write_replies(run.results / "replies" / at, map(_asked, questions, said))
+        tables.write_scores(run.results / "scores" / at, scores)
+        metrics += _metrics(model, variant, seed, questions, scores)
+    path = run.results / "metrics" / model / "humblebench.parquet"
+    tables.write_metrics(path, metrics)
+    run.metrics.append(path)
+    engine = {
+        "model": model,
+        "benchmark": "humblebench",
+        "entry": run.params.model(model),
+        "facts": {"source": model, "decoding": {"do_sample": False}, "image backend": "pil"},
+        "about": {"device": "cpu", "torch": "2.13.0"},
+        "turns": sum(map(len, varied.values())),
+        "newly_asked": 0,
+        "reply_seconds": 12.5,
+    }
+    (run.results / "replies" / model / "humblebench" / "engine.json").write_text(json.dumps(engine))
+
+
+def _asked(question: Question, reply: Reply) -> Asked:
+    images = tuple(image.sha256 for image in question.images)
+    return Asked(question.id, 0, "answer", question.rendered, images, question.letters, question.id, reply)
+
+
+def _reply(model: str, question: Question, dice: random.Random) -> Reply:
+    letters = question.letters
+    right, refusal = letters[question.answer or 0], letters[question.refusal or 0]
+    scripted = {"oracle": right, "always_refuse": refusal, "always_a": "A", "uniform": dice.choice(letters)}
+    if model in scripted:
+        return Reply(scripted[model])
+    way = dice.random()
+    letter = right if way < 0.55 else dice.choice(letters)
+    if way > 0.985:
+        return Reply("", error="the engine gave no reply: out of memory")
+    if way > 0.94:
+        return Reply(" ".join(HOSTILE) * dice.choice([1, 120]))
+    if way > 0.85 and letter == refusal:
+        return Reply(f"{letter}. None of the above")
+    if way > 0.8:
+        return Reply(f"A careful look says {letter}")
+    return Reply(letter)
+
+
+def _score(question: Question, reply: Reply, scorer: str) -> Score:
+    """Official takes the first capital; robust the last of the reply, unless the reply is hostile."""
+    if reply.error is not None:
+        return Score(question.id, 0, "answer", scorer, FAILED, None, None, False)
+    letter = None
+    if reply.text[:1] in question.letters or (scorer == "official" and reply.text[:1] == "A"):
+        letter = reply.text[0]
+    if scorer != "official" and reply.text.startswith("A careful"):
+        letter = reply.text[-1]
+    choice = None if letter is None else question.index_of(letter)
+    if choice is None:
+        return Score(question.id, 0, "answer", scorer, UNPARSED, letter, None, False)
+    outcome = REFUSED if choice == question.refusal else ANSWERED
+    return Score(question.id, 0, "answer", scorer, outcome, letter, choice, choice == question.answer)
+
+
+def wilson(hits: int, n: int) -> tuple[float, float, float] | tuple[None, None, None]:
+    if n == 0:
+        return None, None, None
+    z, p = NormalDist().inv_cdf(0.975), hits / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    return p, max(0.0, centre - half), min(1.0, centre + half)
+
+
+def _metrics(model: str, variant: str, seed: int, questions: list[Question], scores: list[Score]) -> list[Metric]:
+    by_id = {question.id: question for question in questions}
+    made: list[Metric] = []
+    for scorer in dict.fromkeys(score.scorer for score in scores):
+        for category in (*sorted(CATEGORIES), OVERALL):
+            kept = [
+                (by_id[s.question_id], s)
+                for s in scores
+                if s.scorer == scorer and category in (OVERALL, by_id[s.question_id].category)
+            ]
+            for name, over, hit in _definitions(scorer):
+                hits = [hit(q, s) for q, s in kept if over(q, s)]
+                value = wilson(sum(hits), len(hits))
+                made.append(
+                    Metric(model, "humblebench", variant, seed, scorer, category, name, *value, len(hits), "wilson")
+                )
+            chance = sum(1 / len(q.options) for q, _ in kept) / len(kept)
+            made.append(
+                Metric(
+                    model, "humblebench", variant, seed, scorer, category, "chance", chance, None, None,
+                    len(kept), "exact",
+                )
+            )  # fmt: skip
+    return made
+
+
+def _definitions(scorer: str) -> list[tuple]:
+    def every(q: Question, s: Score) -> bool:
+        return True
+
+    def refusable(q: Question, s: Score) -> bool:
+        return q.answer == q.refusal
+
+    found = [
+        ("accuracy", every, lambda q, s: s.correct),
+        ("accuracy_low_bound", every, lambda q, s: s.correct),
+        ("accuracy_high_bound", every, lambda q, s: s.correct or s.outcome in (UNPARSED, FAILED)),
+        ("accuracy_answered", lambda q, s: s.outcome == ANSWERED, lambda q, s: s.correct),
+        ("refusal_recall", refusable, lambda q, s: s.outcome == REFUSED),
+        ("refusal_precision", lambda q, s: s.outcome == REFUSED, refusable),
+        ("share_unparsed", every, lambda q, s: s.outcome == UNPARSED),
+        ("share_no_letter", every, lambda q, s: s.letter is None and s.outcome != FAILED),
+        ("share_failed", every, lambda q, s: s.outcome == FAILED),
+    ]
+    found += [(f"share_{letter}", every, lambda q, s, letter=letter: s.letter == letter) for letter in "ABCDE"]
+    if scorer == "official":
+        found.append(("exact_refusal_recall", refusable, lambda q, s: s.outcome == REFUSED and s.letter == "E"))
+    return found
+
+
+if __name__ == "__main__":
+    from known_unknowns.report import build
+
+    fake = make(Path(sys.argv[1]), questions=300)
+    build(
+        fake.params,
+        fake.metrics,
+        results=fake.results,
+        data=fake.data,
+        comparison=fake.comparison,
+        out=fake.page,
+        root=REPOSITORY,
+    )
+    print(fake.page)
