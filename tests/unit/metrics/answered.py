@@ -1,0 +1,69 @@
+"""Runs in small: questions and replies, scored by every scorer and written where the workflow has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from known_unknowns import tables
+from known_unknowns.config import Params
+from known_unknowns.metrics import measure
+from known_unknowns.records import OVERALL, Asked, Metric, Question, Reply
+from known_unknowns.scoring import score_table
+
+SCORERS = ("official", "robust", "likelihood")
+Cell = tuple[str, int]
+
+
+def params(
+    variants: Sequence[str], seeds: Sequence[int], *, scorers: Sequence[str] = SCORERS, **statistics: float
+) -> Params:
+    """A params.yaml with no more than what is measured."""
+    return Params(
+        {
+            "edition": "pocket",
+            "editions": {"pocket": {"benchmarks": ["humblebench"], "models": ["m"], "seeds": list(seeds)}},
+            "benchmarks": {"humblebench": {"variants": list(variants)}},
+            "scorers": list(scorers),
+            "statistics": {"confidence": 0.95, "resamples": 500, "seed": 0} | statistics,
+        }
+    )
+
+
+def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) -> None:
+    for (variant, seed), pairs in cells.items():
+        file = f"{variant}/seed{seed}.parquet"
+        tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
+        asked = [Asked(q.id, 0, "answer", "p", (), q.letters, "k", reply) for q, reply in pairs]
+        tables.write_replies(folder / "replies" / file, asked)
+        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, scorers=SCORERS)
+
+
+def measured(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]], **statistics: float) -> list[Metric]:
+    write(folder, cells)
+    return measured_again(folder, cells, **statistics)
+
+
+def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: float) -> list[Metric]:
+    variants, seeds = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    measure(
+        params(variants, seeds, **statistics),
+        "m",
+        "humblebench",
+        questions=folder / "questions",
+        scores=folder / "scores",
+        replies=folder / "replies",
+        out=folder / "metrics.parquet",
+    )
+    return tables.read_metrics(folder / "metrics.parquet")
+
+
+def pick(metrics: Sequence[Metric], name: str, **where: object) -> Metric:
+    """The one metric of this name; by default robust, overall, on the original, with seed 0."""
+    where = {"variant": "original", "seed": 0, "scorer": "robust", "category": OVERALL} | where
+    (found,) = [
+        metric
+        for metric in metrics
+        if metric.name == name and all(getattr(metric, key) == value for key, value in where.items())
+    ]
+    return found

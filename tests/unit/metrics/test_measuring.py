@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from known_unknowns import tables, variants
+from known_unknowns.errors import DataError
+from known_unknowns.metrics import headline
+from known_unknowns.metrics.intervals import wilson
+from known_unknowns.records import Question, Reply
+from tests.factories import question
+from tests.unit.metrics.answered import measured, measured_again, pick, write
+
+
+def ask(number: int, category: str, answer: str, *, group: str | None = None) -> Question:
+    """Options: A Red, B Blue, C Black, D Gold, E None of the above."""
+    extra = {"question_id": number, "label": answer, "image_path": "images/a.jpg"}
+    place = "ABCDE".index(answer)
+    return question(str(number), place, category=category, group=group or f"g{number}", extra=extra)
+
+
+# A dozen questions with every outcome.
+#
+#  n  category   answer  reply                robust            official (words a to e)
+TWELVE = [
+    (ask(1, "Object", "A"), Reply("A")),  # A right                A right
+    (ask(2, "Object", "B"), Reply("B. Blue")),  # B right          B right
+    (ask(3, "Object", "C"), Reply("A")),  # A wrong                A wrong
+    (ask(4, "Object", "E"), Reply("E")),  # refused, right         refused, right, exact
+    (ask(5, "Object", "E"), Reply("None of the above")),  # refused, right   unparsed
+    (ask(6, "Relation", "D"), Reply("E")),  # refused, wrong       refused, wrong
+    (ask(7, "Relation", "E"), Reply("C")),  # C wrong              C wrong
+    (ask(8, "Relation", "A"), Reply("A or B")),  # unparsed        unparsed
+    (ask(9, "Relation", "B"), Reply("a blue one")),  # B right     A wrong ("a")
+    (ask(10, "Attribute", "D"), Reply("", error="out of memory")),  # failed   failed
+    (ask(11, "Attribute", "E"), Reply("E.")),  # refused, right    refused, right, not exact
+    (ask(12, "Attribute", "C"), Reply("I can't tell")),  # unparsed   unparsed
+]
+ORIGINAL = ("original", 0)
+
+# name: (numerator, denominator), by hand from the table above
+ROBUST = {
+    "accuracy": (6, 12),  # 1 2 4 5 9 11
+    "share_A": (2, 12),  # 1 3
+    "share_B": (2, 12),  # 2 9
+    "share_C": (1, 12),  # 7
+    "share_D": (0, 12),
+    "share_E": (4, 12),  # 4 5 6 11
+    "share_no_letter": (2, 12),  # 8 12
+    "share_unparsed": (2, 12),
+    "share_failed": (1, 12),  # 10
+    "refusal_recall": (3, 4),  # 4 5 11 of 4 5 7 11
+    "refusal_precision": (3, 4),  # 4 5 11 of 4 5 6 11
+    "accuracy_answered": (3, 5),  # 1 2 9 of 1 2 3 7 9
+    "accuracy_low_bound": (6, 12),
+    "accuracy_high_bound": (9, 12),  # and 8 10 12
+    "chance": (2.4, 12),  # one in five
+    "above_chance": (3.6, 12),
+}
+OFFICIAL = {
+    "accuracy": (4, 12),  # 1 2 4 11
+    "share_A": (3, 12),  # 1 3 9
+    "share_B": (1, 12),  # 2
+    "share_C": (1, 12),  # 7
+    "share_D": (0, 12),
+    "share_E": (3, 12),  # 4 6 11
+    "share_no_letter": (3, 12),  # 5 8 12
+    "share_unparsed": (3, 12),
+    "share_failed": (1, 12),
+    "refusal_recall": (2, 4),  # 4 11 of 4 5 7 11
+    "refusal_precision": (2, 3),  # 4 11 of 4 6 11
+    "accuracy_answered": (2, 5),  # 1 2 of 1 2 3 7 9
+    "accuracy_low_bound": (4, 12),
+    "accuracy_high_bound": (8, 12),  # and 5 8 10 12
+    "chance": (2.4, 12),
+    "above_chance": (1.6, 12),
+    "exact_refusal_recall": (1, 4),  # 4 of 4 5 7 11
+    "accuracy_published_labels": (4, 12),
+}
+ROBUST_OBJECT = {
+    "accuracy": (4, 5),  # 1 2 4 5
+    "share_A": (2, 5),
+    "share_E": (2, 5),
+    "refusal_recall": (2, 2),
+    "refusal_precision": (2, 2),
+    "accuracy_answered": (2, 3),  # 1 2 of 1 2 3
+    "accuracy_high_bound": (4, 5),
+}
+LIKELIHOOD = {  # the engine gave no log-probabilities
+    "accuracy": (0, 12),
+    "share_no_letter": (11, 12),
+    "share_unparsed": (11, 12),
+    "share_failed": (1, 12),
+    "refusal_recall": (0, 4),
+    "accuracy_high_bound": (12, 12),
+}
+
+
+@pytest.mark.parametrize(
+    ("scorer", "category", "expected"),
+    [
+        ("robust", "Overall", ROBUST),
+        ("official", "Overall", OFFICIAL),
+        ("robust", "Object", ROBUST_OBJECT),
+        ("likelihood", "Overall", LIKELIHOOD),
+    ],
+)
+def test_a_dozen_questions_by_hand(tmp_path, scorer, category, expected):
+    metrics = measured(tmp_path, {ORIGINAL: TWELVE})
+    for name, (numerator, denominator) in expected.items():
+        metric = pick(metrics, name, scorer=scorer, category=category)
+        assert metric.value == pytest.approx(numerator / denominator), name
+        assert metric.n == denominator, name
+    if category == "Overall" and len(expected) > 10:  # no metric but those worked out
+        assert {m.name for m in metrics if m.scorer == scorer and m.category == category} == set(expected)
+
+
+def test_undefined_is_none_and_never_zero(tmp_path):
+    metrics = measured(tmp_path, {ORIGINAL: TWELVE})
+    for name, category in [("refusal_precision", "Overall"), ("accuracy_answered", "Object")]:
+        metric = pick(metrics, name, scorer="likelihood", category=category)
+        assert (metric.value, metric.low, metric.high, metric.n) == (None, None, None, 0)
+        assert metric.method.startswith("undefined")
+
+
+def test_single_proportions_have_wilsons_interval(tmp_path):
+    metrics = measured(tmp_path, {ORIGINAL: TWELVE}, confidence=0.9)
+    expected = stats.binomtest(6, 12).proportion_ci(0.9, method="wilson")
+    accuracy, above = pick(metrics, "accuracy"), pick(metrics, "above_chance")
+    assert (accuracy.low, accuracy.high) == pytest.approx((expected.low, expected.high))
+    assert accuracy.method == "wilson"
+    assert (above.low, above.high) == pytest.approx((expected.low - 0.2, expected.high - 0.2))
+    assert above.method == "wilson, less chance"
+    assert pick(metrics, "chance").low is None
+
+
+def shared_pictures(letters: str, *, per_picture: int = 4, pictures: int = 30) -> list[tuple[Question, Reply]]:
+    """Questions whose answer is A, several a picture; ``letters`` are the replies, over and over."""
+    return [
+        (
+            ask(n, ["Object", "Relation"][n % 2], "A", group=f"g{n // per_picture}"),
+            Reply(letters[n % len(letters)]),
+        )
+        for n in range(per_picture * pictures)
+    ]
+
+
+def test_questions_that_share_a_picture_are_resampled_together(tmp_path):
+    """Pictures are all right or all wrong, half of each: 30 of them tell no more than 30 questions would."""
+    metrics = measured(tmp_path, {ORIGINAL: shared_pictures("AAAABBBB")}, resamples=4000)
+    accuracy = pick(metrics, "accuracy")
+    assert accuracy.method == "cluster bootstrap, 4000 resamples, seed 0"
+    assert accuracy.n == 120
+    low, high = stats.binom.ppf([0.025, 0.975], 30, 0.5) / 30  # what resampling 30 pictures must give
+    assert (accuracy.low, accuracy.high) == pytest.approx((low, high), abs=1 / 30)
+
+
+def test_all_right_is_no_certainty(tmp_path):
+    accuracy = pick(measured(tmp_path, {ORIGINAL: shared_pictures("A")}), "accuracy")
+    assert accuracy.value == 1
+    assert (accuracy.low, accuracy.high) == wilson(1.0, 30, 0.95)
+    assert accuracy.method == "wilson over 30 groups (all resamples agree)"
+
+
+def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
+    """The right option A is removed from all 12; 3 replies name it nevertheless, 3 say nothing, 6 refuse."""
+    pairs = [(variants.nota_only(ask(n, "Object", "A")), Reply(["A", "", "E", "E"][n % 4])) for n in range(12)]
+    metrics = measured(tmp_path, {("nota_only", 0): pairs, ORIGINAL: TWELVE})
+    shares = ("share_A", "share_E", "share_no_letter", "share_unparsed", "refusal_recall", "accuracy", "chance")
+    values = [pick(metrics, name, variant="nota_only").value for name in shares]
+    assert values == pytest.approx([3 / 12, 6 / 12, 3 / 12, 6 / 12, 6 / 12, 6 / 12, 1 / 4])
+    exact = pick(metrics, "exact_refusal_recall", variant="nota_only", scorer="official")
+    assert (exact.value, exact.n) == (0.5, 12)
+    assert not [m for m in metrics if m.variant == "nota_only" and m.name == "accuracy_published_labels"]
+
+
+def test_noise_is_also_held_against_the_published_labels(tmp_path):
+    """Nothing can be seen, so E is right (2 of 4); by the labels as published A, A, E, E it is 1 + 1 of 4.
+
+    The released E_accuracy counts the exact E among those published as E: 1 of 2.
+    """
+    replies = [("A", "A"), ("A", "E"), ("E", "E"), ("E", "B")]
+    pairs = [(variants.noise(ask(n, "Object", label)), Reply(text)) for n, (label, text) in enumerate(replies)]
+    metrics = measured(tmp_path, {("noise", 0): pairs})
+    where = {"variant": "noise", "scorer": "official"}
+    assert pick(metrics, "accuracy", **where).value == 2 / 4
+    assert pick(metrics, "share_E", **where).value == 2 / 4
+    assert pick(metrics, "refusal_recall", **where).value == 2 / 4
+    assert pick(metrics, "accuracy_published_labels", **where).value == 2 / 4
+    exact = pick(metrics, "exact_refusal_recall", **where)
+    assert (exact.value, exact.n) == (1 / 2, 2)
+
+
+def test_the_mean_over_seeds(tmp_path):
+    """Three seeds with 60, 90 and 30 of 120 right: mean 0.5, standard deviation 0.25."""
+    cells = {("original", seed): shared_pictures(text) for seed, text in enumerate(["AB", "AAAB", "ABBB"])}
+    metrics = measured(tmp_path, cells)
+    accuracy = pick(metrics, "accuracy", seed=None)
+    assert (accuracy.value, accuracy.spread, accuracy.n) == (pytest.approx(0.5), pytest.approx(0.25), 120)
+    above = pick(metrics, "above_chance", seed=None)
+    assert (above.value, above.spread) == (pytest.approx(0.3), pytest.approx(0.25))
+    assert [pick(metrics, "accuracy", seed=seed).value for seed in range(3)] == [0.5, 0.75, 0.25]
+    assert all(metric.spread is None for metric in metrics if metric.seed is not None)
+    chosen = headline(metrics)
+    assert all(metric.seed is None for metric in chosen)
+    assert len(chosen) == sum(metric.seed == 0 for metric in metrics)
+
+
+def test_seeds_share_their_pictures(tmp_path):
+    """The same replies under three seeds are no more data: the interval is that of one seed, the spread 0."""
+    generator = random.Random(3)
+    pairs = [(q, Reply(generator.choice("AB"))) for q, _ in shared_pictures("A")]
+    metrics = measured(tmp_path, {("original", seed): pairs for seed in range(3)})
+    pooled, single = pick(metrics, "accuracy", seed=None), pick(metrics, "accuracy", seed=0)
+    assert (pooled.low, pooled.high) == pytest.approx((single.low, single.high))
+    assert pooled.spread == 0
+    assert pooled.method == f"{single.method}, mean of 3 seeds"
+
+
+def test_a_mean_over_seeds_is_undefined_where_one_is(tmp_path):
+    cells = {("original", 0): shared_pictures("AE"), ("original", 1): shared_pictures("A")}
+    metrics = measured(tmp_path, cells)
+    assert pick(metrics, "refusal_precision", seed=0).value == 0
+    precision = pick(metrics, "refusal_precision", seed=None)
+    assert (precision.value, precision.low, precision.high, precision.spread) == (None, None, None, None)
+
+
+def test_one_seed_has_no_mean(tmp_path):
+    metrics = measured(tmp_path, {ORIGINAL: TWELVE})
+    assert all(metric.seed == 0 for metric in metrics)
+    assert headline(metrics) == metrics
+
+
+PAIRS = st.lists(
+    st.tuples(
+        st.sampled_from("ABCDE"),
+        st.sampled_from(["A", "b", "E", "E.", "F", "none of the above", "A or B", "", None]),
+        st.sampled_from(["Object", "Relation"]),
+        st.integers(0, 12),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(max_examples=25)
+@given(PAIRS, st.randoms(use_true_random=False))
+def test_what_holds_for_any_replies(drawn, generator):
+    pairs = [
+        (
+            ask(n, category, answer, group=f"g{group}"),
+            Reply("", error="no") if text is None else Reply(text, {"A": -1.0, "E": -2.0}),
+        )
+        for n, (answer, text, category, group) in enumerate(drawn)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        metrics = measured(Path(folder), {ORIGINAL: pairs}, resamples=200)
+    shuffled = generator.sample(pairs, len(pairs))
+    with tempfile.TemporaryDirectory() as folder:
+        assert measured(Path(folder), {ORIGINAL: shuffled}, resamples=200) == [
+            replace(m, value=approximately(m.value), low=approximately(m.low), high=approximately(m.high))
+            for m in metrics
+        ]
+    for scorer, category in {(metric.scorer, metric.category) for metric in metrics}:
+        found = {m.name: m for m in metrics if (m.scorer, m.category) == (scorer, category)}
+        parts = [f"share_{letter}" for letter in "ABCDE"] + ["share_no_letter", "share_failed"]
+        assert sum(found[name].value for name in parts) == pytest.approx(1)
+        low, value, high = (found[f"accuracy{end}"].value for end in ("_low_bound", "", "_high_bound"))
+        assert low <= value <= high
+        for metric in found.values():
+            if metric.value is not None and metric.low is not None:
+                assert metric.low <= metric.value <= metric.high
+                assert metric.low < metric.high, metric
+
+
+def approximately(value: float | None) -> object:
+    return None if value is None else pytest.approx(value, abs=1e-12)
+
+
+def test_scores_of_another_turn_are_left_out_and_missing_ones_named(tmp_path):
+    write(tmp_path, {ORIGINAL: TWELVE})
+    file = tmp_path / "scores/original/seed0.parquet"
+    scores = tables.read_scores(file)
+    tables.write_scores(file, [*scores, replace(scores[0], turn=1, step="forced", correct=False)])
+    assert pick(measured_again(tmp_path, {ORIGINAL: TWELVE}), "accuracy").value == 0.5
+    tables.write_scores(file, [score for score in scores if (score.question_id, score.scorer) != ("7", "robust")])
+    with pytest.raises(DataError, match=r"seed0\.parquet: question '7' is not scored by 'robust'"):
+        measured_again(tmp_path, {ORIGINAL: TWELVE})
+    tables.write_scores(file, [*scores, scores[4]])
+    with pytest.raises(DataError, match="scored twice"):
+        measured_again(tmp_path, {ORIGINAL: TWELVE})
+    tables.write_scores(file, [*scores, replace(scores[0], question_id="99")])
+    with pytest.raises(DataError, match="'99' was never asked"):
+        measured_again(tmp_path, {ORIGINAL: TWELVE})
+
+
+def test_seeds_must_ask_the_same_questions(tmp_path):
+    with pytest.raises(DataError, match="other questions than those of seed 0"):
+        measured(tmp_path, {("original", 0): TWELVE, ("original", 1): TWELVE[1:]})
