@@ -1,0 +1,72 @@
+# Two commands do it all: `make run` and `make test`. Each sets up what it needs, once.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup run report test lint format lock upgrade pin clean
+
+PYTHON ?= python3
+CORES ?= all
+EDITION ?=
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+PEERS := $(VENV)/peers/.installed
+IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION),--config edition=$(EDITION))
+CHOSEN := $(or $(EDITION),pocket)
+MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)/$(folder)/*/)))
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 15
+	@echo
+	@echo "Variables: EDITION=pocket|full  CORES=2  ARGS='options for snakemake or pytest'  PYTHON=python3.12"
+
+setup: $(INSTALLED) ## Make the virtual environment with the locked packages
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2>&1 || true)." \
+	    "Name another one: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV) with the locked packages (2 GB, some minutes; only this once)"
+	@$(PYTHON) -m venv $(VENV) || { \
+	  echo "$(PYTHON) cannot make virtual environments (on Debian: apt install python3-venv)." >&2; exit 1; }
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
+	  -e ".[models,workflow,report,dev]"
+	@touch $@
+
+run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (EDITION=full: the published data)
+	@$(SNAKEMAKE) $(ARGS)
+
+report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, timings, the figures
+	@$(SNAKEMAKE) --report results/$(CHOSEN)/snakemake-report.html $(ARGS)
+
+$(PEERS): tests/peers.txt $(INSTALLED)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+	  --target $(@D) -r tests/peers.txt
+	@touch $@
+
+test: $(INSTALLED) $(PEERS) ## Run all tests
+	@$(IN_VENV) pytest --numprocesses 2 --dist loadgroup $(ARGS)
+
+lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
+	@$(IN_VENV) ruff format --check .
+	@$(IN_VENV) ruff check .
+	@$(IN_VENV) snakefmt --check Snakefile rules
+	@$(IN_VENV) snakemake --lint
+
+format: $(INSTALLED) ## Format everything in place
+	@$(IN_VENV) ruff format .
+	@$(IN_VENV) ruff check --fix .
+	@$(IN_VENV) snakefmt Snakefile rules
+
+lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproject.toml
+	@$(VENV)/bin/python scripts/lock.py
+
+upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fit
+	@$(VENV)/bin/python scripts/lock.py --upgrade
+
+pin: $(INSTALLED) ## Maintainers: pin the data of a finished run with DVC
+	@$(IN_VENV) dvc --wait-for-lock add $(MADE)
+
+clean: ## Remove an edition's results and data; the environment, the replies in the journal and MLflow's runs stay
+	rm -rf results/$(CHOSEN) $(MADE)

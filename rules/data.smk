@@ -1,0 +1,40 @@
+# From a source to a table of questions.
+
+
+rule fetch:
+    input:
+        pin=pin,
+    output:
+        directory("<data>/raw/{benchmark}"),
+    log:
+        "<logs>/fetch/{benchmark}.log",
+    conda:
+        "../envs/core.yaml"
+    params:
+        entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
+        code=code_of_source,
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns fetch {wildcards.benchmark} --out {output} --params {params.settings} > {log} 2>&1"
+
+
+rule questions:
+    input:
+        raw="<data>/raw/{benchmark}",
+    output:
+        table="<data>/questions/{benchmark}/questions.parquet",
+        images=directory("<data>/questions/{benchmark}/images"),
+    log:
+        "<logs>/questions/{benchmark}.log",
+    conda:
+        "../envs/core.yaml"
+    params:
+        entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
+        out=subpath(output.table, parent=True),
+        code=lambda wildcards: code(
+            "questions.py", f"benchmarks/{wildcards.benchmark}*.py"
+        ),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
+        " --params {params.settings} > {log} 2>&1"

@@ -1,0 +1,43 @@
+# One job for each model and benchmark: it loads the model once and answers every variant and seed.
+#
+# The outputs of a rule cannot depend on a wildcard, and benchmarks differ in their variants, so each benchmark has
+# a rule of its own. The journal is no output: Snakemake deletes the outputs of a job that it starts again.
+
+for benchmark in PARAMS.benchmarks:
+
+    rule:
+        name:
+            f"infer_{benchmark}"
+        input:
+            questions=per_question_set(
+                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
+            ),
+            images=f"<data>/questions/{benchmark}/images",
+            weights=weights,
+        output:
+            replies=per_question_set(
+                "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                benchmark,
+            ),
+            engine=f"<results>/replies/{{model}}/{benchmark}/engine.json",
+        log:
+            f"<logs>/infer/{{model}}/{benchmark}.log",
+        benchmark:
+            f"<benchmarks>/infer/{{model}}/{benchmark}.tsv"
+        conda:
+            "../envs/models.yaml"
+        threads: infer_threads
+        resources:
+            gpu=infer_gpu,
+        params:
+            entry=reply_settings,
+            protocol=PARAMS.protocol(benchmark),
+            code=code("inference.py", "runner.py", "protocols.py", "engines"),
+            benchmark=benchmark,
+            questions=subpath(input.images, parent=True),
+            out=subpath(output.engine, parent=True),
+            journal=f"{JOURNAL}/{{model}}/{benchmark}.jsonl",
+            settings=RESOLVED,
+        shell:
+            "python -m known_unknowns infer {wildcards.model} {params.benchmark} --questions {params.questions}"
+            " --out {params.out} --journal {params.journal} --params {params.settings} > {log} 2>&1"

@@ -1,0 +1,46 @@
+# The page people look at. `snakemake --report` also shows the files that are flagged with report().
+
+
+rule report:
+    input:
+        metrics=METRICS,
+        comparison="<results>/comparison.parquet",
+        questions=per_cell("<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"),
+        scores=per_cell(
+            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+        replies=per_cell(
+            "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+        engines=expand(
+            "<results>/replies/{model}/{benchmark}/engine.json",
+            model=PARAMS.models,
+            benchmark=PARAMS.benchmarks,
+        ),
+    output:
+        page=report(
+            "<results>/report/index.html",
+            caption="captions/report.rst",
+            category="Report",
+        ),
+        figures=[
+            report(
+                f"<results>/report/figures/{figure}.svg",
+                caption=f"captions/{figure}.rst",
+                category="Figures",
+            )
+            for figure in ("humblebench_vs_e", "humblebench_vs_gn", "letters")
+        ],
+    log:
+        "<logs>/report.log",
+    conda:
+        "../envs/report.yaml"
+    params:
+        shown=shown(),
+        code=code("report"),
+        results=subpath(output.page, ancestor=2),
+        data=folder_of("questions", 4),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
+        " --comparison {input.comparison} --out {output.page} --params {params.settings} > {log} 2>&1"

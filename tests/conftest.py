@@ -1,0 +1,14 @@
+"""What every test may rely on: hypothesis without deadlines on shared machines, and no telemetry."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("here", deadline=None, print_blob=True)
+settings.load_profile("here")
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("DVC_NO_ANALYTICS", "true")

@@ -1,0 +1,104 @@
+"""A copy of the working tree in a folder of its own, with a small params.yaml, in which real tools are run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+RESPONDENTS = ["oracle", "always_refuse", "always_a", "uniform"]
+_LEFT_OUT = ("tests/", "models/", "bench/", "docs/", "data/")
+
+
+@dataclass(frozen=True)
+class Project:
+    root: Path
+
+    @classmethod
+    def copy_of_tree(cls, root: Path) -> Project:
+        """What git would have in a clone, with the changes of the working tree, committed to a new repository."""
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for name in listed.split("\0"):
+            if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, root / name)
+        project = cls(root)
+        project.run("git", "init", "--quiet")
+        project.run("git", "config", "user.name", "Tester")
+        project.run("git", "config", "user.email", "tester@example.org")
+        project.commit("the working tree")
+        return project
+
+    def twin(self, root: Path) -> Project:
+        """A copy of this project as it is now, with its results, times and Snakemake's memory of them.
+
+        MLflow's store knows the absolute path of its artifacts, so a copy starts one of its own.
+        """
+        shutil.copytree(self.root, root, symlinks=True, ignore=shutil.ignore_patterns("mlflow.db*", "mlartifacts"))
+        return Project(root)
+
+    def run(self, *command: str | Path, code: int | None = 0, timeout: float = 300) -> subprocess.CompletedProcess:
+        """Run a program of this environment here; fail unless it exits with ``code`` (None: with any but 0)."""
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
+        environment.pop("PYTHONPATH", None)
+        environment |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "500"}
+        done = subprocess.run(
+            list(map(str, command)),
+            cwd=self.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+        as_expected = done.returncode != 0 if code is None else done.returncode == code
+        assert as_expected, f"{' '.join(map(str, command))} exited with {done.returncode}:\n{done.stdout}"
+        return done
+
+    def snakemake(self, *arguments: str, code: int | None = 0) -> str:
+        return self.run("snakemake", "--cores", "2", *arguments, code=code).stdout
+
+    def commit(self, message: str) -> None:
+        self.run("git", "add", "--all")
+        self.run("git", "commit", "--quiet", "--message", message)
+
+    def change_params(self, change: Callable[[dict[str, Any]], None]) -> None:
+        path = self.root / "params.yaml"
+        params = yaml.safe_load(path.read_text(encoding="utf-8"))
+        change(params)
+        path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+
+    def made(self, *folders: str) -> dict[str, int]:
+        """Every file under ``folders`` (by default results) to the time it was last written."""
+        return {
+            path.relative_to(self.root).as_posix(): path.stat().st_mtime_ns
+            for folder in folders or ("results",)
+            for path in sorted((self.root / folder).rglob("*"))
+            if path.is_file()
+        }
+
+
+def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], images: int, tracking: bool) -> None:
+    """Make a configuration small: few pictures, only these models and variants."""
+    params["edition"] = "pocket"
+    params["editions"]["pocket"] = {"benchmarks": ["humblebench"], "models": models, "seeds": [0]}
+    benchmark = params["benchmarks"]["humblebench"]
+    benchmark["variants"] = variants
+    benchmark["data"]["pocket"] |= {"images": images, "revision": "unpinned"}
+    params["statistics"]["resamples"] = 200
+    params["tracking"]["enabled"] = tracking

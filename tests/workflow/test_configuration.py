@@ -1,0 +1,69 @@
+"""A mistake in the configuration stops the workflow before any job, and names the path of the bad key."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+
+
+def unknown_key(params):
+    params["editions"]["pocket"]["sedes"] = [0]
+
+
+def unknown_model(params):
+    params["editions"]["pocket"]["models"].append("orakle")
+
+
+def unknown_variant(params):
+    params["benchmarks"]["humblebench"]["variants"].append("nota-only")
+
+
+def impossible_variant(params):
+    params["variants"]["blank"] = {"relettered": True}
+
+
+def unknown_scorer(params):
+    params["scorers"].append("generous")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "told"),
+    [
+        (unknown_key, ["editions.pocket", "'sedes'", "did you mean 'seeds'"]),
+        (unknown_model, ["editions.pocket.models[4]", "'orakle'", "did you mean 'oracle'"]),
+        (unknown_variant, ["benchmarks.humblebench.variants[3]", "'nota-only'", "did you mean 'nota_only'"]),
+        (impossible_variant, ["variants.blank.relettered"]),
+        (unknown_scorer, ["scorers[3]", "'generous'"]),
+    ],
+)
+def test_mistakes_are_found_before_any_job(fresh, mistake, told):
+    fresh.change_params(mistake)
+    printed = fresh.snakemake(code=None)
+    for words in told:
+        assert words in printed
+    assert fresh.made("results", "data", "journal") == {}
+
+
+def test_the_command_line_overrides_params_yaml(fresh):
+    more = fresh.root / "more.yaml"
+    more.write_text("editions: {full: {seeds: [0, 7]}}\n")
+    fresh.snakemake(
+        "-n", "--configfile", "more.yaml", "--config", "edition=full", "editions={full: {models: [oracle]}}"
+    )
+    resolved = yaml.safe_load((fresh.root / "results/full/params.yaml").read_text(encoding="utf-8"))
+    assert resolved["edition"] == "full"
+    assert resolved["editions"]["full"]["models"] == ["oracle"]
+    assert resolved["editions"]["full"]["seeds"] == [0, 7]
+    assert resolved["models"] == yaml.safe_load((fresh.root / "params.yaml").read_text())["models"]
+
+
+def test_an_override_is_checked_too(fresh):
+    printed = fresh.snakemake("--dry-run", "--config", "edition=huge", code=None)
+    assert "edition" in printed
+    assert "'huge'" in printed
+
+
+def test_the_workflow_is_lint_free(fresh):
+    fresh.run("snakemake", "--lint")

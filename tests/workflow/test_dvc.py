@@ -1,0 +1,112 @@
+"""DVC's side of the project, with the real DVC and the real workflow, in a repository of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.project import Project, reduce
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("dvc")]
+RESULTS = [
+    "metrics.json",
+    "comparison.parquet",
+    "tables/metrics.csv",
+    "report/index.html",
+    "plots/humblebench.csv",
+    "metrics/oracle/humblebench.parquet",
+]
+
+
+def dvc(project: Project, *arguments: str | Path, code: int | None = 0) -> str:
+    return project.run("dvc", *arguments, code=code).stdout
+
+
+def shown(project: Project, *command: str) -> dict:
+    """What a command of DVC prints as JSON, after whatever it says before."""
+    printed = dvc(project, *command, "--json")
+    return json.loads(printed[printed.index("{") :])
+
+
+@pytest.fixture(scope="module")
+def pinned(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository with a run made by `dvc repro`, its data pinned, and all of it committed and pushed."""
+    project = Project.copy_of_tree(tmp_path_factory.mktemp("dvc"))
+    models = ["oracle", "always_a"]
+    project.change_params(partial(reduce, models=models, variants=["original"], images=4, tracking=False))
+    project.commit("a small configuration")
+    dvc(project, "repro")
+    dvc(
+        project,
+        "--wait-for-lock",
+        "add",
+        "data/pocket/raw/humblebench",
+        "data/pocket/questions/humblebench",
+    )
+    project.commit("a run, and its data pinned")
+    dvc(project, "remote", "add", "--local", "--default", "store", tmp_path_factory.mktemp("store"))
+    dvc(project, "push")
+    return project
+
+
+def test_the_stage_makes_its_outputs_and_is_then_up_to_date(pinned):
+    for name in RESULTS:
+        assert (pinned.root / "results/pocket" / name).is_file()
+    assert "up to date" in dvc(pinned, "repro")
+    assert "up to date" in dvc(pinned, "status")
+
+
+def test_git_has_the_pins_and_not_the_data(pinned):
+    tracked = pinned.run("git", "ls-files").stdout.splitlines()
+    assert "dvc.lock" in tracked
+    assert "data/pocket/raw/humblebench.dvc" in tracked
+    assert not [name for name in tracked if name.startswith(("results/", "journal/"))]
+    assert [name for name in tracked if name.startswith("data/") and not name.endswith((".dvc", ".gitignore"))] == []
+
+
+def defined(value):
+    """Nested dictionaries without what is undefined, which DVC does not show."""
+    if isinstance(value, dict):
+        return {key: defined(inner) for key, inner in value.items() if inner is not None}
+    return value
+
+
+def test_metrics_are_shown(pinned):
+    files = shown(pinned, "metrics", "show", "--precision", "17")[""]["data"]
+    headline = json.loads((pinned.root / "results/pocket/metrics.json").read_text(encoding="utf-8"))
+    assert files == {"results/pocket/metrics.json": {"data": defined(headline)}}
+    assert (
+        files["results/pocket/metrics.json"]["data"]["oracle"]["humblebench"]["original"]["official"]["accuracy"] == 1
+    )
+
+
+def test_a_clone_pulls_what_was_pushed(pinned, tmp_path):
+    pinned.run("git", "clone", "--quiet", pinned.root, tmp_path / "clone")
+    clone = Project(tmp_path / "clone")
+    assert not (clone.root / "results").exists()
+    shutil.copy2(pinned.root / ".dvc/config.local", clone.root / ".dvc/config.local")
+    dvc(clone, "pull")
+    for name in RESULTS:
+        path = Path("results/pocket") / name
+        assert (clone.root / path).read_bytes() == (pinned.root / path).read_bytes()
+    for folder in ("data/pocket/raw/humblebench", "data/pocket/questions/humblebench"):
+        pulled, ours = clone.made(folder), pinned.made(folder)
+        assert {path for path in ours if not path.endswith(".snakemake_timestamp")} == set(pulled)
+    assert "up to date" in dvc(clone, "status")
+
+
+def test_diffs_tell_what_changed(pinned, tmp_path):
+    changed = pinned.twin(tmp_path / "changed")
+    changed.change_params(lambda params: params["models"]["always_a"].update(behaviour="always_refuse"))
+    params = shown(changed, "params", "diff")["params.yaml"]
+    assert params == {"models.always_a.behaviour": {"old": "always_a", "new": "always_refuse"}}
+
+    dvc(changed, "repro")
+    difference = shown(changed, "metrics", "diff")["results/pocket/metrics.json"]
+    assert difference
+    assert all("always_a" in name for name in difference)
+    assert all(entry["old"] != entry["new"] for entry in difference.values())

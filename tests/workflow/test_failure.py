@@ -1,0 +1,32 @@
+"""A job that fails: its log is shown, the others finish, and the run that follows picks up where it stopped."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+
+
+def test_a_failed_job_is_explained_and_the_rest_goes_on(rerun):
+    scores = rerun.root / "results/pocket/scores"
+    shutil.rmtree(scores)
+    broken = rerun.root / "results/pocket/replies/oracle/humblebench/noise/seed0.parquet"
+    journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
+    whole = broken.read_bytes()
+    broken.write_bytes(whole[:100])
+
+    printed = rerun.snakemake(code=None)
+    assert "results/pocket/logs/score/oracle/humblebench/noise/seed0.log" in printed
+    assert "known-unknowns: error: results/pocket/replies/oracle/humblebench/noise/seed0.parquet" in printed
+    assert "continues where this one stopped" in printed
+    assert not (scores / "oracle/humblebench/noise/seed0.parquet").exists()
+    assert (scores / "uniform/humblebench/noise/seed0.parquet").is_file()
+
+    broken.unlink()  # as the error says
+    kept = journal.read_bytes()
+    rerun.snakemake("--until", "score")
+    assert broken.read_bytes() == whole
+    assert (scores / "oracle/humblebench/noise/seed0.parquet").is_file()
+    assert journal.read_bytes() == kept  # the replies came from there: nothing was asked again

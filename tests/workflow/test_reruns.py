@@ -1,0 +1,77 @@
+"""What a change makes Snakemake do again: all that it must, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.workflow.conftest import VARIANTS
+from tests.workflow.project import Project
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+AGGREGATES = {"metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
+
+
+ONE_MODEL = "results/pocket/metrics/oracle/humblebench.parquet"
+
+
+def written_again(project: Project, *targets: str) -> set[str]:
+    """Make the targets (by default everything), and tell which results, less logs and timings, were written again."""
+    before = project.made()
+    project.snakemake(*targets)
+    after = project.made()
+    assert after.keys() >= before.keys()
+    changed = {path.removeprefix("results/pocket/") for path in after if after[path] != before.get(path)}
+    return {path for path in changed if not path.startswith(("logs/", "benchmarks/"))}
+
+
+def test_a_second_run_has_nothing_to_do(rerun):
+    before = rerun.made("results", "data", "journal")
+    assert "Nothing to be done" in rerun.snakemake()
+    assert rerun.made("results", "data", "journal") == before
+
+
+def test_a_changed_model_reruns_only_that_model(rerun):
+    def change(params):
+        params["models"]["always_a"]["behaviour"] = "always_refuse"
+
+    rerun.change_params(change)
+    again = written_again(rerun)
+    touched = {path.split("/")[1] for path in again if path.split("/")[0] in ("replies", "scores", "metrics")}
+    assert touched == {"always_a"}
+    assert {path for path in again if "/" not in path} == AGGREGATES
+    assert "report/index.html" in again
+
+
+def test_what_cannot_change_a_reply_asks_nothing_again(rerun):
+    def change(params):
+        params["models"]["oracle"]["seconds_per_reply"] = 60
+
+    rerun.change_params(change)
+    assert written_again(rerun, ONE_MODEL) == {"params.yaml"}
+
+
+def test_other_statistics_measure_again_and_ask_nothing(rerun):
+    def change(params):
+        params["statistics"]["confidence"] = 0.9
+
+    rerun.change_params(change)
+    assert written_again(rerun, ONE_MODEL) == {"params.yaml", "metrics/oracle/humblebench.parquet"}
+
+
+def test_an_edited_scorer_scores_again_and_asks_nothing(rerun):
+    with (rerun.root / "src/known_unknowns/scorers/official.py").open("a", encoding="utf-8") as source:
+        source.write("\n# Edited.\n")
+    scores = {f"scores/oracle/humblebench/{variant}/seed0.parquet" for variant in VARIANTS}
+    assert written_again(rerun, ONE_MODEL) == scores | {"metrics/oracle/humblebench.parquet"}
+
+
+def test_a_new_seed_leaves_the_journal_to_answer_for_the_old_one(rerun):
+    journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
+    kept = journal.read_bytes()
+    reply = rerun.root / "results/pocket/replies/oracle/humblebench/original/seed0.parquet"
+    old = reply.read_bytes()
+    rerun.change_params(lambda params: params["editions"]["pocket"]["seeds"].append(1))
+    rerun.snakemake(reply.with_name("seed1.parquet").relative_to(rerun.root).as_posix())
+    assert journal.read_bytes().startswith(kept)
+    assert reply.read_bytes() == old
+    assert reply.with_name("seed1.parquet").is_file()

@@ -1,0 +1,100 @@
+"""The whole workflow, run by the real Snakemake: what it makes, and what the respondents must score."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from scipy.stats import binom
+
+from known_unknowns import tables
+from known_unknowns.records import OVERALL, Metric
+from tests.workflow.conftest import VARIANTS
+from tests.workflow.project import RESPONDENTS, Project
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+SCORERS = ["official", "robust", "likelihood"]
+
+
+def accuracy(project: Project, model: str, variant: str, scorer: str) -> Metric:
+    found = [
+        metric
+        for metric in tables.read_metrics(project.root / f"results/pocket/metrics/{model}/humblebench.parquet")
+        if (metric.variant, metric.scorer, metric.category, metric.name, metric.seed)
+        == (variant, scorer, OVERALL, "accuracy", 0)
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+def share_of_answer(project: Project, letter: str) -> float:
+    """The share of the original questions whose published answer is this letter."""
+    questions = tables.read_questions(project.root / "data/pocket/questions/humblebench/original/seed0.parquet")
+    counts = Counter(question.letters[question.answer] for question in questions)
+    return counts[letter] / len(questions)
+
+
+def test_everything_that_the_documents_name_is_made(finished):
+    project, _ = finished
+    results = project.root / "results/pocket"
+    expected = ["report/index.html", "tables/metrics.csv", "metrics.json", "plots/humblebench.csv"]
+    expected += ["comparison.parquet", "tracking.json", "params.yaml"]
+    for model in RESPONDENTS:
+        expected += [f"metrics/{model}/humblebench.parquet", f"replies/{model}/humblebench/engine.json"]
+        for variant in VARIANTS:
+            expected += [f"{kind}/{model}/humblebench/{variant}/seed0.parquet" for kind in ("replies", "scores")]
+        assert (project.root / f"journal/pocket/{model}/humblebench.jsonl").is_file()
+    assert [path for path in expected if not (results / path).is_file()] == []
+    assert list(results.rglob("*.part")) == []
+
+
+def test_the_run_ends_with_where_to_look(finished):
+    _, printed = finished
+    for line in ("results/pocket/report/index.html", "results/pocket/tables/metrics.csv"):
+        assert line in printed
+    assert "mlflow ui --backend-store-uri sqlite:///mlflow.db" in printed
+
+
+def test_no_question_is_lost_on_the_way(finished):
+    project, _ = finished
+    questions = tables.read_questions(project.root / "data/pocket/questions/humblebench/questions.parquet")
+    ids = [question.id for question in questions]
+    assert len(ids) == 6 * 5  # the images and the questions on each that params.yaml names
+    for model in RESPONDENTS:
+        for variant in VARIANTS:
+            cell = f"{model}/humblebench/{variant}/seed0.parquet"
+            replies = tables.read_replies(project.root / "results/pocket/replies" / cell)
+            scores = tables.read_scores(project.root / "results/pocket/scores" / cell)
+            assert sorted(row.question_id for row in replies) == sorted(ids)
+            assert Counter(row.question_id for row in scores) == Counter({id: len(SCORERS) for id in ids})
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_the_respondents_score_what_they_must(finished, scorer):
+    project, _ = finished
+    if scorer == "likelihood" and accuracy(project, "oracle", "original", scorer).value is None:
+        pytest.skip("respondents give no log-probabilities")
+    for variant in VARIANTS:
+        assert accuracy(project, "oracle", variant, scorer).value == 1
+    for variant in ("nota_only", "noise"):  # there the refusal is the only right answer
+        assert accuracy(project, "always_refuse", variant, scorer).value == 1
+        assert accuracy(project, "always_a", variant, scorer).value == 0
+    always_refuse = accuracy(project, "always_refuse", "original", scorer)
+    assert always_refuse.value == pytest.approx(share_of_answer(project, "E"))
+    always_a = accuracy(project, "always_a", "original", scorer)
+    assert always_a.value == pytest.approx(share_of_answer(project, "A"))
+
+
+@pytest.mark.parametrize(("variant", "options"), [("original", 5), ("nota_only", 4), ("noise", 5)])
+def test_guessing_is_inside_the_interval_around_chance(finished, variant, options):
+    metric = accuracy(finished[0], "uniform", variant, "robust")
+    low, high = binom.interval(0.999, metric.n, 1 / options)
+    assert metric.n == 30
+    assert low <= metric.value * metric.n <= high
+
+
+def test_snakemake_makes_its_own_report(rerun):
+    rerun.snakemake("--report", "provenance.html")
+    page = (rerun.root / "provenance.html").read_text(encoding="utf-8")
+    assert "humblebench_vs_e" in page
+    assert "Tables" in page
