@@ -69,11 +69,14 @@ def questions(
     benchmark: str,
     raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write: questions.parquet and images/.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
 ) -> None:
     """Normalise published files into the table of questions and a folder of pictures."""
+    from known_unknowns import config
     from known_unknowns.questions import normalise
 
-    normalise(benchmark, raw, out)
+    normalise(benchmark, raw, out, settings=config.load(params, edition=edition).data(benchmark))
 
 
 @app.command()

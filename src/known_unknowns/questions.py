@@ -11,17 +11,18 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import progress
 
 
-def normalise(benchmark: str, raw: Path, out: Path) -> None:
+def normalise(benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None = None) -> None:
     """Read a benchmark's published files under ``raw``; write ``out``/questions.parquet and ``out``/images.
 
-    The table is written last, so that a folder with a table in it is whole.
+    ``settings`` is the data's entry in params.yaml (`known_unknowns.config.Params.data`). The table is written last,
+    so that a folder with a table in it is whole.
     """
     if benchmark not in benchmarks.BENCHMARKS:
         from known_unknowns.config import unknown_name
 
         raise ConfigError(unknown_name(benchmark, benchmarks.BENCHMARKS))
     with progress(f"reading {benchmark}", 0) as advance:
-        questions = benchmarks.get(benchmark).load(raw, out, advance=advance)
+        questions = benchmarks.get(benchmark).load(raw, out, settings=settings, advance=advance)
     tables.write_questions(out / "questions.parquet", questions, expect=len(questions))
 
 

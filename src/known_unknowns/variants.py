@@ -22,7 +22,10 @@ Variant = Callable[..., Question]
 
 OFFICIAL_NOISE_SEED = 3720  # HumbleBench's released code seeds every generator with it
 _NOISE_SIDE = 256  # Algorithm 1
-_POINTS_AT_ITS_PLACE = re.compile(r"\b(above|below|other options?)\b", re.IGNORECASE)
+_POINTS_AT_ITS_PLACE = re.compile(
+    r"\b(?:none|all|both|any|neither|either|one)(?:\s+of)?(?:\s+the)?\s+(?:above|below|other\s+(?:options?|choices?))\b",
+    re.IGNORECASE,
+)  # "None of the above", but not "It's above the stove"
 
 
 def original(question: Question, *, seed: int = 0) -> Question:
@@ -57,6 +60,24 @@ def _relettered(question: Question) -> Question:
         for letter, option in zip(letters, question.options, strict=True)
     )
     return replace(question, options=options, extra=dict(question.extra) | {"relettered": True})
+
+
+def without_refusal(question: Question, *, seed: int = 0, relettered: bool = False) -> Question:
+    """The refusal option is removed, so that an answer is forced.
+
+    Paper (MM-SAP, Section 4.1): a refused question is asked again without the refusal option; it does not say whether
+    the letters close up, and no code was released. We leave the other options their letters, so that a letter means
+    the same option in both passes; ``relettered`` closes the gap. A question whose right option was the refusal has
+    no right answer then (``answer`` is None); one without a refusal option stays as it is.
+    """
+    refusal, answer = question.refusal, question.answer
+    if refusal is None:
+        return question
+    options = question.options[:refusal] + question.options[refusal + 1 :]
+    if answer is not None:
+        answer = None if answer == refusal else answer - (refusal < answer)
+    changed = replace(question, options=options, answer=answer, refusal=None)
+    return _relettered(changed) if relettered else changed
 
 
 def noise(question: Question, *, seed: int = 0, noise_seed: int = OFFICIAL_NOISE_SEED) -> Question:
@@ -123,7 +144,7 @@ def _derived_seed(seed: int, name: str) -> int:
 
 
 VARIANTS: dict[str, Variant] = {
-    f.__name__: f for f in (original, nota_only, noise, gaussian, blank, text_only, shuffled_options)
+    f.__name__: f for f in (original, nota_only, without_refusal, noise, gaussian, blank, text_only, shuffled_options)
 }
 
 

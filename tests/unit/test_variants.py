@@ -76,6 +76,45 @@ def test_none_of_the_above_keeps_its_place_and_other_refusals_move():
     assert len({variants.shuffled_options(question(), seed=s).options for s in seeds}) > 10
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("None of the above", True),
+        ("None of above", True),
+        ("All of the above.", True),
+        ("All the above", True),
+        ("none of the other options", True),
+        ("It's above the stove", False),
+        ("It is below it", False),
+        ("to the left of it", False),
+        ("Sorry, I can't help with it", False),
+    ],
+)
+def test_only_an_option_that_points_at_the_others_keeps_its_place(text, kept):
+    changed = question(
+        options=(*question().options[:2], Option("C", text, "C. "), *question().options[3:4]), refusal=None
+    )
+    places = {
+        next(i for i, option in enumerate(variants.shuffled_options(changed, seed=s).options) if option.text == text)
+        for s in range(40)
+    }
+    assert places == ({2} if kept else {0, 1, 2, 3})
+
+
+@given(questions(), st.booleans())
+def test_without_refusal_takes_the_refusal_and_nothing_else(q, relettered):
+    changed = variants.without_refusal(q, relettered=relettered)
+    kept = [option for i, option in enumerate(q.options) if i != q.refusal]
+    assert [option.text for option in changed.options] == [option.text for option in kept]
+    assert changed.letters == (tuple("ABCDEFGH"[: len(kept)]) if relettered else tuple(o.letter for o in kept))
+    assert changed.refusal is None
+    if q.answer == q.refusal:
+        assert changed.answer is None
+    else:
+        assert changed.options[changed.answer].text == q.options[q.answer].text
+    assert variants.without_refusal(changed, relettered=relettered) == changed
+
+
 def test_the_official_noise_is_numpys_legacy_generator():
     changed = variants.noise(question(answer=1))
     np.random.seed(3720)  # noqa: NPY002 - the released code's own call

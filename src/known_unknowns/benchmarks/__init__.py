@@ -1,10 +1,17 @@
 """The benchmarks, by name. A benchmark is a module with four things, and a mention here:
 
-- ``load(raw, folder, progress=None) -> list[Question]``: read the published files under ``raw``, write the pictures
-  under ``folder``/images (named by their sha256), and return the questions in published order;
+- ``load(raw, folder, *, settings=None, advance=None) -> list[Question]``: read the published files under ``raw``,
+  write the pictures under ``folder``/images (named by their sha256), and return the questions in published order;
+  ``settings`` is the data's entry in params.yaml, for formats that it must describe;
 - ``prompt(question) -> str``: the text that is sent, word for word;
 - ``official(text, question) -> Reading``: the released code's rule, bug for bug;
 - ``PUBLISHED``: the file of published numbers beside it (see `known_unknowns.published`).
+
+It may have two more, for the protocols of the same names: ``refusal_prompt(question) -> str``, and
+``forces(question) -> bool``, which says of which questions a forced choice is asked (of all, where it is absent).
+
+What it counts besides the metrics of all benchmarks stands in a module of its own, so that asking needs no NumPy: see
+`known_unknowns.metrics.own`, and `METRICS`.
 """
 
 from __future__ import annotations
@@ -12,9 +19,22 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-BENCHMARKS: dict[str, str] = {"humblebench": "known_unknowns.benchmarks.humblebench"}
+BENCHMARKS: dict[str, str] = {
+    "humblebench": "known_unknowns.benchmarks.humblebench",
+    "mmsap": "known_unknowns.benchmarks.mmsap",
+}
+METRICS: dict[str, str] = {
+    "humblebench": "known_unknowns.benchmarks.humblebench_metrics",
+    "mmsap": "known_unknowns.benchmarks.mmsap_metrics",
+}
+"""The modules of the metrics that only one benchmark has."""
 
 
 def get(name: str) -> ModuleType:
     """The benchmark's module. KeyError for a name that is not in `BENCHMARKS`."""
     return import_module(BENCHMARKS[name])
+
+
+def metrics(name: str) -> ModuleType | None:
+    """The module of the benchmark's own metrics; None where it has none."""
+    return import_module(METRICS[name]) if name in METRICS else None

@@ -11,19 +11,27 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
-from hashlib import sha256
-from io import BytesIO
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from known_unknowns.benchmarks.humblebench_official import exact_refusal, official
+from known_unknowns.benchmarks._pictures import PictureStore, picture_bytes
+from known_unknowns.benchmarks.humblebench_official import exact_refusal, official, official_metrics
 from known_unknowns.errors import DataError
-from known_unknowns.images import decode
 from known_unknowns.progress import Advance
-from known_unknowns.records import Image, Option, Question
+from known_unknowns.records import Option, Question
 
-__all__ = ["LETTERS", "NAME", "REFUSAL", "exact_refusal", "load", "official", "parse_question", "prompt"]
+__all__ = [
+    "LETTERS",
+    "NAME",
+    "REFUSAL",
+    "exact_refusal",
+    "load",
+    "official",
+    "official_metrics",
+    "parse_question",
+    "prompt",
+]
 
 NAME = "humblebench"
 LETTERS = "ABCDE"
@@ -45,9 +53,10 @@ class _Row(NamedTuple):
 def prompt(question: Question) -> str:
     """The question as published, then the released code's instruction, which names A to E whatever is on offer.
 
-    Only the ``relettered`` form of nota_only, which closes the gap, names the letters that are left.
+    Only a ``relettered`` variant, which closes the gap, and a question without its refusal, which must not be
+    offered E, name the letters that are left.
     """
-    letters = question.letters if question.extra.get("relettered") else LETTERS
+    letters = question.letters if question.extra.get("relettered") or question.refusal is None else LETTERS
     named = ", ".join(letters[:-1]) + f", or {letters[-1]}"
     return question.rendered + _INSTRUCTION.format(letters=named)
 
@@ -76,17 +85,20 @@ def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
     return "\n".join(stem), tuple(options)
 
 
-def load(raw: Path, folder: Path, *, advance: Advance | None = None) -> list[Question]:
+def load(
+    raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None, advance: Advance | None = None
+) -> list[Question]:
     """Read the published files under ``raw`` and write each distinct picture once to ``folder``/images.
 
+    ``settings`` (the data's entry in params.yaml) changes nothing: the format is known.
     Raises DataError naming file and row for anything that is not as published.
     """
-    images: dict[str, Image] = {}
+    pictures = PictureStore(folder)
     rows_of: dict[str, str] = {}
     questions = []
     for row in _rows(raw):
         try:
-            question = _question(row, images, folder)
+            question = _question(row, pictures)
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(str(error), file=row.file, row=row.number) from error
         here = f"{row.file}, row {row.number}"
@@ -105,7 +117,7 @@ def load(raw: Path, folder: Path, *, advance: Advance | None = None) -> list[Que
     return questions
 
 
-def _question(row: _Row, images: dict[str, Image], folder: Path) -> Question:
+def _question(row: _Row, pictures: PictureStore) -> Question:
     values = row.values
     missing = [name for name in COLUMNS if values.get(name) is None]
     if missing:
@@ -118,7 +130,7 @@ def _question(row: _Row, images: dict[str, Image], folder: Path) -> Question:
     for letter, role in ((label, "the label"), (REFUSAL, "the refusal")):
         if letter not in letters:
             raise ValueError(f"no option {letter}, which is {role}; there are {', '.join(letters)}")
-    image = _image(row, images, folder)
+    image = pictures.add(picture_bytes(values["image"], row.file.parent), file=row.file, row=row.number)
     return Question(
         id=str(int(values["question_id"])),
         benchmark=NAME,
@@ -135,42 +147,6 @@ def _question(row: _Row, images: dict[str, Image], folder: Path) -> Question:
             "image_path": values["image"].get("path") or "",
         },
     )
-
-
-def _image(row: _Row, images: dict[str, Image], folder: Path) -> Image:
-    data, path = row.values["image"].get("bytes"), row.values["image"].get("path")
-    if data is None:
-        if not path:
-            raise ValueError("the image has neither bytes nor a path")
-        data = _beside(row.file, path).read_bytes()
-    digest = sha256(data).hexdigest()
-    if digest not in images:
-        picture = decode(data, file=row.file, row=row.number)
-        source = f"images/{digest}.{_extension(data)}"
-        target = folder / source
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
-        images[digest] = Image(source, digest, *picture.size)
-    return images[digest]
-
-
-def _extension(data: bytes) -> str:
-    from PIL import Image as Pillow
-
-    with Pillow.open(BytesIO(data)) as picture:
-        return {"JPEG": "jpg"}.get(picture.format or "", (picture.format or "bin").lower())
-
-
-def _beside(file: Path, name: str) -> Path:
-    """A picture named in ``file``; it must lie in the same folder (a name in a data file is not to be trusted)."""
-    root = file.parent.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        raise ValueError(f"the image path {name!r} leads out of {file.parent}")
-    if not path.is_file():
-        raise ValueError(f"the image {name!r} is not beside the file")
-    return path
 
 
 def _rows(raw: Path) -> Iterator[_Row]:
