@@ -45,6 +45,10 @@ rule all:
         per_cell("<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"),
 
 
+onstart:
+    hold_alone(Path(".snakemake/known-unknowns.lock"))
+
+
 onsuccess:
     print(closing_words())
 

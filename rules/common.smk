@@ -1,6 +1,7 @@
 # What the rules share: the checked configuration, where files lie, and the functions that turn wildcards into
 # files and settings. Nothing is computed here that ends in a result.
 
+import fcntl
 import json
 import os
 import re
@@ -59,6 +60,25 @@ os.environ.update(
 shell.prefix(f"set -euo pipefail; export PYTHONPATH='{PACKAGE.parent}'; ")
 
 
+HELD = []  # the open file: its lock lasts as long as this process, however that ends
+
+
+def hold_alone(path):
+    """Let one run at a time work in this folder.
+
+    Snakemake's own lock outlives a run that was killed, and then has to be removed by hand: the profile turns it off
+    (nolock), and this one goes with its process.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    HELD.append(path.open("w"))
+    try:
+        fcntl.flock(HELD[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise WorkflowError(
+            "Another run is at work in this folder; wait for it to end, or stop it."
+        ) from None
+
+
 pathvars:
     data=DATA,
     results=RESULTS,
@@ -109,7 +129,11 @@ def code(*patterns):
 def code_of_source(wildcards):
     """What is rendered depends on our code; what is downloaded only on its revision."""
     rendered = PARAMS.data(wildcards.benchmark)["source"] == "scenes"
-    return code("fetch.py", "pocket", "scenes") if rendered else ""
+    return (
+        code("fetch.py", "pocket", "scenes", "benchmarks/*_format.py")
+        if rendered
+        else ""
+    )
 
 
 def pin(wildcards):
@@ -159,6 +183,14 @@ def infer_gpu(wildcards):
     )
 
 
+def protocols(benchmark):
+    """How the questions of each of a benchmark's variants are asked."""
+    return {
+        variant: PARAMS.protocol(benchmark, variant)
+        for variant in PARAMS.variants(benchmark)
+    }
+
+
 def per_question_set(pattern, benchmark):
     """``pattern`` for every variant of a benchmark and each of its seeds."""
     variants, seeds = zip(*PARAMS.cells(benchmark))
@@ -203,7 +235,7 @@ def shown():
         "benchmarks": {
             name: {
                 "data": PARAMS.data(name),
-                "protocol": PARAMS.protocol(name),
+                "protocols": protocols(name),
                 "variants": {
                     variant: PARAMS.variant(variant)
                     for variant in PARAMS.variants(name)

@@ -32,7 +32,10 @@ rule questions:
         entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
         out=subpath(output.table, parent=True),
         code=lambda wildcards: code(
-            "questions.py", f"benchmarks/{wildcards.benchmark}*.py"
+            "questions.py",
+            "images.py",
+            "benchmarks/_pictures.py",
+            f"benchmarks/{wildcards.benchmark}*.py",
         ),
         settings=RESOLVED,
     shell:

@@ -31,8 +31,15 @@ for benchmark in PARAMS.benchmarks:
             gpu=infer_gpu,
         params:
             entry=reply_settings,
-            protocol=PARAMS.protocol(benchmark),
-            code=code("inference.py", "runner.py", "protocols.py", "engines"),
+            protocols=protocols(benchmark),
+            code=code(
+                "inference.py",
+                "runner.py",
+                "protocols*",
+                "images.py",
+                "engines",
+                f"benchmarks/{benchmark}*.py",
+            ),
             benchmark=benchmark,
             questions=subpath(input.images, parent=True),
             out=subpath(output.engine, parent=True),

@@ -23,7 +23,7 @@ rule measure:
         "../envs/core.yaml"
     params:
         statistics=dict(PARAMS.statistics),
-        code=code("metrics"),
+        code=lambda wildcards: code("metrics", f"benchmarks/{wildcards.benchmark}*.py"),
         questions=folder_of("questions", 2),
         scores=folder_of("scores", 2),
         replies=folder_of("replies", 2),
@@ -59,11 +59,7 @@ rule compare:
     input:
         METRICS,
     output:
-        report(
-            "<results>/comparison.parquet",
-            caption="captions/comparison.rst",
-            category="Tables",
-        ),
+        "<results>/comparison.parquet",
     log:
         "<logs>/compare.log",
     conda:

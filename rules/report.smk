@@ -37,7 +37,7 @@ rule report:
         "../envs/report.yaml"
     params:
         shown=shown(),
-        code=code("report"),
+        code=code("report", "published", "provenance.py"),
         results=subpath(output.page, ancestor=2),
         data=folder_of("questions", 4),
         settings=RESOLVED,

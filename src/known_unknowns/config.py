@@ -79,9 +79,10 @@ class Params:
         """Where this edition's data of the benchmark come from, and their revision."""
         return _entry(self.raw["benchmarks"], benchmark, "benchmarks")["data"][self.edition]
 
-    def protocol(self, benchmark: str) -> dict[str, Any]:
-        """The benchmark's protocol under "name", and its settings."""
-        name = _entry(self.raw["benchmarks"], benchmark, "benchmarks")["protocol"]
+    def protocol(self, benchmark: str, variant: str) -> dict[str, Any]:
+        """The variant's protocol under "name", and its settings: the benchmark's, unless the variant has its own."""
+        own = self.variant(variant).get("protocol")
+        name = own or _entry(self.raw["benchmarks"], benchmark, "benchmarks")["protocol"]
         return {"name": name} | self.raw["protocols"][name]
 
 
@@ -181,7 +182,23 @@ def _check_references(params: Params) -> None:
     for name in raw["variants"]:
         entry = params.variant(name)
         variants.check_arguments(entry, path=f"variants.{name}")
+    for name in raw["benchmarks"]:
+        _check_protocols(params, name)
     for name, entry in raw["models"].items():
         if entry["engine"] not in engines.ENGINES:
             raise ConfigError(unknown_name(entry["engine"], engines.ENGINES), path=f"models.{name}.engine")
     known(raw["scorers"], scorers.SCORERS, "scorers")
+
+
+def _check_protocols(params: Params, benchmark: str) -> None:
+    """Every variant of the benchmark is asked by a protocol that is known and that the benchmark can be asked by."""
+    from known_unknowns import benchmarks
+
+    for index, variant in enumerate(params.variants(benchmark)):
+        own = params.variant(variant).get("protocol")
+        if own is not None and own not in params.raw["protocols"]:
+            raise ConfigError(unknown_name(own, params.raw["protocols"]), path=f"variants.{variant}.protocol")
+        name = params.protocol(benchmark, variant)["name"]
+        if name == "refusal_prompt" and not hasattr(benchmarks.get(benchmark), "refusal_prompt"):
+            path = f"benchmarks.{benchmark}.variants[{index}]" if own else f"benchmarks.{benchmark}.protocol"
+            raise ConfigError(f"{benchmark} has no refusal prompt, so it cannot be asked by {name!r}", path=path)

@@ -97,7 +97,7 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
     except Pillow.DecompressionBombError as error:
         raise DataError(f"the image is a decompression bomb ({error})", file=file, row=row) from error
     except Pillow.UnidentifiedImageError as error:
-        raise DataError(f"the image does not decode ({len(data)} bytes, no known format)", file=file, row=row) from error
+        raise DataError(f"the image does not decode ({len(data)} bytes)", file=file, row=row) from error
     except DataError:
         raise
     except Exception as error:  # Pillow's decoders raise many kinds; all mean the same to the user

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from known_unknowns import engines, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.journal import Journal
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.runner import Cell, run
+from known_unknowns.records import Question
+from known_unknowns.runner import Cell, Protocol, run
 
 
 def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: Path, journal: Path) -> None:
@@ -20,18 +24,19 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     run continues, and a new seed or variant asks only what was never answered.
     """
     entry = params.model(model)
-    cells: dict[Cell, list] = {
-        (variant, seed): tables.read_questions(questions / variant / f"seed{seed}.parquet")
+    cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
+        (variant, seed): (
+            _protocol(params.protocol(benchmark, variant)),
+            tables.read_questions(questions / variant / f"seed{seed}.parquet"),
+        )
         for variant, seed in params.cells(benchmark)
     }
-    settings = params.protocol(benchmark)
-    protocol = PROTOCOLS[settings.pop("name")]
     with Journal(journal) as kept:  # before the weights are loaded: a held journal is found out at once
         engine = engines.create(model, entry)
-        outcome = run(cells, protocol, settings, engine, kept, folder=questions)
+        outcome = run(cells, engine, kept, folder=questions)
     for (variant, seed), asked in outcome.replies.items():
         path = out / variant / f"seed{seed}.parquet"
-        unasked = {q.id for q in cells[variant, seed]} - {row.question_id for row in asked}
+        unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}
         if unasked:
             raise DataError(f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}", file=path)
         tables.write_replies(path, asked)
@@ -46,3 +51,8 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         "reply_seconds": round(outcome.reply_seconds, 3),
     }
     tables.write_text(out / "engine.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")
+
+
+def _protocol(settings: Mapping[str, Any]) -> Protocol:
+    """The protocol under "name", with the other keys as its arguments."""
+    return partial(PROTOCOLS[settings["name"]], **{key: value for key, value in settings.items() if key != "name"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.engines import Engine
 from known_unknowns.errors import KnownUnknownsError
@@ -16,20 +15,23 @@ from known_unknowns.records import Asked, Question, Reply, Turn
 Cell = tuple[str, int]
 """A variant and a seed."""
 
+Protocol = Callable[[Question], Generator[Turn, Reply, None]]
+"""How one question is asked: yields turns, and is sent the reply to each."""
+
 
 @dataclass(slots=True)
 class _Dialogue:
-    """One question being asked: its protocol, the turn that waits for a reply, and what was said so far."""
+    """One question being asked: its protocol at work, the turn that waits for a reply, and what was said so far."""
 
     cell: Cell
-    protocol: Generator[Turn, Reply, None]
+    turns: Generator[Turn, Reply, None]
     turn: Turn | None = None
     key: str = ""
     asked: list[Asked] = field(default_factory=list)
 
     def advance(self, reply: Reply | None, key_of: Callable[[Turn], str]) -> None:
         try:
-            turn = next(self.protocol) if reply is None else self.protocol.send(reply)
+            turn = next(self.turns) if reply is None else self.turns.send(reply)
         except StopIteration:
             self.turn = None
         else:
@@ -63,25 +65,22 @@ class Outcome:
 
 
 def run(
-    cells: Mapping[Cell, Sequence[Question]],
-    protocol: Callable[..., Generator[Turn, Reply, None]],
-    settings: Mapping[str, Any],
+    cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
     engine: Engine,
     journal: Journal,
     *,
     folder: Path,
 ) -> Outcome:
-    """Ask every question of every cell; whatever the journal has is not asked again.
+    """Ask every question of every cell by the cell's protocol; whatever the journal has is not asked again.
 
-    ``settings`` are the protocol's keyword arguments. Turns with the same key are asked once, in the first cell
-    that needs them.
+    Turns with the same key are asked once, in the first cell that needs them.
     """
 
     def key_of(turn: Turn) -> str:
         return turn.key(engine.facts, scripted=engine.scripted)
 
     dialogues = [
-        _Dialogue(cell, protocol(question, **settings)) for cell, questions in cells.items() for question in questions
+        _Dialogue(cell, protocol(question)) for cell, (protocol, questions) in cells.items() for question in questions
     ]
     for dialogue in dialogues:
         dialogue.advance(None, key_of)

@@ -148,8 +148,14 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
+_NO_ARGUMENTS = ("function", "protocol")
+
+
 def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
-    """ConfigError unless ``entry`` names a known function under "function" and only arguments that it takes."""
+    """ConfigError unless ``entry`` names a known function under "function" and only arguments that it takes.
+
+    Its "protocol", how the varied questions are asked, is `known_unknowns.config`'s to check.
+    """
     from known_unknowns.config import unknown_name
 
     name = entry["function"]
@@ -157,11 +163,11 @@ def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
         raise ConfigError(unknown_name(name, VARIANTS), path=path)
     takes = set(inspect.signature(VARIANTS[name]).parameters) - {"question", "seed"}
     for key in entry:
-        if key != "function" and key not in takes:
+        if key not in _NO_ARGUMENTS and key not in takes:
             raise ConfigError(f"the variant {name!r} takes no argument {key!r}", path=f"{path}.{key}")
 
 
 def apply(entry: Mapping[str, Any], question: Question, *, seed: int) -> Question:
     """Apply the variant that ``entry`` (see `check_arguments`) describes."""
-    arguments = {key: value for key, value in entry.items() if key != "function"}
+    arguments = {key: value for key, value in entry.items() if key not in _NO_ARGUMENTS}
     return VARIANTS[entry["function"]](question, seed=seed, **arguments)

@@ -156,7 +156,7 @@ def mixed():
 def replies(tmp_path, behaviour, protocol, questions):
     engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
     with Journal(tmp_path / "journal") as journal:
-        outcome = run({("original", 0): questions}, PROTOCOLS[protocol], {}, engine, journal, folder=Path())
+        outcome = run({("original", 0): (PROTOCOLS[protocol], questions)}, engine, journal, folder=Path())
     return {(row.question_id, row.step): row for row in outcome.replies["original", 0]}
 
 

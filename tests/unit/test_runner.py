@@ -41,7 +41,8 @@ def asked_twice(q):
 
 def go(tmp_path, engine, cells=None, protocol=single_turn):
     with Journal(tmp_path / "journal") as journal:
-        return run(cells or {("original", 0): QUESTIONS}, protocol, {}, engine, journal, folder=Path())
+        cells = {cell: (protocol, questions) for cell, questions in (cells or {("original", 0): QUESTIONS}).items()}
+        return run(cells, engine, journal, folder=Path())
 
 
 def test_every_question_is_answered_in_order(tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
@@ -22,10 +24,20 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="session")
-def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
-    """A project with a finished run of the whole workflow, and what that run printed. Not to be changed."""
-    project = untouched.twin(tmp_path_factory.mktemp("finished") / "project")
-    return project, project.snakemake()
+def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Project, str]:
+    """A project with a finished run of the whole workflow, and what that run printed. Not to be changed.
+
+    It takes long, so that the processes of pytest-xdist share one.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "finished"
+    printed = folder / "printed.txt"
+    with FileLock(f"{folder}.lock"):
+        if not printed.is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            text = untouched.twin(folder / "project").snakemake()
+            printed.write_text(text, encoding="utf-8")
+    return Project(folder / "project"), printed.read_text(encoding="utf-8")
 
 
 @pytest.fixture

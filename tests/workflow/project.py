@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 RESPONDENTS = ["oracle", "always_refuse", "always_a", "uniform"]
-_LEFT_OUT = ("tests/", "models/", "bench/", "docs/", "data/")
+_LEFT_OUT = ("tests/", "bench/", "docs/", "data/")
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,10 @@ class Project:
 
     def run(self, *command: str | Path, code: int | None = 0, timeout: float = 300) -> subprocess.CompletedProcess:
         """Run a program of this environment here; fail unless it exits with ``code`` (None: with any but 0)."""
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
-        environment.pop("PYTHONPATH", None)
-        environment |= {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "500"}
         done = subprocess.run(
             list(map(str, command)),
             cwd=self.root,
-            env=environment,
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -69,6 +67,25 @@ class Project:
         as_expected = done.returncode != 0 if code is None else done.returncode == code
         assert as_expected, f"{' '.join(map(str, command))} exited with {done.returncode}:\n{done.stdout}"
         return done
+
+    def start(self, *command: str | Path) -> subprocess.Popen:
+        """Start a program as the leader of a new process group."""
+        return subprocess.Popen(
+            list(map(str, command)),
+            cwd=self.root,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    @staticmethod
+    def kill(process: subprocess.Popen) -> None:
+        """SIGKILL for a program that was started here, and for all that it started."""
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
     def snakemake(self, *arguments: str, code: int | None = 0) -> str:
         return self.run("snakemake", "--cores", "2", *arguments, code=code).stdout
@@ -91,6 +108,13 @@ class Project:
             for path in sorted((self.root / folder).rglob("*"))
             if path.is_file()
         }
+
+
+def _environment() -> dict[str, str]:
+    """This process's, less what tests and workflows leave in it, with this environment's programs first."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
+    environment.pop("PYTHONPATH", None)
+    return environment | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "500"}
 
 
 def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], images: int, tracking: bool) -> None:

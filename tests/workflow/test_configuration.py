@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.slow
 
 
 def unknown_key(params):

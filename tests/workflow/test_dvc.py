@@ -11,7 +11,7 @@ import pytest
 
 from tests.workflow.project import Project, reduce
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.xdist_group("dvc")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 RESULTS = [
     "metrics.json",
     "comparison.parquet",

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.slow
 
 
 def test_a_failed_job_is_explained_and_the_rest_goes_on(rerun):

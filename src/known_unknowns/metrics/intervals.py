@@ -81,9 +81,12 @@ def clustered_interval(
 
     Where every resample gives the same (all right, all wrong), or where `FEWEST_GROUPS` are not reached, the
     bootstrap knows no or too little uncertainty. That is its limit, not a certainty: then Wilson's interval with
-    ``groups`` trials, as if the questions of a group were one.
+    ``groups`` trials, as if the questions of a group were one. A ``value`` below 0, which no proportion has but an
+    excess over chance may, has no interval then.
     """
     drawn = replicates[~np.isnan(replicates)]
+    if value < 0 and (groups < FEWEST_GROUPS or np.ptp(drawn) < _SAME):
+        return Interval(None, None, f"none: {groups} groups are too few to resample, or all resamples agree")
     if groups < FEWEST_GROUPS:
         return Interval(*wilson(value, groups, confidence), f"wilson over {groups} groups (too few to resample)")
     if np.ptp(drawn) < _SAME:

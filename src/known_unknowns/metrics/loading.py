@@ -8,53 +8,60 @@ from pathlib import Path
 
 import numpy as np
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import tables
 from known_unknowns.errors import DataError
+from known_unknowns.metrics import own
+from known_unknowns.metrics.own import Scored
 from known_unknowns.metrics.proportions import Observed, Ratio
-from known_unknowns.records import Asked, Question, Score
+from known_unknowns.metrics.selective import RiskCoverage
+from known_unknowns.records import OVERALL, Question, Score
 from known_unknowns.scoring import answers, paired
-
-OFFICIAL = "official"
 
 
 @dataclass(frozen=True)
 class Table:
     """What became of every question of one variant and seed, under each scorer.
 
-    ``groups`` and ``categories`` are arrays (questions,); ``letters`` are all that the questions offer;
-    ``released`` has the metrics that only the benchmark's released code counts.
+    ``groups`` is an array (questions,), ``categories`` has one of flags for each; ``letters`` are all that the
+    questions offer; ``own`` and ``curves`` are what only this benchmark counts (`known_unknowns.metrics.own`).
     """
 
     variant: str
     seed: int
     ids: tuple[str, ...]
     groups: np.ndarray
-    categories: np.ndarray
+    categories: Mapping[str, np.ndarray]
     letters: frozenset[str]
+    scored: Mapping[str, Scored]
     observed: Mapping[str, Observed]
-    released: Mapping[str, Ratio]
+    own: Mapping[str, Mapping[str, Ratio]]
+    curves: Mapping[str, Mapping[str, RiskCoverage]]
 
     @classmethod
-    def of(
-        cls,
-        variant: str,
-        seed: int,
-        answered: Sequence[tuple[Question, Asked]],
-        scores: Mapping[str, Sequence[Score]],
-    ) -> Table:
-        """``answered`` are the questions, each with the turn that answers it; ``scores`` each scorer's readings of
-        these turns, in the same order."""
-        questions = [question for question, _ in answered]
+    def of(cls, variant: str, seed: int, scored: Mapping[str, Scored]) -> Table:
+        """``scored`` is what each scorer made of the same questions in the same order."""
+        questions = next(iter(scored.values())).questions
+        benchmark = questions[0].benchmark if questions else ""
         return cls(
             variant=variant,
             seed=seed,
             ids=tuple(question.id for question in questions),
             groups=np.array([question.group for question in questions]),
-            categories=np.array([question.category for question in questions]),
+            categories=_categories(benchmark, questions),
             letters=frozenset(letter for question in questions for letter in question.letters),
-            observed={scorer: Observed.of(questions, read) for scorer, read in scores.items()},
-            released=_released(answered, scores[OFFICIAL]) if OFFICIAL in scores else {},
+            scored=scored,
+            observed={scorer: Observed.of(questions, s.readings) for scorer, s in scored.items()},
+            own={scorer: own.mapping(benchmark, "ratios", s) for scorer, s in scored.items()},
+            curves={scorer: own.mapping(benchmark, "risk_coverage", s) for scorer, s in scored.items()},
         )
+
+
+def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
+    """All questions, the benchmark's own sets that are not empty, and each category of a question, sorted."""
+    of_question = np.array([question.category for question in questions])
+    found = {OVERALL: np.full(len(questions), True)} | dict(own.mapping(benchmark, "categories", questions))
+    found |= {name: of_question == name for name in np.unique(of_question).tolist()}
+    return {name: among for name, among in found.items() if name == OVERALL or among.any()}
 
 
 def load(questions: Path, scores: Path, replies: Path, *, variant: str, seed: int, scorers: Sequence[str]) -> Table:
@@ -65,16 +72,28 @@ def load(questions: Path, scores: Path, replies: Path, *, variant: str, seed: in
     name = Path(variant) / f"seed{seed}.parquet"
     answered = list(answers(paired(questions / name, replies / name), file=replies / name))
     turns = {question.id: asked.turn for question, asked in answered}
-    return Table.of(variant, seed, answered, _scores(scores / name, turns, scorers))
+    read, later = _scores(scores / name, turns, scorers)
+    asked_of, asked = zip(*answered, strict=True) if answered else ((), ())
+    scored = {scorer: Scored(scorer, asked_of, asked, read[scorer], later[scorer]) for scorer in scorers}
+    return Table.of(variant, seed, scored)
 
 
-def _scores(file: Path, turns: Mapping[str, int], scorers: Sequence[str]) -> dict[str, list[Score]]:
-    """Each scorer's reading of the turn that answers each question, in the order of ``turns``."""
+_Readings = dict[str, list[Score]]
+_Later = dict[str, list[Mapping[str, Score]]]
+
+
+def _scores(file: Path, turns: Mapping[str, int], scorers: Sequence[str]) -> tuple[_Readings, _Later]:
+    """Each scorer's reading of the turn that answers each question, and of its other turns, by step (of a step that
+    was taken twice, the last), in the order of ``turns``."""
     found: dict[str, dict[str, Score]] = {scorer: {} for scorer in scorers}
+    later: dict[str, dict[str, dict[str, Score]]] = {scorer: {id: {} for id in turns} for scorer in scorers}
     for row, score in enumerate(tables.read_scores(file)):
         if score.question_id not in turns:
             raise DataError(f"question {score.question_id!r} was never asked; score again", file=file, row=row)
-        if score.scorer not in found or score.turn != turns[score.question_id]:
+        if score.scorer not in found:
+            continue
+        if score.turn != turns[score.question_id]:
+            later[score.scorer][score.question_id][score.step] = score
             continue
         if score.question_id in found[score.scorer]:
             message = f"question {score.question_id!r} is scored twice by {score.scorer!r}; score again"
@@ -84,15 +103,7 @@ def _scores(file: Path, turns: Mapping[str, int], scorers: Sequence[str]) -> dic
         missing = next((identifier for identifier in turns if identifier not in by_question), None)
         if missing is not None:
             raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
-    return {scorer: [by_question[identifier] for identifier in turns] for scorer, by_question in found.items()}
-
-
-def _released(answered: Sequence[tuple[Question, Asked]], scores: Sequence[Score]) -> dict[str, Ratio]:
-    """What the benchmark's released code counts besides: ``official_metrics`` of its module, where it has any."""
-    questions = [question for question, _ in answered]
-    count = getattr(benchmarks.get(questions[0].benchmark), "official_metrics", None) if questions else None
-    if count is None:
-        return {}
-    texts = ["" if asked.reply.error is not None else asked.reply.text for _, asked in answered]
-    counted = count(questions, texts, [score.letter for score in scores])
-    return {name: Ratio(np.array(above), np.array(below)) for name, (above, below) in counted.items()}
+    return (
+        {scorer: [by_question[identifier] for identifier in turns] for scorer, by_question in found.items()},
+        {scorer: [by_question[identifier] for identifier in turns] for scorer, by_question in later.items()},
+    )

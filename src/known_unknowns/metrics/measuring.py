@@ -11,6 +11,7 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
+from known_unknowns.metrics import own
 from known_unknowns.metrics.intervals import (
     UNDEFINED,
     Interval,
@@ -19,9 +20,10 @@ from known_unknowns.metrics.intervals import (
     ratio_replicates,
     share_interval,
 )
-from known_unknowns.metrics.loading import OFFICIAL, Table, load
-from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE, ratios
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.metrics.loading import Table, load
+from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE, Ratio, ratios
+from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_replicates
+from known_unknowns.records import Metric
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -46,13 +48,14 @@ class Statistics:
 class Estimates:
     """Metrics of one variant and scorer in one category, for one seed: ``value`` (metrics,), NaN where undefined;
     ``n`` (metrics,), how many questions the denominator holds; ``groups`` (groups, metrics), the same by group;
-    ``replicates`` (resamples, metrics)."""
+    ``replicates`` (resamples, metrics). ``areas`` are the names of those that are no proportions."""
 
     names: list[str]
     value: np.ndarray
     n: np.ndarray
     groups: np.ndarray
     replicates: np.ndarray
+    areas: frozenset[str] = frozenset()
 
 
 def measure(
@@ -94,6 +97,7 @@ def metrics_of(found: Sequence[Table], statistics: Statistics, *, model: str, be
             for category in by_seed[seeds[0].seed]:
                 blank = Metric(model, benchmark, variant, None, scorer, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
+            metrics += _of_all_seeds(blank, seeds, groups, weights, statistics)
     return metrics
 
 
@@ -104,16 +108,41 @@ def estimates(
 
     ``groups`` (groups,) are the sorted names of the columns of ``weights`` (resamples, groups).
     """
-    counted = ratios(table.observed[scorer], letters) | (table.released if scorer == OFFICIAL else {})
+    counted = ratios(table.observed[scorer], letters) | dict(table.own[scorer])
+    column = np.searchsorted(groups, table.groups)
+    found = _estimates(counted, table.categories, column, weights)
+    for name, curve in table.curves[scorer].items():
+        if curve.defined:
+            for category, among in table.categories.items():
+                part = type(curve)(*(values[among] for values in curve))
+                found[category] = _with_area(found[category], name, part, column[among], weights)
+    return found
+
+
+def _estimates(
+    counted: Mapping[str, Ratio], categories: Mapping[str, np.ndarray], column: np.ndarray, weights: np.ndarray
+) -> dict[str, Estimates]:
     names = list(counted)
     above, below = (np.array(values, dtype=np.float64) for values in zip(*counted.values(), strict=True))
-    column = np.searchsorted(groups, table.groups)
-    chosen = {OVERALL: np.full(len(column), True)}
-    chosen |= {name: table.categories == name for name in np.unique(table.categories).tolist()}
     return {
         category: _estimate(names, above.compress(among, axis=1), below.compress(among, axis=1), column[among], weights)
-        for category, among in chosen.items()
+        for category, among in categories.items()
     }
+
+
+def _with_area(
+    estimated: Estimates, name: str, curve: RiskCoverage, column: np.ndarray, weights: np.ndarray
+) -> Estimates:
+    """Add the area under a curve. Its questions are drawn as their pictures are."""
+    asked = np.bincount(column, minlength=weights.shape[1]).astype(np.float64)
+    return Estimates(
+        names=[*estimated.names, name],
+        value=np.append(estimated.value, aurc(curve)),
+        n=np.append(estimated.n, len(column)),
+        groups=np.column_stack([estimated.groups, asked]),
+        replicates=np.column_stack([estimated.replicates, aurc_replicates(curve, weights[:, column])]),
+        areas=estimated.areas | {name},
+    )
 
 
 def _estimate(
@@ -135,9 +164,9 @@ def _by_group(values: np.ndarray, column: np.ndarray, groups: int) -> np.ndarray
 def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistics) -> Iterator[Metric]:
     """The metrics of one variant, scorer and category: a block a seed, then the means over seeds."""
     for seed, estimated in by_seed.items():
-        yield from _with_above_chance(_of_seed(replace(blank, seed=seed), estimated, statistics))
+        yield from _with_derived(_of_seed(replace(blank, seed=seed), estimated, statistics))
     if len(by_seed) > 1:
-        yield from _with_above_chance(_pooled(blank, list(by_seed.values()), statistics))
+        yield from _with_derived(_pooled(blank, list(by_seed.values()), statistics))
 
 
 def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Iterator[Metric]:
@@ -147,6 +176,14 @@ def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Ite
             interval = UNDEFINED
         elif name == CHANCE:
             interval = Interval(None, None, _BY_DESIGN)
+        elif name in estimated.areas:
+            interval = clustered_interval(
+                value,
+                int(np.count_nonzero(estimated.groups[:, column])),
+                estimated.replicates[:, column],
+                confidence=statistics.confidence,
+                bootstrap=statistics.bootstrap,
+            )
         else:
             interval = share_interval(
                 value,
@@ -160,7 +197,13 @@ def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Ite
 
 def _pooled(blank: Metric, seeds: Sequence[Estimates], statistics: Statistics) -> Iterator[Metric]:
     """Means over seeds, of the metrics that all seeds have. ``n`` is the mean denominator, rounded: questions asked
-    again with another seed are no new questions."""
+    again with another seed are no new questions.
+
+    The interval is that of questions and seeds together. A question is drawn with its answers under all seeds, and a
+    shuffle of options is drawn for each question by itself, not once for all: so the variance between the drawn
+    means over seeds holds both what questions differ by and what is left of the shuffles in a mean over so many.
+    Drawing seeds as well would count the latter twice.
+    """
     for name in seeds[0].names:
         if any(name not in estimated.names for estimated in seeds):
             continue
@@ -192,8 +235,34 @@ def _filled(blank: Metric, name: str, value: float, n: int, interval: Interval) 
     )
 
 
-def _with_above_chance(metrics: Iterable[Metric]) -> Iterator[Metric]:
-    """Add accuracy less chance. Chance is a property of the questions, so the accuracy's interval moves with it."""
+def _of_all_seeds(
+    blank: Metric, seeds: Sequence[Table], groups: np.ndarray, weights: np.ndarray, statistics: Statistics
+) -> Iterator[Metric]:
+    """What only several seeds can tell: rows with seed None, and no spread."""
+    if len(seeds) < 2 or (count := own.function(blank.benchmark, "across_seeds")) is None:
+        return
+    counted = count([table.scored[blank.scorer] for table in seeds])
+    column = np.searchsorted(groups, seeds[0].groups)
+    for category, estimated in _estimates(counted, seeds[0].categories, column, weights).items():
+        for place, name in enumerate(estimated.names):
+            value, interval = estimated.value[place], UNDEFINED
+            asked = seeds[0].categories[category] & (counted[name].denominator > 0)
+            if not np.isnan(value):
+                interval = clustered_interval(
+                    value,
+                    int(np.count_nonzero(estimated.groups[:, place])),
+                    estimated.replicates[:, place],
+                    confidence=statistics.confidence,
+                    bootstrap=f"{statistics.bootstrap}, over {len(seeds)} seeds",
+                )
+            yield _filled(replace(blank, category=category), name, value, int(asked.sum()), interval)
+
+
+def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
+    """Add what follows from the metrics of one category: accuracy less chance, and the benchmark's own.
+
+    Chance is a property of the questions, so the accuracy's interval moves with it.
+    """
     known: dict[str, Metric] = {}
     for metric in metrics:
         known[metric.name] = metric
@@ -201,6 +270,7 @@ def _with_above_chance(metrics: Iterable[Metric]) -> Iterator[Metric]:
     accuracy, chance = known[ACCURACY], known[CHANCE].value
     moved = Interval(accuracy.low, accuracy.high, accuracy.method).shifted(-chance, f"{accuracy.method}, less chance")
     yield _filled(accuracy, ABOVE_CHANCE, accuracy.value - chance, accuracy.n, moved)
+    yield from own.derived(accuracy.benchmark, known)
 
 
 def headline(metrics: Iterable[Metric]) -> list[Metric]:

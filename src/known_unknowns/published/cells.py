@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import yaml
 from known_unknowns.errors import DataError
 
 _FOLDER = Path(__file__).parent
-_PRINTED = re.compile(r"\d{1,3}(?:\.(\d+))?")
+CHECKS: dict[str, str] = {"mmsap": "known_unknowns.published.mmsap"}
+"""Modules whose ``with_flags(cells)`` notes on cells what does not follow from the others."""
+_PRINTED = re.compile(r"(\d{1,3}(?:\.(\d+))?)(?:±(\d+(?:\.\d+)?))?")
+PERCENT, QUESTIONS = "percent", "questions"
+UNITS = (PERCENT, QUESTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,12 @@ class PublishedCell:
     """One number of a paper or of a released log.
 
     ``row`` is the model as the table names it and ``column`` the table's own heading; ``variant``, ``category`` and
-    ``metric`` say which of our metrics it is. ``value`` is in percent, printed with ``decimals`` decimals.
+    ``metric`` say which of our metrics it is. ``value`` is in percent, or a number of questions (``unit``), with
+    ``decimals`` decimals printed.
+
+    ``model`` is the name by which a model of ours stands for the row, where tables name one model in several ways.
+    ``spread`` is what stands after its ±, ``scorer`` the only scorer that reads as the table's did, where it is not
+    the released rule, and ``n`` the number of questions, where it is another than the published data have now.
     """
 
     benchmark: str
@@ -35,13 +45,22 @@ class PublishedCell:
     decimals: int
     source: str
     note: str = ""
+    model: str = ""
+    unit: str = PERCENT
+    spread: float | None = None
+    scorer: str | None = None
+    n: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("benchmark", "table", "row", "column", "variant", "category", "metric", "source"):
             if not getattr(self, name):
                 raise ValueError(f"a published cell has no {name}")
-        if not 0 <= self.value <= 100:
+        if self.unit not in UNITS:
+            raise ValueError(f"{self.table}, {self.row}, {self.column}: {self.unit!r} is not one of {UNITS}")
+        if not 0 <= self.value <= 100 and self.unit == PERCENT:
             raise ValueError(f"{self.table}, {self.row}, {self.column}: {self.value} is not a percentage")
+        if not self.model:
+            object.__setattr__(self, "model", self.row)
 
     @property
     def half_unit(self) -> float:
@@ -56,11 +75,12 @@ class PublishedCell:
 def load(benchmark: str) -> list[PublishedCell]:
     """The published cells of a benchmark, in the order of its file; none where there is no such file.
 
-    Raises DataError naming the file, the table and the row of a cell that is not a printed percentage, that names
-    a source that is not listed, or that stands there twice.
+    Notes include what a module of `CHECKS` finds. Raises DataError naming the file, the table and the row of a cell
+    that is not a printed percentage, that names a source that is not listed, or that stands there twice.
     """
     path = _FOLDER / f"{benchmark}.yaml"
-    return read(path, benchmark) if path.is_file() else []
+    cells = read(path, benchmark) if path.is_file() else []
+    return import_module(CHECKS[benchmark]).with_flags(cells) if benchmark in CHECKS else cells
 
 
 def read(path: Path, benchmark: str) -> list[PublishedCell]:
@@ -85,7 +105,7 @@ def read(path: Path, benchmark: str) -> list[PublishedCell]:
 
 def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:
     table, rows, columns = block["table"], block["rows"], block["columns"]
-    notes = block.get("notes", {})
+    notes, models = block.get("notes", {}), raw.get("models", {})
     if strangers := set(notes) - set(rows):
         raise ValueError(f"{table}: notes on rows that are not there: {', '.join(sorted(strangers))}")
     for row, text in rows.items():
@@ -105,9 +125,14 @@ def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[Publish
                 column=column["name"],
                 variant=block["variant"],
                 category=column["category"],
-                metric=block["metric"],
-                value=float(number),
-                decimals=len(match[1] or ""),
+                metric=column["metric"] if "metric" in column else block["metric"],
+                value=float(match[1]),
+                decimals=len(match[2] or ""),
                 source=raw["sources"][block["source"]],
                 note=" ".join(note for note in (block.get("note"), notes.get(row)) if note),
+                model=models.get(row, row),
+                unit=column.get("unit", PERCENT),
+                spread=None if match[3] is None else float(match[3]),
+                scorer=block.get("scorer"),
+                n=column.get("n"),
             )

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from known_unknowns import tables
 from known_unknowns.config import unknown_name
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.published.cells import PublishedCell, load
+from known_unknowns.published.cells import PERCENT, QUESTIONS, PublishedCell, load
 from known_unknowns.published.numbers import Numbers
 from known_unknowns.records import Metric
 
@@ -34,6 +34,7 @@ VERDICTS = (REPRODUCED, DIFFERS, PARSER, NOT_RUN)
 OFFICIAL, ROBUST = "official", "robust"
 _NEAREST = {"exact_refusal_recall": "refusal_recall"}
 """Metrics that only the released code's own rule has, and what another reader measures in their stead."""
+_UNIT = {PERCENT: "points", QUESTIONS: "questions"}
 _ROUNDING = 1e-9  # of binary fractions: 72.195 must count as the edge of 72.20
 
 
@@ -50,16 +51,19 @@ COMPARISON = pa.schema(
         _text("variant"),
         _text("category"),
         _text("metric"),  # ours, under the released rule
-        pa.field("published", pa.float64(), nullable=False),  # percent
+        pa.field("published", pa.float64(), nullable=False),  # in the unit
+        pa.field("published_spread", pa.float64()),  # what stands after its ±
         pa.field("decimals", pa.int64(), nullable=False),  # as printed
+        _text("unit"),  # percent, or questions
         _text("source"),
         _text("note"),
         pa.field("model", pa.string()),  # ours that stands for the row
         _text("scorer"),
         pa.field("our_metric", pa.string()),  # another than `metric` where only the released rule has that one
-        pa.field("value", pa.float64()),  # percent
-        pa.field("low", pa.float64()),  # percent
-        pa.field("high", pa.float64()),  # percent
+        pa.field("value", pa.float64()),  # in the unit
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("spread", pa.float64()),  # standard deviation over seeds, ddof = 1
         pa.field("n", pa.int64()),
         pa.field("method", pa.string()),
         _text("verdict"),
@@ -70,7 +74,7 @@ COMPARISON = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One row of `COMPARISON`. All numbers are in percent; ours are None where nothing was run."""
+    """One row of `COMPARISON`. All numbers are in its unit; ours are None where nothing was run."""
 
     benchmark: str
     table: str
@@ -80,7 +84,9 @@ class Compared:
     category: str
     metric: str
     published: float
+    published_spread: float | None
     decimals: int
+    unit: str
     source: str
     note: str
     model: str | None
@@ -89,6 +95,7 @@ class Compared:
     value: float | None
     low: float | None
     high: float | None
+    spread: float | None
     n: int | None
     method: str | None
     verdict: str
@@ -109,18 +116,19 @@ def compare_cells(
 ) -> list[Compared]:
     """Set published cells beside our metrics.
 
-    ``standing`` maps a model of ours to the published row it stands for. ``incomparable``, where not empty, is
+    ``standing`` maps a model of ours to the published model it stands for. ``incomparable``, where not empty, is
     why nothing of this run may be compared: every verdict is then "not run", for that reason.
     """
     numbers = Numbers(metrics)
     rows: list[Compared] = []
     for cell in cells:
-        models = [] if incomparable else [model for model, row in standing.items() if row == cell.row]
+        reading = scorers if cell.scorer is None else [cell.scorer]
+        models = [] if incomparable else [model for model, stands in standing.items() if stands == cell.model]
         if not models:
-            reason = incomparable or f"no model of this run stands for {cell.row}"
-            rows += [_not_run(cell, None, scorer, reason) for scorer in scorers]
+            reason = incomparable or f"no model of this run stands for {cell.model}"
+            rows += [_not_run(cell, None, scorer, reason) for scorer in reading]
         for model in models:
-            rows += _judge_parser(_beside(cell, model, scorer, numbers) for scorer in scorers)
+            rows += _judge_parser(_beside(cell, model, scorer, numbers) for scorer in reading)
     return rows
 
 
@@ -133,14 +141,17 @@ def _beside(cell: PublishedCell, model: str, scorer: str, numbers: Numbers) -> C
         )
     if ours.value is None or ours.low is None or ours.high is None:
         return _not_run(cell, model, scorer, f"{name} is undefined for {model} under this reading")
-    value, low, high = 100 * ours.value, 100 * ours.low, 100 * ours.high
+    if cell.n is not None and ours.n != cell.n:
+        return _not_run(cell, model, scorer, f"published of {cell.n:,} questions, ours are {ours.n:,}: never compared")
+    unit = 100 if cell.unit == PERCENT else 1
+    value, low, high = unit * ours.value, unit * ours.low, unit * ours.high
     slack = cell.half_unit + _ROUNDING
     within = low - slack <= cell.value <= high + slack
     found = f"{value:.1f} [{low:.1f}, {high:.1f}]"
     reason = (
         f"{cell.printed} lies in {found}"
         if within
-        else f"{found} is {value - cell.value:+.1f} points from {cell.printed}"
+        else f"{found} is {value - cell.value:+.1f} {_UNIT[cell.unit]} from {cell.printed}"
     )
     return replace(
         _not_run(cell, model, scorer, reason),
@@ -148,6 +159,7 @@ def _beside(cell: PublishedCell, model: str, scorer: str, numbers: Numbers) -> C
         value=value,
         low=low,
         high=high,
+        spread=None if ours.spread is None else unit * ours.spread,
         n=ours.n,
         method=ours.method,
         verdict=REPRODUCED if within else DIFFERS,
@@ -168,14 +180,16 @@ def _judge_parser(readings: Iterable[Compared]) -> Iterator[Compared]:
 def _not_run(cell: PublishedCell, model: str | None, scorer: str, reason: str) -> Compared:
     return Compared(
         **{name: getattr(cell, name) for name in ("benchmark", "table", "row", "column", "variant")},
-        **{name: getattr(cell, name) for name in ("category", "metric", "decimals", "source", "note")},
+        **{name: getattr(cell, name) for name in ("category", "metric", "decimals", "unit", "source", "note")},
         published=cell.value,
+        published_spread=cell.spread,
         model=model,
         scorer=scorer,
         our_metric=None,
         value=None,
         low=None,
         high=None,
+        spread=None,
         n=None,
         method=None,
         verdict=NOT_RUN,
@@ -191,7 +205,7 @@ def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
     """
     measured = [metric for path in metrics for metric in tables.read_metrics(path)]
     published = {benchmark: load(benchmark) for benchmark in params.benchmarks}
-    standing = _standing(params, {cell.row for cells in published.values() for cell in cells})
+    standing = _standing(params, {cell.model for cells in published.values() for cell in cells})
     rows = [
         row
         for benchmark, cells in published.items()

@@ -185,7 +185,7 @@ def _read_engine(file: Path) -> dict[str, Any]:
 def _parameters(params: Params, cell: Cell, pin: Pin, facts: Mapping[str, Any]) -> dict[str, str]:
     """All that makes this run another one than its neighbours, flattened to dotted names."""
     model = {k: v for k, v in params.model(cell.model).items() if k not in NOT_OF_THE_ANSWER}
-    protocol = params.protocol(cell.benchmark)
+    protocol = params.protocol(cell.benchmark, cell.variant)
     parameters: dict[str, Any] = {
         "edition": cell.edition,
         "model": cell.model,

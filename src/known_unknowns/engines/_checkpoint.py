@@ -1,0 +1,204 @@
+"""Checkpoints of the `transformers` engine: where they come from, that they are the pinned ones, how they load.
+
+A local folder is pinned by the sha256 of its weights, a repository on the hub by its commit. A folder is loaded
+without touching the network, and no code of a repository is run unless the entry says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from huggingface_hub.utils import disable_progress_bars
+from transformers import AutoModelForImageTextToText, AutoProcessor, GenerationConfig
+
+from known_unknowns.errors import ConfigError
+
+UNPINNED = "unpinned"
+"""A folder's revision while its weights are still changing: nothing is compared, the real hash is recorded."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_WEIGHTS = "*.safetensors"
+_SETTINGS = ("*.json", "*.jinja", "*.txt", "*.model")
+_NO_MATTER = ("transformers_version", "_from_model_config", "output_attentions", "output_hidden_states", "use_cache")
+_NOT_GREEDY = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A loaded model with its processor.
+
+    ``identity`` is what pins it ("revision", "settings", "image_backend", "chat_template"), as JSON-able values.
+    """
+
+    model: Any
+    processor: Any
+    identity: Mapping[str, Any]
+
+    @property
+    def generation(self) -> GenerationConfig:
+        return self.model.generation_config
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.processor.tokenizer
+
+
+def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
+    """Load the checkpoint of the model ``name``, whose params.yaml entry is ``entry``, onto ``device``.
+
+    Raises:
+        ConfigError: there is no such folder or repository, its weights are not the pinned ones or not safetensors,
+            or it lacks what an engine needs (a chat template, the image backend that was asked for).
+    """
+    _quiet()
+    path = f"models.{name}"
+    source, revision = entry["source"], entry["revision"]
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        identity = _check_folder(folder, revision, path=path)
+        where: dict[str, Any] = {"local_files_only": True}
+        source = str(folder)
+    elif _is_folder_pin(revision):
+        raise ConfigError(
+            f"there is no folder {source!r} in {Path.cwd()}; run from the project's folder, or name a folder that "
+            "exists, or, for a repository on the hub, set revision to one of its commits",
+            path=f"{path}.source",
+        )
+    else:
+        identity, where = {}, {"revision": revision}
+    where["trust_remote_code"] = entry.get("trust_remote_code", False)
+    processor, model = _from_pretrained(source, where, entry, path=path)
+    if not identity:
+        identity = {"revision": getattr(model.config, "_commit_hash", None) or revision}
+    identity |= {
+        "image_backend": _check_image_backend(processor, entry.get("image_backend", "pil"), path=path),
+        "chat_template": _digest(_check_chat_template(processor, source, path=path)),
+    }
+    tokenizer = processor.tokenizer
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model = model.to(device).eval()
+    # generate() fills what a given configuration leaves open from the model's own: so there is only this one.
+    model.generation_config = _greedy(model, tokenizer, entry.get("decoding", {}))
+    return Checkpoint(model, processor, identity)
+
+
+def weights_sha256(folder: str | Path) -> str:
+    """What pins a folder: the sha256 of its ``*.safetensors`` file.
+
+    Of several (shards), it is the sha256 of what ``sha256sum *.safetensors`` prints, in the order of their names.
+    """
+    return _files_sha256(sorted(Path(folder).glob(_WEIGHTS)))
+
+
+def decoding_facts(generation: GenerationConfig) -> dict[str, Any]:
+    """The generation settings that can change a reply, as JSON-able values: all that differ from the defaults."""
+    facts = generation.to_diff_dict()
+    for name in _NO_MATTER:
+        facts.pop(name, None)
+    return json.loads(json.dumps(facts, sort_keys=True, default=str)) | {"do_sample": False, "num_beams": 1}
+
+
+def _quiet() -> None:
+    """No chatter of transformers on stderr: it would tear the progress display."""
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    disable_progress_bars()
+
+
+def _is_folder_pin(revision: str) -> bool:
+    return revision == UNPINNED or _SHA256.fullmatch(revision) is not None
+
+
+def _files_sha256(files: list[Path]) -> str:
+    digests = []
+    for file in files:
+        with file.open("rb") as data:
+            digests.append(file_digest(data, "sha256").hexdigest())
+    if len(files) == 1:
+        return digests[0]
+    lines = (f"{digest}  {file.name}\n" for digest, file in zip(digests, files, strict=True))
+    return _digest("".join(lines))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
+    if not any(folder.glob(_WEIGHTS)):
+        raise ConfigError(
+            f"{folder} holds no {_WEIGHTS} file; weights in other formats are not loaded, because reading them can "
+            "run code: convert them with save_pretrained",
+            path=f"{path}.source",
+        )
+    found = weights_sha256(folder)
+    if revision not in (UNPINNED, found):
+        raise ConfigError(
+            f"the weights in {folder} are not the pinned ones: their sha256 is {found}, revision says {revision}; "
+            "restore the weights, or set revision to their sha256",
+            path=f"{path}.revision",
+        )
+    settings = sorted({file for pattern in _SETTINGS for file in folder.glob(pattern)})
+    return {"revision": found, "settings": _files_sha256(settings)}
+
+
+def _from_pretrained(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> tuple[Any, Any]:
+    backend = entry.get("image_backend", "pil")
+    try:
+        processor = AutoProcessor.from_pretrained(source, backend=backend, **where)
+        model = AutoModelForImageTextToText.from_pretrained(
+            source, dtype=getattr(torch, entry["dtype"]), use_safetensors=True, **where
+        )
+    except (OSError, ValueError, ImportError) as error:
+        raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
+    return processor, model
+
+
+def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
+    """transformers falls back to another backend, and so to other pixels, where the wanted one is not installed."""
+    found = getattr(getattr(processor, "image_processor", None), "backend", None)
+    if found is None:
+        raise ConfigError(
+            f"{type(processor).__name__} has no image processor with a backend that can be pinned",
+            path=f"{path}.image_backend",
+        )
+    if found != wanted:
+        raise ConfigError(
+            f"the image processor {wanted!r} is not to be had, only {found!r}: install what it needs, or set "
+            f"image_backend to {found}",
+            path=f"{path}.image_backend",
+        )
+    return found
+
+
+def _check_chat_template(processor: Any, source: str, *, path: str) -> str:
+    template = processor.chat_template or getattr(processor.tokenizer, "chat_template", None)
+    if not template:
+        raise ConfigError(
+            f"{source!r} has no chat template; choose an instruction-tuned checkpoint", path=f"{path}.source"
+        )
+    return template if isinstance(template, str) else json.dumps(template, sort_keys=True)
+
+
+def _greedy(model: Any, tokenizer: Any, decoding: Mapping[str, Any]) -> GenerationConfig:
+    """The checkpoint's own generation settings, made greedy, with the entry's ``decoding`` on top."""
+    settings = model.generation_config.to_diff_dict()
+    for sampling in _NOT_GREEDY:
+        settings.pop(sampling, None)
+    settings |= {"do_sample": False, "num_beams": 1}
+    settings |= {key: value for key, value in decoding.items() if key != "max_new_tokens"}
+    generation = GenerationConfig.from_dict(settings)
+    if generation.eos_token_id is None:
+        generation.eos_token_id = tokenizer.eos_token_id
+    generation.pad_token_id = tokenizer.pad_token_id
+    generation.max_length = None
+    return generation

@@ -1,0 +1,92 @@
+"""The option letters' log-probabilities, taken from the forward passes that write the reply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import torch
+from transformers import LogitsProcessor
+
+DECIMALS = 6
+"""Log-probabilities are rounded to this many decimals: beyond it they differ between machines."""
+LOWEST = -1e4
+"""Stands for minus infinity, which JSON has no number for: a letter that the decoding settings forbid."""
+
+Forms = Mapping[str, tuple[int, ...]]
+"""Letter to the tokens that stand for it."""
+
+_WORD_STARTS = ("", "Ġ", "▁")  # byte-level BPE and SentencePiece write a leading space so
+
+
+def token_forms(tokenizer: Any, letters: Iterable[str]) -> Forms:
+    """The tokens that are a bare letter, with and without a leading space: {"E": (36, 412), ...}.
+
+    A letter that is no single token of this vocabulary has no entry.
+    """
+    vocabulary = tokenizer.get_vocab()
+    forms = {
+        letter: tuple(vocabulary[start + letter] for start in _WORD_STARTS if start + letter in vocabulary)
+        for letter in letters
+    }
+    return {letter: tokens for letter, tokens in forms.items() if tokens}
+
+
+class LetterRecorder(LogitsProcessor):
+    """Records, at each step of ``generate``, the log-probabilities of some tokens; changes nothing.
+
+    ``generate`` runs it after its own processors, so it sees the distribution that greedy decoding chooses from: the
+    model's own, after the checkpoint's repetition penalty where it has one. Only the columns of ``tokens`` are kept,
+    so that the memory does not grow with the vocabulary.
+    """
+
+    def __init__(self, tokens: Iterable[int]) -> None:
+        self.columns = {token: column for column, token in enumerate(sorted(set(tokens)))}
+        self._steps: list[torch.Tensor] = []
+        self._sound: list[torch.Tensor] = []
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        total = scores.float().logsumexp(dim=-1, keepdim=True)
+        index = torch.tensor(list(self.columns), dtype=torch.long, device=scores.device)
+        self._steps.append((scores[:, index].float() - total).cpu())
+        self._sound.append(total[:, 0].isfinite().cpu())
+        return scores
+
+    @property
+    def steps(self) -> int:
+        return len(self._steps)
+
+    def sound(self, row: int, steps: int) -> bool:
+        """Whether the first ``steps`` logits of a row summed to finite numbers: half precision can overflow."""
+        return all(bool(sound[row]) for sound in self._sound[:steps])
+
+    def logprobs(self, row: int, step: int, forms: Forms) -> dict[str, float]:
+        """Each letter's natural log-probability at a row's step: that of the likelier of its forms."""
+        recorded = self._steps[step][row]
+        best = {
+            letter: max(recorded[self.columns[token]].item() for token in tokens) for letter, tokens in forms.items()
+        }
+        return {letter: round(value, DECIMALS) if math.isfinite(value) else LOWEST for letter, value in best.items()}
+
+
+def letter_step(tokenizer: Any, tokens: Sequence[int], forms: Forms) -> int:
+    """The step at which a reply gives its first bare letter: 0 for "B", 1 for "yellow B"; 0 where it gives none.
+
+    ``tokens`` are the reply's; ``forms`` those of the letters on offer (see `token_forms`). A token that is only a
+    piece of a word ("A" of "Apple", "B" of "USB") is no bare letter.
+    """
+    bare = {token for alternatives in forms.values() for token in alternatives}
+    for step, token in enumerate(tokens):
+        if token in bare and not _within_word(tokenizer, tokens, step):
+            return step
+    return 0
+
+
+def _within_word(tokenizer: Any, tokens: Sequence[int], step: int) -> bool:
+    before, through, whole = (
+        tokenizer.decode(list(tokens[:end]), skip_special_tokens=True) for end in (step, step + 1, len(tokens))
+    )
+    added, after = through[len(before) :], whole[len(through) :]
+    joined_before = before[-1:].isalnum() and not added[:1].isspace()
+    return joined_before or after[:1].isalnum()

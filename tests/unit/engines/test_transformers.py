@@ -1,0 +1,522 @@
+"""The transformers engine, on tiny random checkpoints that are built here, and on the shipped pocket model."""
+
+from __future__ import annotations
+
+import dataclasses
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
+
+from known_unknowns.engines import _checkpoint, create  # noqa: E402
+from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms  # noqa: E402
+from known_unknowns.engines.transformers import TransformersEngine, batches  # noqa: E402
+from known_unknowns.errors import ConfigError, DataError  # noqa: E402
+from known_unknowns.images import drawn, open_image  # noqa: E402
+from known_unknowns.records import Image, Turn  # noqa: E402
+
+LETTERS = ("A", "B", "C", "D", "E")
+TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n"
+    "{% for c in m['content'] %}{{ IMAGE if c['type'] == 'image' else c['text'] }}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+LLAVA_TEMPLATE = TEMPLATE.replace("IMAGE", "'<image>'")
+QWEN_TEMPLATE = TEMPLATE.replace("IMAGE", "'<|vision_start|><|image_pad|><|vision_end|>'")
+SPECIAL = ["<pad>", "<|im_start|>", "<|im_end|>", "<image>", "<|vision_start|>", "<|vision_end|>"]
+SPECIAL += ["<|image_pad|>", "<|video_pad|>"]
+
+
+def tiny_tokenizer() -> transformers.PreTrainedTokenizerFast:
+    words = Tokenizer(models.BPE())
+    words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words.decoder = decoders.ByteLevel()
+    text = ["What colour is it?\nA. Red\nB. Blue E. None of the above USB Apple answer A B C D E"] * 2
+    words.train_from_iterator(
+        text,
+        trainers.BpeTrainer(
+            vocab_size=340,
+            special_tokens=SPECIAL,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, eos_token="<|im_end|>", pad_token="<pad>", additional_special_tokens=SPECIAL[3:]
+    )
+
+
+def text_config(tokenizer) -> dict:
+    return {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "initializer_range": 0.3,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": None,
+    }
+
+
+def tiny_llava(folder: Path) -> None:
+    tokenizer = tiny_tokenizer()
+    torch.manual_seed(0)
+    model = transformers.LlavaForConditionalGeneration(
+        transformers.LlavaConfig(
+            vision_config=transformers.SiglipVisionConfig(
+                hidden_size=32,
+                intermediate_size=48,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                image_size=32,
+                patch_size=8,
+                vision_use_head=False,
+            ),
+            text_config=transformers.LlamaConfig(**text_config(tokenizer)),
+            image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+            vision_feature_layer=-1,
+            vision_feature_select_strategy="full",
+        )
+    )
+    processor = transformers.LlavaProcessor(
+        image_processor=transformers.SiglipImageProcessorPil(size={"height": 32, "width": 32}),
+        tokenizer=tokenizer,
+        patch_size=8,
+        vision_feature_select_strategy="full",
+        chat_template=LLAVA_TEMPLATE,
+    )
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+
+
+def tiny_llava_next(folder: Path) -> None:
+    """As many image tokens as a picture's size asks for."""
+    tokenizer = tiny_tokenizer()
+    torch.manual_seed(0)
+    grids = [[16, 32], [32, 16], [32, 32]]
+    model = transformers.LlavaNextForConditionalGeneration(
+        transformers.LlavaNextConfig(
+            vision_config=transformers.CLIPVisionConfig(
+                hidden_size=32,
+                intermediate_size=48,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                image_size=16,
+                patch_size=8,
+                projection_dim=32,
+            ),
+            text_config=transformers.Qwen2Config(**text_config(tokenizer)),
+            image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+            image_grid_pinpoints=grids,
+        )
+    )
+    processor = transformers.LlavaNextProcessor(
+        image_processor=transformers.LlavaNextImageProcessorPil(
+            size={"shortest_edge": 16}, crop_size={"height": 16, "width": 16}, image_grid_pinpoints=grids
+        ),
+        tokenizer=tokenizer,
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=LLAVA_TEMPLATE,
+    )
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+
+
+class Qwen2VLProcessorForPictures(transformers.Qwen2VLProcessor):
+    """The real one needs torchvision, for its videos alone."""
+
+    def check_argument_for_proper_class(self, argument_name, argument):
+        return None if argument is None else super().check_argument_for_proper_class(argument_name, argument)
+
+
+def qwen2_vl_processor() -> Qwen2VLProcessorForPictures:
+    pictures = transformers.Qwen2VLImageProcessorPil(
+        patch_size=8, merge_size=2, size={"shortest_edge": 16 * 16, "longest_edge": 48 * 48}
+    )
+    return Qwen2VLProcessorForPictures(
+        image_processor=pictures, tokenizer=tiny_tokenizer(), video_processor=None, chat_template=QWEN_TEMPLATE
+    )
+
+
+def tiny_qwen2_vl(folder: Path) -> None:
+    tokenizer = tiny_tokenizer()
+    ids = tokenizer.convert_tokens_to_ids
+    torch.manual_seed(0)
+    text = text_config(tokenizer) | {
+        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}
+    }
+    model = transformers.Qwen2VLForConditionalGeneration(
+        transformers.Qwen2VLConfig(
+            text_config=text,
+            vision_config={
+                "depth": 2,
+                "embed_dim": 32,
+                "hidden_size": 32,
+                "num_heads": 2,
+                "mlp_ratio": 2,
+                "patch_size": 8,
+                "spatial_merge_size": 2,
+                "temporal_patch_size": 2,
+            },
+            image_token_id=ids("<|image_pad|>"),
+            video_token_id=ids("<|video_pad|>"),
+            vision_start_token_id=ids("<|vision_start|>"),
+            vision_end_token_id=ids("<|vision_end|>"),
+        )
+    )
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.save_pretrained(folder)
+
+
+CHECKPOINTS = {"llava": tiny_llava, "llava-next": tiny_llava_next, "qwen2-vl": tiny_qwen2_vl}
+
+
+@pytest.fixture(scope="session", params=CHECKPOINTS)
+def checkpoint(request, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints") / request.param
+    CHECKPOINTS[request.param](folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def llava(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints") / "llava"
+    tiny_llava(folder)
+    return folder
+
+
+@pytest.fixture
+def engine(checkpoint: Path, monkeypatch):
+    """Makes an engine of a checkpoint; keyword arguments go into its entry."""
+    if checkpoint.name == "qwen2-vl":
+        monkeypatch.setattr(_checkpoint.AutoProcessor, "from_pretrained", lambda *args, **kwargs: qwen2_vl_processor())
+
+    def make(**changes) -> TransformersEngine:
+        return TransformersEngine("tiny", entry(checkpoint, **changes))
+
+    return make
+
+
+def entry(folder: Path, **changes) -> dict:
+    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    return base | {"device": "cpu"} | changes
+
+
+def turn(number: int, *, images: int = 1, letters=LETTERS, limit: int = 4, text: str = "") -> Turn:
+    """Prompts of different lengths with pictures of different sizes, some of them shared."""
+    pictures = [drawn("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
+    asked = text or "What colour is it?\n" * (1 + number % 3) + "A. Red\nB. Blue\nE. None of the above"
+    return Turn(str(number), "answer", (*pictures, asked), letters, max_new_tokens=limit)
+
+
+def answers(engine, turns, folder=Path()) -> dict:
+    """Index to reply, without the seconds; every turn exactly once."""
+    pairs = [pair for batch in engine.answer(turns, folder=folder) for pair in batch]
+    assert sorted(index for index, _ in pairs) == list(range(len(turns)))
+    return {index: dataclasses.replace(reply, seconds=0.0) for index, reply in pairs}
+
+
+MIXED = [turn(0), turn(1), turn(2, images=0), turn(3, images=2), turn(4), turn(5, images=0), turn(6, images=2)]
+
+
+def test_a_batch_says_what_each_turn_alone_is_told(engine):
+    together, alone = answers(engine(batch_size=4), MIXED), answers(engine(batch_size=1), MIXED)
+    for index, reply in together.items():
+        same = dataclasses.replace(alone[index], logprobs=None)
+        assert dataclasses.replace(reply, logprobs=None) == same
+        assert reply.logprobs == pytest.approx(alone[index].logprobs, abs=2e-5)
+        assert tuple(reply.logprobs) == LETTERS
+
+
+def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply(engine, monkeypatch):
+    """By hand: prompt and reply through the model once, softmax over all tokens before the reply's letter."""
+    monkeypatch.setattr(LetterRecorder, "__call__", forcing_reply(" KB", " B"))
+    asked = turn(1)
+    made = engine()
+    (reply,) = answers(made, [asked]).values()
+    assert reply.text == " KB B"
+    inputs = made._inputs([asked], Path())
+    tokenizer, model = made.checkpoint.tokenizer, made.checkpoint.model
+    before = tokenizer(" KB", return_tensors="pt", add_special_tokens=False)["input_ids"]
+    step = before.shape[1]
+    assert step > 1  # several tokens, one of them "B": the bare letter comes later
+    inputs["input_ids"] = torch.cat([inputs["input_ids"], before], dim=1)
+    inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+    if "mm_token_type_ids" in inputs:
+        types = inputs["mm_token_type_ids"]
+        inputs["mm_token_type_ids"] = torch.cat([types, types.new_zeros(1, step)], dim=1)
+    with torch.inference_mode():
+        logprobs = model(**inputs).logits[0, -1].log_softmax(-1)
+    for letter in LETTERS:
+        with_space, without = (tokenizer.convert_tokens_to_ids(form) for form in ("Ġ" + letter, letter))
+        expected = max(logprobs[with_space].item(), logprobs[without].item())
+        assert reply.logprobs[letter] == pytest.approx(expected, abs=2e-5)
+
+
+def forcing_reply(*pieces: str):
+    """A recorder that leaves only these words to greedy decoding, then the end."""
+    record = LetterRecorder.__call__
+
+    def call(self, input_ids, scores):
+        record(self, input_ids, scores)
+        tokenizer = tiny_tokenizer()
+        said = [t for piece in pieces for t in tokenizer.encode(piece, add_special_tokens=False)]
+        said.append(tokenizer.eos_token_id)
+        forced = torch.full_like(scores, -1e9)
+        forced[:, said[min(self.steps, len(said)) - 1]] = 0.0
+        return forced
+
+    return call
+
+
+def test_finish_and_counts(llava, monkeypatch):
+    monkeypatch.setattr(LetterRecorder, "__call__", forcing_reply("B"))
+    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=4)]).values()
+    # "B" and the end token
+    assert (reply.text, reply.finish, reply.output_tokens) == ("B", "stop", 2)
+    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=1)]).values()
+    assert (reply.text, reply.finish, reply.output_tokens) == ("B", "length", 1)
+    limited = TransformersEngine("tiny", entry(llava, decoding={"max_new_tokens": 1}))
+    assert answers(limited, [turn(0, limit=4)])[0].finish == "length"
+    assert limited.facts["decoding"]["max_new_tokens"] == 1
+
+
+def test_only_letters_on_offer_and_none_for_free_text(llava):
+    made = TransformersEngine("tiny", entry(llava, batch_size=3))
+    replies = answers(made, [turn(0, letters=("A", "C")), turn(1, letters=None), turn(2)])
+    assert tuple(replies[0].logprobs) == ("A", "C")
+    assert replies[1].logprobs is None
+    assert tuple(replies[2].logprobs) == LETTERS
+    # The Greek letter is no token of this vocabulary: no number is better than a wrong one.
+    assert answers(made, [turn(0, letters=("A", "Ω"))])[0].logprobs is None
+
+
+@pytest.mark.parametrize(
+    ("before", "letter", "after"),
+    [
+        ("", "B", ""),
+        ("", " B", ". Blue"),
+        (" yellow", " B", ""),
+        (" KB and XB:", " B", " or C"),
+        (" (", "B", ")"),
+        ("KB", "", ""),
+        (" Bx", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_the_step_of_the_first_bare_letter(before, letter, after):
+    """Pieces of words ("B" of "KB") do not count; a reply without a bare letter is read at its first step."""
+    tokenizer = tiny_tokenizer()
+    pieces = [tokenizer.encode(text, add_special_tokens=False) for text in (before, letter, after)]
+    tokens = [*pieces[0], *pieces[1], *pieces[2]]
+    assert len(pieces[0]) > 1 or before in ("", " (")
+    expected = len(pieces[0]) if letter else 0
+    assert letter_step(tokenizer, tokens, token_forms(tokenizer, LETTERS)) == expected
+
+
+def test_token_forms_of_both_kinds_of_vocabulary():
+    class Vocabulary:
+        def __init__(self, *tokens):
+            self.tokens = {token: number for number, token in enumerate(tokens)}
+
+        def get_vocab(self):
+            return self.tokens
+
+    assert token_forms(Vocabulary("A", "ĠA", "B"), ("A", "B", "C")) == {"A": (0, 1), "B": (2,)}
+    assert token_forms(Vocabulary("▁A", "A", "▁Apple"), ("A",)) == {"A": (1, 0)}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([4, 16])), max_size=40),
+    st.integers(1, 7),
+    st.integers(0, 9),
+)
+def test_batches_do_not_depend_on_what_was_answered_before(kinds, size, done):
+    """Whatever batches are committed, what is left is batched as it would have been."""
+    turns = [turn(number, images=images, limit=limit) for number, (images, limit) in enumerate(kinds)]
+    planned = list(batches(turns, size))
+    assert sorted(index for batch in planned for index in batch) == list(range(len(turns)))
+    for batch in planned:
+        assert len(batch) <= size
+        assert len({(len(turns[index].images), turns[index].max_new_tokens) for index in batch}) == 1
+    answered = {index for batch in planned[:done] for index in batch}
+    left = [index for index in range(len(turns)) if index not in answered]
+    again = [[left[index] for index in batch] for batch in batches([turns[index] for index in left], size)]
+    assert again == planned[done:]
+
+
+def test_a_resumed_run_gives_the_same_bits(llava):
+    made = TransformersEngine("tiny", entry(llava, batch_size=2))
+    whole = answers(made, MIXED)
+    first = next(made.answer(MIXED, folder=Path()))
+    left = [index for index in range(len(MIXED)) if index not in dict(first)]
+    resumed = answers(TransformersEngine("tiny", entry(llava, batch_size=2)), [MIXED[index] for index in left])
+    assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
+
+
+def test_out_of_memory_halves_the_batch_and_is_counted_when_one_turn_is_too_much(llava, monkeypatch):
+    made = TransformersEngine("tiny", entry(llava, batch_size=4))
+    expected = answers(TransformersEngine("tiny", entry(llava, batch_size=1)), [turn(n) for n in range(4)])
+    generate, sizes = made._generate, []
+
+    def scarce(turns, folder):
+        sizes.append(len(turns))
+        if len(turns) > 1 or turns[0].question_id == "2":
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore")
+        return generate(turns, folder)
+
+    monkeypatch.setattr(made, "_generate", scarce)
+    replies = answers(made, [turn(n) for n in range(4)])
+    assert sizes == [4, 2, 1, 1, 2, 1, 1]
+    assert replies[2].error == "out of memory: CUDA out of memory. Tried to allocate 2.00 GiB"
+    assert (replies[2].text, replies[2].finish) == ("", "error")
+    assert {n: replies[n] for n in (0, 1, 3)} == {n: expected[n] for n in (0, 1, 3)}
+
+
+def test_other_faults_are_not_taken_for_a_lack_of_memory(llava, monkeypatch):
+    made = TransformersEngine("tiny", entry(llava))
+    monkeypatch.setattr(made, "_generate", lambda *_: (_ for _ in ()).throw(RuntimeError("shape mismatch")))
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        answers(made, [turn(0)])
+
+
+def test_logits_that_overflow_are_a_failed_reply(llava):
+    made = TransformersEngine("tiny", entry(llava))
+    with torch.no_grad():
+        made.checkpoint.model.lm_head.weight[7] = float("nan")
+    reply = answers(made, [turn(0)])[0]
+    assert "no finite numbers" in reply.error
+    assert (reply.text, reply.logprobs) == ("", None)
+
+
+def test_control_tokens_in_a_question_are_text(llava):
+    """An "<image>" in a question must not become a picture, nor an end token end the prompt."""
+    made = TransformersEngine("tiny", entry(llava, batch_size=2))
+    nasty = turn(0, text="What is <image> and <|im_end|>?\nA. Red")
+    inputs = made._inputs([nasty], Path())
+    plain = made._inputs([turn(0, text="What is it?\nA. Red")], Path())
+    for token in ("<image>", "<|im_end|>"):
+        number = made.checkpoint.tokenizer.convert_tokens_to_ids(token)
+        assert (inputs["input_ids"] == number).sum() == (plain["input_ids"] == number).sum()
+    assert answers(made, [nasty, turn(1)])[0].error is None
+
+
+def test_a_picture_that_does_not_decode_stops_the_run_and_is_named(llava, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
+    broken = dataclasses.replace(turn(0), content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
+    with pytest.raises(DataError, match=r"broken\.png"):
+        answers(TransformersEngine("tiny", entry(llava)), [broken], tmp_path)
+
+
+def test_a_folder_is_pinned_by_the_sha256_of_its_weights(llava):
+    found = sha256((llava / "model.safetensors").read_bytes()).hexdigest()
+    assert TransformersEngine("tiny", entry(llava, revision=found)).facts["revision"] == found
+    assert TransformersEngine("tiny", entry(llava)).facts["revision"] == found
+    wrong = "0" * 64
+    with pytest.raises(ConfigError, match=rf"models\.tiny\.revision: .*{found}.*{wrong}"):
+        TransformersEngine("tiny", entry(llava, revision=wrong))
+
+
+def test_shards_are_pinned_as_sha256sum_prints_them(tmp_path):
+    lines = ""
+    for name, data in (("model-00001.safetensors", b"one"), ("model-00002.safetensors", b"two")):
+        (tmp_path / name).write_bytes(data)
+        lines += f"{sha256(data).hexdigest()}  {name}\n"
+    assert _checkpoint.weights_sha256(tmp_path) == sha256(lines.encode()).hexdigest()
+
+
+def test_a_folder_that_is_not_there_is_explained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for revision in ("unpinned", "0" * 64):
+        with pytest.raises(ConfigError, match=r"models\.tiny\.source: there is no folder 'models/gone'.*run from"):
+            TransformersEngine("tiny", entry(Path("models/gone"), revision=revision))
+
+
+def test_weights_that_are_not_safetensors_are_refused(tmp_path):
+    (tmp_path / "pytorch_model.bin").write_bytes(b"a pickle")
+    with pytest.raises(ConfigError, match=r"no \*\.safetensors file"):
+        TransformersEngine("tiny", entry(tmp_path))
+
+
+def test_a_backend_that_is_not_installed_is_not_replaced_in_silence(llava):
+    if transformers.utils.is_torchvision_available():
+        pytest.skip("torchvision is installed")
+    with pytest.raises(ConfigError, match=r"models\.tiny\.image_backend: .*'torchvision'.*'pil'"):
+        TransformersEngine("tiny", entry(llava, image_backend="torchvision"))
+
+
+def test_a_gpu_that_is_not_there_is_explained(llava):
+    count = torch.cuda.device_count()
+    with pytest.raises(ConfigError, match=rf"models\.tiny\.device: there is no cuda:{count}"):
+        TransformersEngine("tiny", entry(llava, device=f"cuda:{count}"))
+
+
+def test_facts_hold_what_changes_a_reply_and_nothing_else(llava, tmp_path):
+    facts = TransformersEngine("tiny", entry(llava)).facts
+    assert facts == TransformersEngine("other", entry(llava, batch_size=3, published="X")).facts
+    assert facts["image_backend"] == "pil"
+    assert facts["decoding"]["do_sample"] is False
+    for change in ({"dtype": "bfloat16"}, {"system": "Be brief."}, {"decoding": {"repetition_penalty": 1.5}}):
+        assert TransformersEngine("tiny", entry(llava, **change)).facts != facts
+    keys = {turn(0).key(facts), turn(0).key(facts | {"chat_template": "another"})}
+    assert len(keys) == 2
+
+
+def test_generation_settings_of_the_checkpoint_hold_unless_overridden(tmp_path):
+    tiny_llava(tmp_path)
+    made = TransformersEngine("tiny", entry(tmp_path))
+    config = transformers.GenerationConfig.from_pretrained(tmp_path)
+    config.update(repetition_penalty=1.3, do_sample=True, temperature=0.7, top_k=5)
+    config.save_pretrained(tmp_path)
+    own = TransformersEngine("tiny", entry(tmp_path))
+    assert own.facts["decoding"]["repetition_penalty"] == 1.3
+    assert own.facts["decoding"]["do_sample"] is False
+    assert "temperature" not in own.facts["decoding"]
+    other = TransformersEngine("tiny", entry(tmp_path, decoding={"repetition_penalty": 1.0}))
+    asked = [turn(0, limit=16)]
+    assert answers(other, asked) == answers(made, asked)
+    assert answers(own, asked)[0].text != answers(other, asked)[0].text
+    assert answers(own, asked) == answers(own, asked)  # greedy, though the checkpoint samples
+
+
+def test_a_system_prompt_reaches_the_model(llava):
+    made = TransformersEngine("tiny", entry(llava, system="Answer B."))
+    plain = TransformersEngine("tiny", entry(llava))
+    text = made.checkpoint.tokenizer.decode(made._inputs([turn(0)], Path())["input_ids"][0])
+    assert "system\nAnswer B." in text
+    assert answers(made, [turn(0)])[0].input_tokens > answers(plain, [turn(0)])[0].input_tokens
+
+
+def test_created_from_the_registry_without_a_word_on_stderr(llava, capfd):
+    made = create("tiny", entry(llava))
+    answers(made, [turn(0)])
+    assert capfd.readouterr() == ("", "")
+    assert made.scripted is False
+    assert made.about["parameters"] == sum(weight.numel() for weight in made.checkpoint.model.parameters())
+
+
+def test_pictures_reach_the_model_in_their_place(llava):
+    made = TransformersEngine("tiny", entry(llava))
+    one, other = drawn("normal-noise", 32, 32, 1), drawn("blank", 32, 32)
+    asked = Turn("q", "answer", ("First", one, "then", other, "What?"), LETTERS)
+    inputs = made._inputs([asked], Path())
+    expected = made.checkpoint.processor.image_processor(
+        [open_image(one, Path()), open_image(other, Path())], return_tensors="pt"
+    )["pixel_values"]
+    assert torch.equal(inputs["pixel_values"], expected)
+    image = made.checkpoint.tokenizer.convert_tokens_to_ids("<image>")
+    text = made.checkpoint.tokenizer.decode([t for t in inputs["input_ids"][0].tolist() if t != image])
+    assert "Firstthen" in text
+    assert "What?" in text

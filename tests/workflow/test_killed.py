@@ -1,0 +1,54 @@
+"""A run that is killed, with nothing left to say so, and the one that follows it."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+SLOW = ("results/pocket/replies/slow/humblebench/engine.json", "--config", "edition=pocket")
+
+
+def make_slow(params):
+    params["models"]["slow"] = {"engine": "respondent", "behaviour": "uniform", "seconds_per_reply": 0.05}
+    params["editions"]["pocket"]["models"].append("slow")
+
+
+@pytest.fixture
+def at_work(rerun):
+    """A project in which a run is in the middle of asking, and that run, which leads a process group of its own."""
+    rerun.change_params(make_slow)
+    journal = rerun.root / "journal/pocket/slow/humblebench.jsonl"
+    process = rerun.start("snakemake", "--cores", "2", *SLOW)
+    until = time.monotonic() + 120
+    while not (journal.is_file() and journal.stat().st_size):
+        assert process.poll() is None and time.monotonic() < until, process.communicate()[0]
+        time.sleep(0.02)
+    yield rerun, process, journal
+    if process.poll() is None:
+        rerun.kill(process)
+
+
+def test_a_killed_run_is_picked_up_by_the_same_command(at_work):
+    project, process, journal = at_work
+    project.kill(process)
+    assert process.wait() == -signal.SIGKILL
+    asked = journal.read_bytes().splitlines()
+    assert not (project.root / SLOW[0]).exists()
+
+    project.snakemake(*SLOW)
+    assert (project.root / SLOW[0]).is_file()
+    lines = journal.read_bytes().splitlines()
+    assert len(lines) > len(asked) > 0
+    assert lines[: len(asked) - 1] == asked[:-1]  # the last line may have been torn
+
+
+def test_two_runs_do_not_work_in_one_folder(at_work):
+    project, process, _ = at_work
+    printed = project.snakemake(*SLOW, code=1)
+    assert "Another run is at work in this folder" in printed
+    assert process.poll() is None
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
