@@ -1,5 +1,16 @@
 # The page people look at. `snakemake --report` also shows the files that are flagged with report().
 
+FIGURES = {
+    "humblebench": ["humblebench_vs_e", "humblebench_vs_gn", "letters"],
+    "mmsap": [
+        "mmsap_scores",
+        "mmsap_subtasks",
+        "mmsap_quadrant",
+        "mmsap_risk_coverage",
+        "mmsap_letters",
+    ],
+}
+
 
 rule report:
     input:
@@ -29,7 +40,8 @@ rule report:
                 caption=f"captions/{figure}.rst",
                 category="Figures",
             )
-            for figure in ("humblebench_vs_e", "humblebench_vs_gn", "letters")
+            for benchmark in PARAMS.benchmarks
+            for figure in FIGURES[benchmark]
         ],
     log:
         "<logs>/report.log",
@@ -37,7 +49,14 @@ rule report:
         "../envs/report.yaml"
     params:
         shown=shown(),
-        code=code("report", "published", "provenance.py"),
+        code=code(
+            "report",
+            "published",
+            "provenance.py",
+            "metrics",
+            "scoring.py",
+            "benchmarks/*_metrics.py",
+        ),
         results=subpath(output.page, ancestor=2),
         data=folder_of("questions", 4),
         settings=RESOLVED,

@@ -1,22 +1,36 @@
-# From replies to what each scorer read in them.
+# From replies to what each scorer read in them. One job for each model and benchmark: a job for each variant and seed
+# would spend most of its time on starting. The outputs of a rule cannot depend on a wildcard: see inference.smk.
 
+for benchmark in PARAMS.benchmarks:
 
-rule score:
-    input:
-        questions="<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-        replies="<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-    output:
-        "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-    log:
-        "<logs>/score/{model}/{benchmark}/{variant}/seed{seed}.log",
-    conda:
-        "../envs/core.yaml"
-    params:
-        scorers=PARAMS.scorers,
-        code=lambda wildcards: code(
-            "scoring.py", "scorers", f"benchmarks/{wildcards.benchmark}*.py"
-        ),
-        settings=RESOLVED,
-    shell:
-        "python -m known_unknowns score --questions {input.questions} --replies {input.replies} --out {output}"
-        " --params {params.settings} > {log} 2>&1"
+    rule:
+        name:
+            f"score_{benchmark}"
+        input:
+            questions=per_question_set(
+                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
+            ),
+            replies=per_question_set(
+                "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                benchmark,
+            ),
+        output:
+            scores=per_question_set(
+                "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                benchmark,
+            ),
+        log:
+            f"<logs>/score/{{model}}/{benchmark}.log",
+        conda:
+            "../envs/core.yaml"
+        params:
+            scorers=PARAMS.scorers,
+            code=code("scoring.py", "scorers", f"benchmarks/{benchmark}*.py"),
+            benchmark=benchmark,
+            questions=folder_of("questions", 2),
+            replies=folder_of("replies", 2),
+            out=lambda wildcards, output: Path(output[0]).parents[1].as_posix(),
+            settings=RESOLVED,
+        shell:
+            "python -m known_unknowns score {params.benchmark} --questions {params.questions}"
+            " --replies {params.replies} --out {params.out} --params {params.settings} > {log} 2>&1"

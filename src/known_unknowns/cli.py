@@ -12,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns import __version__
+from known_unknowns import __version__, cli_exchange
+from known_unknowns.cli_options import PARAMS, Edition, Out, ParamsFile
 from known_unknowns.errors import KnownUnknownsError
 
 app = typer.Typer(
@@ -24,13 +25,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-check_app = typer.Typer(help="Check the configuration.", no_args_is_help=True)
-app.add_typer(check_app, name="check")
-
-ParamsFile = Annotated[Path, typer.Option("--params", help="The configuration file.")]
-Edition = Annotated[str | None, typer.Option(help="pocket or full; by default what the params file says.")]
-Out = Annotated[Path, typer.Option("--out", help="The file or folder to write. It appears whole or not at all.")]
-PARAMS = Path("params.yaml")
 
 
 @app.callback(invoke_without_command=True)
@@ -41,18 +35,6 @@ def _version(
     if version:
         print(f"known-unknowns {__version__}")
         raise typer.Exit
-
-
-@check_app.command("params")
-def check_params(params: ParamsFile = PARAMS, edition: Edition = None) -> None:
-    """Check params.yaml against its schema and the registries; the error names the path of the bad key."""
-    from known_unknowns import config
-
-    checked = config.load(params, edition=edition)
-    print(
-        f"{params} is sound: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
-        f"models {', '.join(checked.models)}"
-    )
 
 
 @app.command()
@@ -116,17 +98,18 @@ def infer(
 
 @app.command()
 def score(
-    questions: Annotated[Path, typer.Option(help="The table of questions that was asked.")],
-    replies: Annotated[Path, typer.Option(help="The table of replies.")],
+    benchmark: str,
+    questions: Annotated[Path, typer.Option(help="The benchmark's question folder.")],
+    replies: Annotated[Path, typer.Option(help="The model's and benchmark's folder of replies.")],
     out: Out,
-    scorer: Annotated[list[str] | None, typer.Option(help="Scorers; by default those of the params file.")] = None,
     params: ParamsFile = PARAMS,
 ) -> None:
-    """Read every reply with every scorer."""
+    """Read every reply of a model to a benchmark with every scorer."""
     from known_unknowns import config
-    from known_unknowns.scoring import score_table
+    from known_unknowns.scoring import score_tables
 
-    score_table(questions, replies, out, scorers=scorer or config.load(params).scorers)
+    chosen = config.load(params)
+    score_tables(questions, replies, out, cells=chosen.cells(benchmark), scorers=chosen.scorers)
 
 
 @app.command()
@@ -222,19 +205,8 @@ def report(
     )
 
 
-@app.command()
-def export(
-    questions: Annotated[Path, typer.Option(help="The table of questions that was asked.")],
-    replies: Annotated[Path, typer.Option(help="The table of replies.")],
-    out: Out,
-    format: Annotated[
-        str, typer.Option(help="humblebench: the JSON lines that the HumbleBench package evaluates.")
-    ] = "humblebench",
-) -> None:
-    """Write our replies in the format of somebody else's tool."""
-    from known_unknowns.export import export as run
-
-    run(format, questions, replies, out)
+for command in (cli_exchange.check, cli_exchange.rescore, cli_exchange.export):
+    app.command()(command)
 
 
 def main() -> None:

@@ -25,14 +25,21 @@ class ConfigError(KnownUnknownsError):
 
 
 class DataError(KnownUnknownsError):
-    """A file that does not hold what it must. Names the file and, where there is one, the row."""
+    """A file that does not hold what it must. Names the file and, where there is one, the row (from 0, of a table)
+    or the line (from 1, of a text file)."""
 
     exit_code = 3
 
-    def __init__(self, message: str, *, file: str | Path, row: int | str | None = None) -> None:
-        where = str(file) if row is None else f"{file}, row {row}"
+    def __init__(
+        self, message: str, *, file: str | Path, row: int | str | None = None, line: int | None = None
+    ) -> None:
+        where = str(file)
+        if line is not None:
+            where += f", line {line}"
+        elif row is not None:
+            where += f", row {row}"
         super().__init__(f"{where}: {message}")
-        self.file, self.row = Path(file), row
+        self.file, self.row, self.line = Path(file), row, line
 
 
 class MachineError(KnownUnknownsError):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 _QUIET_SECONDS = 2.0
+_SECONDS_BETWEEN = 10.0
 
 
 class Advance(Protocol):
@@ -17,7 +18,7 @@ class Advance(Protocol):
 
 @contextmanager
 def progress(description: str, total: int) -> Iterator[Advance]:
-    """Yield a function to call with the number of steps just done."""
+    """Yield a function to call with the number of steps just done. A ``total`` of 0 is one that is not known."""
     if sys.stderr.isatty():
         yield from _bar(description, total)
     else:
@@ -30,20 +31,23 @@ def _bar(description: str, total: int) -> Iterator[Advance]:
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description, total=total)
+        task = bar.add_task(description, total=total or None)
         yield lambda steps=1: bar.advance(task, steps)
 
 
 def _lines(description: str, total: int) -> Advance:
-    done, told, start = 0, 0, time.monotonic()
+    start = time.monotonic()
+    done, told, quiet_until = 0, 0, start + _QUIET_SECONDS
 
     def advance(steps: int = 1) -> None:
-        nonlocal done, told
+        nonlocal done, told, quiet_until
         done += steps
-        tenth = 10 * done // max(total, 1)
-        seconds = time.monotonic() - start
-        if tenth > told and seconds > _QUIET_SECONDS:
+        now = time.monotonic()
+        tenth = 10 * done // total if total else told + 1  # of an unknown total, a line now and then
+        if tenth > told and now > quiet_until:
             told = tenth
-            print(f"{description}: {done} of {total} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+            quiet_until = now + (0 if total else _SECONDS_BETWEEN)
+            of = f" of {total}" if total else ""
+            print(f"{description}: {done}{of} ({now - start:.0f} s)", file=sys.stderr, flush=True)
 
     return advance

@@ -97,6 +97,8 @@ class Turn:
     ``letters`` are the options on offer, or None for free text. ``step`` names the turn within its protocol
     ("answer", "forced", "select"). ``right`` and ``refuse`` are what a perfect and a refusing respondent would
     say: only the scripted respondents read them, a model never sees them. ``seed`` is for engines that draw.
+    ``json_schema`` is the JSON text of the schema that the reply is asked to follow, "" for none; an engine that
+    cannot hold a model to it leaves it out.
     """
 
     question_id: str
@@ -107,6 +109,7 @@ class Turn:
     right: str = ""
     refuse: str = ""
     seed: int = 0
+    json_schema: str = ""
 
     @property
     def text(self) -> str:
@@ -128,6 +131,8 @@ class Turn:
             "letters": self.letters,
             "max_new_tokens": self.max_new_tokens,
         }
+        if self.json_schema:
+            asked["json_schema"] = self.json_schema
         if scripted:
             names = ("question_id", "step", "right", "refuse", "seed")
             asked |= {name: getattr(self, name) for name in names}
@@ -141,7 +146,8 @@ class Reply:
 
     ``error`` is None, or why there is no usable text; such a reply is scored "failed", never dropped.
     ``seconds`` is the wall-clock share of this turn: it stays in the journal and in the timing table, because
-    tables of replies must come out identical whenever the same questions are asked.
+    tables of replies must come out identical whenever the same questions are asked. So does ``details``: what an
+    engine knows besides, as JSON-able values (what was thought before the answer, what was sent, what it cost).
     """
 
     text: str
@@ -151,6 +157,7 @@ class Reply:
     finish: str = "stop"
     error: str | None = None
     seconds: float = 0.0
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

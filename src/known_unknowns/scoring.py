@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from known_unknowns import tables
 from known_unknowns.config import unknown_name
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.progress import progress
 from known_unknowns.records import FAILED, Asked, Question, Score
 from known_unknowns.scorers import SCORERS, Reading
 
 ANSWER_STEP = "answer"
 """The step of a protocol whose reply is the question's answer."""
 
+VIEW_STEP = "view"
+"""The step of a protocol that asks for the answer from one of several views, before the last of them is asked in the
+step "answer" (ActiView's zooming with models that take one picture)."""
+
+
+def score_tables(
+    questions: Path, replies: Path, out: Path, *, cells: Iterable[tuple[str, int]], scorers: Sequence[str]
+) -> None:
+    """`score_table` for each of a benchmark's ``cells`` (variant, seed): <variant>/seed<k>.parquet in all folders."""
+    files = [Path(variant) / f"seed{seed}.parquet" for variant, seed in cells]
+    with progress("scoring", len(files)) as advance:
+        for file in files:
+            score_table(questions / file, replies / file, out / file, scorers=scorers)
+            advance(1)
+
 
 def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
     """Write one `Score` per question, scored turn (one that offers letters) and scorer, in this order.
+
+    A question that was asked of several views counts as right if any view gives the right answer (ActiView, Appendix
+    G.3; generous, as several answers are several chances): see `counted`.
 
     Raises:
         ConfigError: a scorer is not known.
@@ -26,15 +46,32 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
         if name not in SCORERS:
             raise ConfigError(unknown_name(name, SCORERS), path="scorers")
     pairs = paired(questions, replies)
-    scores = [
-        read(asked, question, name)
-        for question, turns in pairs
-        for asked in turns
-        if asked.letters is not None
-        for name in scorers
-    ]
+    scores = [score for question, turns in pairs for score in _scores(question, turns, scorers)]
     scored = sum(asked.letters is not None for _, turns in pairs for asked in turns)
     tables.write_scores(out, scores, expect=scored * len(scorers))
+
+
+def _scores(question: Question, turns: Sequence[Asked], scorers: Sequence[str]) -> Iterator[Score]:
+    by_scorer = {
+        name: counted([read(asked, question, name) for asked in turns if asked.letters is not None]) for name in scorers
+    }
+    for of_turn in zip(*by_scorer.values(), strict=True):
+        yield from of_turn
+
+
+def counted(scores: Sequence[Score]) -> list[Score]:
+    """One scorer's readings of one question's turns, in which an "answer" that is not right takes over the first right
+    reading of the "view" steps before it: the answer is then what the question counts as, and the views keep their own.
+    """
+    found: list[Score] = []
+    right: Score | None = None
+    for score in scores:
+        if score.step == VIEW_STEP and score.correct and right is None:
+            right = score
+        if score.step == ANSWER_STEP and not score.correct and right is not None:
+            score = replace(right, turn=score.turn, step=score.step)
+        found.append(score)
+    return found
 
 
 def read(asked: Asked, question: Question, scorer: str) -> Score:

@@ -18,7 +18,7 @@ def test_a_failed_job_is_explained_and_the_rest_goes_on(rerun):
     broken.write_bytes(whole[:100])
 
     printed = rerun.snakemake(code=None)
-    assert "results/pocket/logs/score/oracle/humblebench/noise/seed0.log" in printed
+    assert "results/pocket/logs/score/oracle/humblebench.log" in printed
     assert "known-unknowns: error: results/pocket/replies/oracle/humblebench/noise/seed0.parquet" in printed
     assert "continues where this one stopped" in printed
     assert not (scores / "oracle/humblebench/noise/seed0.parquet").exists()
@@ -26,7 +26,7 @@ def test_a_failed_job_is_explained_and_the_rest_goes_on(rerun):
 
     broken.unlink()  # as the error says
     kept = journal.read_bytes()
-    rerun.snakemake("--until", "score")
+    rerun.snakemake("--until", "score_humblebench")
     assert broken.read_bytes() == whole
     assert (scores / "oracle/humblebench/noise/seed0.parquet").is_file()
     assert journal.read_bytes() == kept  # the replies came from there: nothing was asked again

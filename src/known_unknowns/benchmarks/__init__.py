@@ -22,10 +22,12 @@ from types import ModuleType
 BENCHMARKS: dict[str, str] = {
     "humblebench": "known_unknowns.benchmarks.humblebench",
     "mmsap": "known_unknowns.benchmarks.mmsap",
+    "actiview": "known_unknowns.benchmarks.actiview",
 }
 METRICS: dict[str, str] = {
     "humblebench": "known_unknowns.benchmarks.humblebench_metrics",
     "mmsap": "known_unknowns.benchmarks.mmsap_metrics",
+    "actiview": "known_unknowns.benchmarks.actiview_metrics",
 }
 """The modules of the metrics that only one benchmark has."""
 

@@ -70,11 +70,13 @@ def load(questions: Path, scores: Path, replies: Path, *, variant: str, seed: in
     Raises DataError unless every scorer has read every question's answer exactly once.
     """
     name = Path(variant) / f"seed{seed}.parquet"
-    answered = list(answers(paired(questions / name, replies / name), file=replies / name))
+    pairs = paired(questions / name, replies / name)
+    answered = list(answers(pairs, file=replies / name))
     turns = {question.id: asked.turn for question, asked in answered}
     read, later = _scores(scores / name, turns, scorers)
     asked_of, asked = zip(*answered, strict=True) if answered else ((), ())
-    scored = {scorer: Scored(scorer, asked_of, asked, read[scorer], later[scorer]) for scorer in scorers}
+    dialogues = [asked for _, asked in pairs]
+    scored = {scorer: Scored(scorer, asked_of, asked, read[scorer], later[scorer], dialogues) for scorer in scorers}
     return Table.of(variant, seed, scored)
 
 

@@ -28,7 +28,7 @@ class Scored:
     """One variant and seed as one scorer read it: parallel sequences, one entry a question.
 
     ``answers`` are the turns that answer, ``readings`` what the scorer made of them, and ``later`` what it made of
-    the other turns, by step ("forced").
+    the other turns, by step ("forced"); ``dialogues`` are all turns, in the order asked.
     """
 
     scorer: str
@@ -36,6 +36,7 @@ class Scored:
     answers: Sequence[Asked]
     readings: Sequence[Score]
     later: Sequence[Mapping[str, Score]] = field(default=())
+    dialogues: Sequence[Sequence[Asked]] = field(default=())
 
     @property
     def outcome(self) -> np.ndarray:

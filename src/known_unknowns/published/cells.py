@@ -14,11 +14,14 @@ import yaml
 from known_unknowns.errors import DataError
 
 _FOLDER = Path(__file__).parent
-CHECKS: dict[str, str] = {"mmsap": "known_unknowns.published.mmsap"}
+CHECKS: dict[str, str] = {
+    "mmsap": "known_unknowns.published.mmsap",
+    "actiview": "known_unknowns.published.actiview",
+}
 """Modules whose ``with_flags(cells)`` notes on cells what does not follow from the others."""
 _PRINTED = re.compile(r"(\d{1,3}(?:\.(\d+))?)(?:±(\d+(?:\.\d+)?))?")
-PERCENT, QUESTIONS = "percent", "questions"
-UNITS = (PERCENT, QUESTIONS)
+PERCENT, QUESTIONS, VIEWS = "percent", "questions", "views"
+UNITS = (PERCENT, QUESTIONS, VIEWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,8 @@ class PublishedCell:
     """One number of a paper or of a released log.
 
     ``row`` is the model as the table names it and ``column`` the table's own heading; ``variant``, ``category`` and
-    ``metric`` say which of our metrics it is. ``value`` is in percent, or a number of questions (``unit``), with
-    ``decimals`` decimals printed.
+    ``metric`` say which of our metrics it is. ``value`` is in percent, or a number of questions or views (``unit``),
+    with ``decimals`` decimals printed.
 
     ``model`` is the name by which a model of ours stands for the row, where tables name one model in several ways.
     ``spread`` is what stands after its ±, ``scorer`` the only scorer that reads as the table's did, where it is not
@@ -123,7 +126,7 @@ def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[Publish
                 table=table,
                 row=row,
                 column=column["name"],
-                variant=block["variant"],
+                variant=column["variant"] if "variant" in column else block["variant"],
                 category=column["category"],
                 metric=column["metric"] if "metric" in column else block["metric"],
                 value=float(match[1]),

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from known_unknowns import tables
 from known_unknowns.config import unknown_name
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.published.cells import PERCENT, QUESTIONS, PublishedCell, load
+from known_unknowns.published.cells import PERCENT, QUESTIONS, VIEWS, PublishedCell, load
 from known_unknowns.published.numbers import Numbers
 from known_unknowns.records import Metric
 
@@ -34,7 +34,7 @@ VERDICTS = (REPRODUCED, DIFFERS, PARSER, NOT_RUN)
 OFFICIAL, ROBUST = "official", "robust"
 _NEAREST = {"exact_refusal_recall": "refusal_recall"}
 """Metrics that only the released code's own rule has, and what another reader measures in their stead."""
-_UNIT = {PERCENT: "points", QUESTIONS: "questions"}
+_UNIT = {PERCENT: "points", QUESTIONS: "questions", VIEWS: "views"}
 _ROUNDING = 1e-9  # of binary fractions: 72.195 must count as the edge of 72.20
 
 
@@ -54,7 +54,7 @@ COMPARISON = pa.schema(
         pa.field("published", pa.float64(), nullable=False),  # in the unit
         pa.field("published_spread", pa.float64()),  # what stands after its ±
         pa.field("decimals", pa.int64(), nullable=False),  # as printed
-        _text("unit"),  # percent, or questions
+        _text("unit"),  # percent, questions or views
         _text("source"),
         _text("note"),
         pa.field("model", pa.string()),  # ours that stands for the row

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from known_unknowns.published.cells import PublishedCell
+from known_unknowns.published.flags import ROUNDING, Flag, Row, noted, rows_of
 
 QUESTIONS: Mapping[str, int] = {"BasicVisQA": 400, "KnowVisQA": 350, "BeyondVisQA": 400}
 """Section 3.2 (final)."""
@@ -22,8 +23,6 @@ SCORES = ("Table 1", "Table 3", "Table 7")
 _MEANS = 0.05
 """In points: the mean of five products may be so far from the product of two means, where runs differ by a point."""
 
-Row = Mapping[str, PublishedCell]
-
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
@@ -35,15 +34,7 @@ class Recomputed:
 
     @property
     def follows(self) -> bool:
-        return abs(self.value - self.cell.value) <= self.slack + 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """``text`` says of ``cell`` what does not follow."""
-
-    cell: PublishedCell
-    text: str
+        return abs(self.value - self.cell.value) <= self.slack + ROUNDING
 
 
 def spread_as_published(spread: float, runs: int) -> float:
@@ -60,7 +51,7 @@ def totals(cells: Iterable[PublishedCell]) -> list[Recomputed]:
     """The Total columns of `SCORES`, from the subsets' (400, 350 and 400 of 1150), and score_sa from its two parts;
     and the Total of the first preprint's Table 1 (400, 350 and 368 of 1118)."""
     found: list[Recomputed] = []
-    for (table, _), row in _rows(cells).items():
+    for (table, _), row in rows_of(cells).items():
         if table in SCORES:
             parts = {
                 "score_kk": ("BasicVisQA score_kk", "KnowVisQA score_kk"),
@@ -89,13 +80,7 @@ def _recomputed(cell: PublishedCell, value: float, roundings: Iterable[float]) -
 
 def with_flags(cells: Sequence[PublishedCell]) -> list[PublishedCell]:
     """The cells, with a note on each that does not follow from the others."""
-    notes: dict[tuple[str, str, str], list[str]] = {}
-    for flag in flags(cells):
-        notes.setdefault(_key(flag.cell), []).append(flag.text)
-    return [
-        replace(cell, note=" ".join(filter(None, [cell.note, *notes[_key(cell)]]))) if _key(cell) in notes else cell
-        for cell in cells
-    ]
+    return noted(cells, flags(cells))
 
 
 def flags(cells: Sequence[PublishedCell]) -> list[Flag]:
@@ -117,7 +102,7 @@ def _totals_that_do_not_follow(cells: Sequence[PublishedCell]) -> Iterator[Flag]
 
 def _rows_that_are_identical(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
     """Two models of one table whose cells are equal in every digit."""
-    rows = {key: row for key, row in _rows(cells).items() if len(row) > 1}
+    rows = {key: row for key, row in rows_of(cells).items() if len(row) > 1}
     for (table, name), row in rows.items():
         for (other_table, other), twin in rows.items():
             digits, of_twin = ({column: cell.printed for column, cell in cells.items()} for cells in (row, twin))
@@ -127,7 +112,7 @@ def _rows_that_are_identical(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
 
 def _refused_more_than_refused(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
     """In KnowVisQA, score_ku counts some of the refusals: it cannot exceed 100 less the Answer Rate of Table 2."""
-    rows = _rows(cells)
+    rows = rows_of(cells)
     for (table, name), row in rows.items():
         rates = rows.get(("Table 2", name))
         if table != "Table 1" or rates is None:
@@ -140,7 +125,7 @@ def _refused_more_than_refused(cells: Sequence[PublishedCell]) -> Iterator[Flag]
 
 def _rates_that_do_not_multiply(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
     """Answer Rate times Answer Accuracy is score_kk (Equations 1, 5 and 6 of the final version)."""
-    rows = _rows(cells)
+    rows = rows_of(cells)
     for (table, name), row in rows.items():
         scores = rows.get(("Table 1", name))
         if table != "Table 2" or scores is None:
@@ -152,15 +137,3 @@ def _rates_that_do_not_multiply(cells: Sequence[PublishedCell]) -> Iterator[Flag
             if abs(product - score.value) > _MEANS:
                 text = f"Times the Answer Rate of {rate.printed} it is {product:.2f}; Table 1 has {score.printed}."
                 yield Flag(accuracy, text)
-
-
-def _rows(cells: Iterable[PublishedCell]) -> dict[tuple[str, str], dict[str, PublishedCell]]:
-    """Cells by (table, row), then by column."""
-    found: dict[tuple[str, str], dict[str, PublishedCell]] = {}
-    for cell in cells:
-        found.setdefault((cell.table, cell.row), {})[cell.column] = cell
-    return found
-
-
-def _key(cell: PublishedCell) -> tuple[str, str, str]:
-    return cell.table, cell.row, cell.column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,9 +85,11 @@ def _part(run: Run, was_run: WasRun, compared: Sequence[Compared], *, results: P
     from known_unknowns.report import readers, tabulate
 
     rows = [row for row in compared if row.benchmark == run.benchmark]
+    own = _own(run, rows, results=results, data=data)
     return {
         "run": run,
-        "figures": _figures(run),
+        "figures": [*_figures(run), *own["figures"]],
+        "own": own,
         "headline": tabulate.headline(run),
         "by_category": tabulate.by_category(run),
         "all_variants": tabulate.all_variants(run),
@@ -95,6 +98,14 @@ def _part(run: Run, was_run: WasRun, compared: Sequence[Compared], *, results: P
         "verdicts": tabulate.comparison(rows, run.scorers),
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
+
+
+def _own(run: Run, rows: Sequence[Compared], *, results: Path, data: Path) -> dict[str, Any]:
+    """What only this benchmark shows, with its "figures", and "links" to its parts."""
+    if run.section.own is None:
+        return {"links": {}, "figures": []}
+    module, _ = run.section.own
+    return import_module(module).build(run, rows, results=results, data=data)
 
 
 def _figures(run: Run) -> list[Figure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from known_unknowns.records import Metric
 
@@ -23,21 +23,26 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
+    """``title`` is said on hovering, ``note`` is small print, and ``mark`` refers to a footnote."""
+
     text: str
     interval: str = ""
     n: int | None = None
     gauge: Gauge | None = None
     title: str = ""
     kind: str = "number"
+    note: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A heading of a column or a row; ``note`` is small print under it."""
+    """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote."""
 
     text: str
     span: int = 1
     note: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,6 @@ class Table:
     rows: tuple[Row, ...]
     groups: tuple[Head, ...] = ()
     foot: tuple[Row, ...] = ()
-    small: str = field(default="")
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:

@@ -1,81 +1,37 @@
-"""The report's figures as SVG text: drawn by Altair, rendered by vl-convert, without a browser or the network.
-
-The same numbers give the same bytes. Inside the page the colours in `INK`, `MUTED` and `GRID` follow the reader's
-light or dark theme (style.css overrides them); the files beside the page have a white ground.
-"""
+"""The figures that any benchmark has: accuracy on one variant against another, and what was answered."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.published import PublishedCell
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.cells import Cell, Head, Row, Table, in_words
+from known_unknowns.report.drawing import (
+    GREY,
+    MUTED,
+    PUBLISHED,
+    Axis,
+    Figure,
+    Point,
+    figure,
+    model_colours,
+    percent_axis,
+    placeholder,
+)
 from known_unknowns.report.sections import Scatter
 from known_unknowns.report.tabulate import Run, reader
 
 if TYPE_CHECKING:
     import altair as alt
 
-INK, MUTED, GRID = "#2b3138", "#5c6671", "#e2e5e9"
-GREY = "#98a1ab"
-PUBLISHED = "published"
 COUNTED, READ = "as the paper counts", "robust reading"
 
-_MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
-_LETTERS = ("#4c7fb0", "#6d9ac4", "#93b6d6", "#bad1e6")
+_LETTERS = ("#4c7fb0", "#6d9ac4", "#93b6d6", "#bad1e6", "#d9e6f1")
 _REFUSAL = "#e08a2e"
 _LATER = ("#7a68b3", "#9c8cc9", "#beb3df", "#d9d2ee")
 _NO_LETTER, _FAILED = "#7d858f", "#a8324a"
-_PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the reader's font may be wider than measured
-_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """``svg`` stands alone, ``inline`` goes into the page; ``alt`` says in words what is to be seen."""
-
-    name: str
-    title: str
-    svg: str
-    inline: str
-    alt: str
-    note: str = ""
-    table: Table | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """One coordinate of a point, in percent; a published one has no interval."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-    @classmethod
-    def of(cls, metric: Metric | None) -> _Axis | None:
-        if metric is None or metric.value is None:
-            return None
-        bounds = (None if b is None else 100 * b for b in (metric.low, metric.high))
-        return cls(100 * metric.value, *bounds)
-
-
-@dataclass(frozen=True, slots=True)
-class _Point:
-    model: str
-    reading: str
-    x: _Axis
-    y: _Axis
-
-    def row(self) -> dict[str, Any]:
-        row: dict[str, Any] = {"model": self.model, "reading": self.reading}
-        for name, axis in (("x", self.x), ("y", self.y)):
-            row |= {name: axis.value, f"{name}_low": axis.low, f"{name}_high": axis.high}
-        return row
 
 
 def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figure:
@@ -85,15 +41,15 @@ def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figu
     x_name, y_name = run.section.name(spec.x), run.section.name(spec.y)
     missing = [v for v in (spec.x, spec.y) if v not in run.variants]
     if missing:
-        return _placeholder(spec.name, spec.title, f"not drawn: {', '.join(missing)} was not run")
+        return placeholder(spec.name, spec.title, f"not drawn: {', '.join(missing)} was not run")
     alt_text = (
         f"Scatter plot of accuracy on {x_name} (horizontal) and on {y_name} (vertical), in percent, for "
         f"{len(run.models)} models of this run with error bars, and {len({p.model for p in theirs})} published "
         "models in grey. The table below has the numbers of this run."
     )
-    chance = {axis: _Axis.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
+    chance = {axis: Axis.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
     chart = _scatter_chart(ours, theirs, chance, run.models, x_name, y_name)
-    return _figure(
+    return figure(
         spec.name, spec.title, chart, alt_text, note=spec.note, table=_scatter_table(spec, run, x_name, y_name)
     )
 
@@ -109,25 +65,25 @@ def _readings(spec: Scatter, run: Run) -> dict[str, tuple[str, str]]:
     return {reading: by for reading, by in every.items() if by[0] in run.scorers}
 
 
-def _our_points(spec: Scatter, run: Run) -> list[_Point]:
+def _our_points(spec: Scatter, run: Run) -> list[Point]:
     points = []
     for model in run.models:
         for reading, (scorer, name) in _readings(spec, run).items():
-            x = _Axis.of(run.get(model, spec.x, scorer, "accuracy"))
-            y = _Axis.of(run.get(model, spec.y, scorer, name))
+            x = Axis.of(run.get(model, spec.x, scorer, "accuracy"))
+            y = Axis.of(run.get(model, spec.y, scorer, name))
             if x is not None and y is not None:
-                points.append(_Point(model, reading, x, y))
+                points.append(Point(model, reading, x, y))
     return points
 
 
-def _published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list[_Point]:
+def _published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list[Point]:
     def column(variant: str, metric: str | None) -> dict[str, float]:
         return {c.row: c.value for c in published if (c.variant, c.metric, c.category) == (variant, metric, OVERALL)}
 
     x = column(spec.x, "accuracy")
     readings = {COUNTED: column(spec.y, spec.counted), READ: column(spec.y, spec.published_read)}
     return [
-        _Point(row, reading, _Axis(x[row]), _Axis(y))
+        Point(row, reading, Axis(x[row]), Axis(y))
         for reading, values in readings.items()
         for row, y in values.items()
         if row in x
@@ -151,25 +107,18 @@ def _scatter_table(spec: Scatter, run: Run, x_name: str, y_name: str) -> Table:
 
 
 def _scatter_chart(
-    ours: Sequence[_Point],
-    theirs: Sequence[_Point],
-    chance: Mapping[str, _Axis | None],
+    ours: Sequence[Point],
+    theirs: Sequence[Point],
+    chance: Mapping[str, Axis | None],
     models: Sequence[str],
     x_name: str,
     y_name: str,
 ) -> alt.LayerChart:
     import altair as alt
 
-    def axis(field: str, name: str) -> dict[str, Any]:
-        scale = alt.Scale(domain=[-3, 103], nice=False)
-        labels = alt.Axis(values=[0, 20, 40, 60, 80, 100], format="d")
-        return {"field": field, "type": "quantitative", "scale": scale, "axis": labels, "title": name}
-
     x_title, y_title = f"{x_name}, percent right", f"{y_name}, percent right"
-    x, y = alt.X(**axis("x", x_title)), alt.Y(**axis("y", y_title))
-    names, colours = [*models], [_MODELS[i % len(_MODELS)] for i in range(len(models))]
-    if theirs:
-        names, colours = [*names, PUBLISHED], [*colours, GREY]
+    x, y = alt.X(**percent_axis("x", x_title)), alt.Y(**percent_axis("y", y_title))
+    names, colours = model_colours(models, published=bool(theirs))
     colour = alt.Color(
         "shown:N",
         scale=alt.Scale(domain=names, range=colours),
@@ -182,8 +131,8 @@ def _scatter_chart(
     values = alt.Data(values=[p.row() | {"shown": p.model} for p in ours])
     bars = alt.Chart(values).mark_rule(strokeWidth=1.4, opacity=0.65, aria=False)
     layers += [
-        bars.encode(x=alt.X(**axis("x_low", x_title)), x2="x_high:Q", y=y, color=colour),
-        bars.encode(x=x, y=alt.Y(**axis("y_low", y_title)), y2="y_high:Q", color=colour),
+        bars.encode(x=alt.X(**percent_axis("x_low", x_title)), x2="x_high:Q", y=y, color=colour),
+        bars.encode(x=x, y=alt.Y(**percent_axis("y_low", y_title)), y2="y_high:Q", color=colour),
     ]
     for reading, filled, size in ((COUNTED, True, 75), (READ, False, 190)):
         layers.append(
@@ -195,7 +144,7 @@ def _scatter_chart(
     return alt.layer(*layers).properties(width=560, height=400)
 
 
-def _chance_rules(chance: Mapping[str, _Axis | None], x: Any, y: Any) -> list[alt.Chart]:
+def _chance_rules(chance: Mapping[str, Axis | None], x: Any, y: Any) -> list[alt.Chart]:
     import altair as alt
 
     layers = []
@@ -211,14 +160,14 @@ def _chance_rules(chance: Mapping[str, _Axis | None], x: Any, y: Any) -> list[al
     return layers
 
 
-def _published_layers(points: Sequence[_Point], x: Any, y: Any, colour: Any, shape: Any) -> Iterable[alt.Chart]:
+def _published_layers(points: Sequence[Point], x: Any, y: Any, colour: Any, shape: Any) -> Iterable[alt.Chart]:
     """Grey points, and a line between the two readings of one model's replies where they differ."""
     import altair as alt
 
     if not points:
         return []
     values = alt.Data(values=[p.row() | {"shown": PUBLISHED} for p in points])
-    ends: dict[str, list[_Point]] = {}
+    ends: dict[str, list[Point]] = {}
     for point in points:
         ends.setdefault(point.model, []).append(point)
     lines = [
@@ -239,13 +188,13 @@ def letters(run: Run) -> Figure:
     title = f"{run.section.title}: what was answered"
     bars = _letter_shares(run)
     if not bars:
-        return _placeholder(run.section.letters, title, "not drawn: no shares of letters were measured")
+        return placeholder(run.section.letters, title, "not drawn: no shares of letters were measured")
     alt_text = (
         f"Stacked bars, one for each of {len(run.models)} models under each of {len(run.variants)} variants: the "
         f"share of questions answered by each letter, by none that could be read, or not at all, under the "
         f"{reader(run.reader)} reading."
     )
-    return _figure(run.section.letters, title, _letters_chart(bars, run), alt_text, note=run.section.letters_note)
+    return figure(run.section.letters, title, _letters_chart(bars, run), alt_text, note=run.section.letters_note)
 
 
 def _letter_shares(run: Run) -> list[dict[str, Any]]:
@@ -268,9 +217,9 @@ def _letter_shares(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _answers(present: Iterable[str]) -> dict[str, str]:
-    """The answers in reading order, with their colours."""
-    coloured = dict(zip("ABCD", _LETTERS, strict=True)) | {"E": _REFUSAL}
+def _answers(present: Iterable[str], refusal: str) -> dict[str, str]:
+    """The answers in reading order, with their colours; ``refusal`` is the letter that refuses, if there is one."""
+    coloured = dict(zip("ABCDE", _LETTERS, strict=True)) | ({refusal: _REFUSAL} if refusal else {})
     coloured |= dict(zip("FGHI", _LATER, strict=True)) | {"no letter": _NO_LETTER, "failed": _FAILED}
     present = set(present)
     return {answer: colour for answer, colour in coloured.items() if answer in present}
@@ -279,7 +228,7 @@ def _answers(present: Iterable[str]) -> dict[str, str]:
 def _letters_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     import altair as alt
 
-    answers = _answers(bar["answer"] for bar in bars)
+    answers = _answers((bar["answer"] for bar in bars), run.section.refusal_letter)
     order = {answer: place for place, answer in enumerate(answers)}
     rows = [bar | {"place": order[bar["answer"]]} for bar in bars if bar["answer"] in order]
     ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
@@ -306,53 +255,3 @@ def _letters_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
             spacing=16,
         )
     )
-
-
-def _figure(name: str, title: str, chart: Any, alt_text: str, *, note: str = "", table: Table | None = None) -> Figure:
-    chart = _styled(chart)
-    alone = _render(chart.properties(title=title, background="white"))
-    inline = _with_own_ids(_render(chart.properties(background="transparent")), name)
-    return Figure(name, title, alone, inline, alt_text, note, table)
-
-
-def _placeholder(name: str, title: str, why: str) -> Figure:
-    """A figure that says why it is not drawn: the workflow promises the file whatever variants are configured."""
-    import altair as alt
-
-    chart = alt.Chart(alt.Data(values=[{}])).mark_text(text=why, fontSize=14, color=MUTED)
-    return _figure(name, title, chart.properties(width=520, height=80), why)
-
-
-def _styled(chart: Any) -> Any:
-    return (
-        chart.configure(font=_FONT, padding=_PADDING)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=MUTED,
-            titleColor=INK,
-            gridColor=GRID,
-            domainColor=GRID,
-            tickColor=GRID,
-            labelFontSize=12,
-            titleFontSize=13,
-            titleFontWeight="normal",
-            labelLimit=220,
-        )
-        .configure_legend(
-            orient="bottom", labelColor=INK, titleColor=INK, labelFontSize=12, titleFontSize=12, labelLimit=220
-        )
-        .configure_title(color=INK, fontSize=15, anchor="start")
-        .configure_header(labelColor=INK, labelFontSize=13)
-    )
-
-
-def _render(chart: Any) -> str:
-    held = StringIO()
-    chart.save(held, format="svg")
-    return held.getvalue()
-
-
-def _with_own_ids(svg: str, prefix: str) -> str:
-    """Several drawings share one page, and each numbers its clip paths from 0."""
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
-    return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)

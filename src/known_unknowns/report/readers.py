@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns.errors import DataError
+from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.report.cells import Cell, Head, Row, Table, percent, say_n_once
 from known_unknowns.report.tabulate import Run, reader
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Pair = tuple[str, str]
-_COLUMNS = ["question_id", "turn", "scorer", "outcome", "letter", "choice", "correct"]
+_QUESTION = ["question_id", "scorer"]
+_COLUMNS = ["question_id", "turn", "step", "scorer", "outcome", "letter", "choice", "correct"]
 
 
 def score_path(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Path:
@@ -27,10 +29,11 @@ def score_path(results: Path, model: str, benchmark: str, variant: str, seed: in
 
 
 def final_readings(path: Path) -> pd.DataFrame:
-    """How each scorer read the last turn of each question.
+    """How each scorer read the turn that answers each question: the last one of the step "answer".
 
-    Columns question_id, scorer, outcome, letter, choice, correct and ``reading``: the index of the option chosen
-    as text, or the outcome where none was. Raises DataError when the file is not a table of scores.
+    Columns question_id, scorer, outcome, letter, choice, correct, ``reading``: the index of the option chosen as text,
+    or the outcome where none was; and ``forced``: "right" or "wrong" where the question was asked again without its
+    refusal, else "". Raises DataError when the file is not a table of scores.
     """
     import pandas as pd
     import pyarrow as pa
@@ -39,10 +42,17 @@ def final_readings(path: Path) -> pd.DataFrame:
         scores = pd.read_parquet(path, columns=_COLUMNS)
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"not a readable table of scores ({error}); delete it and run again", file=path) from error
-    scores = scores.sort_values("turn", kind="stable").groupby(["question_id", "scorer"], sort=False).tail(1)
-    chosen = scores["choice"].astype("Int64")
-    reading = chosen.astype("string").where(chosen.notna(), scores["outcome"].astype("string"))
-    return scores.drop(columns="turn").assign(reading=reading).reset_index(drop=True)
+    scores = scores.sort_values("turn", kind="stable")
+    answers, forced = (_last_of(scores, step) for step in (ANSWER, FORCED))
+    chosen = answers["choice"].astype("Int64")
+    reading = chosen.astype("string").where(chosen.notna(), answers["outcome"].astype("string"))
+    found = answers.drop(columns=["turn", "step"]).assign(reading=reading)
+    again = forced.set_index(_QUESTION)["correct"].map({True: "right", False: "wrong"}).rename("forced")
+    return found.join(again, on=_QUESTION).fillna({"forced": ""}).reset_index(drop=True)
+
+
+def _last_of(scores: pd.DataFrame, step: str) -> pd.DataFrame:
+    return scores[scores["step"] == step].groupby(_QUESTION, sort=False).tail(1)
 
 
 @dataclass(frozen=True, slots=True)

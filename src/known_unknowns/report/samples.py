@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from known_unknowns import images, tables
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Image, Question
+from known_unknowns.errors import DataError
+from known_unknowns.protocols import ANSWER, FORCED
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Image, Question, Reply
 from known_unknowns.report.readers import final_readings, score_path
 from known_unknowns.report.tabulate import Run, reader
 
@@ -27,6 +29,10 @@ OUTCOMES: dict[tuple[str, bool], str] = {
     (UNPARSED, False): "unparsed",
     (FAILED, False): "failed",
 }
+KNEW, DID_NOT_KNOW = "refused, but knew", "refused, and did not know"
+"""What else a refusal can be, where the question was asked again without its refusal option."""
+NAMES = ("right", "wrong", "refused rightly", DID_NOT_KNOW, KNEW, "refused wrongly", "unparsed", "failed")
+"""All of them, in the order of the page."""
 PER_OUTCOME = 5
 LONGEST_REPLY = 1_500
 """Characters of a reply that are shown: a model that never stops must not bury the page."""
@@ -46,7 +52,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class ReadAs:
-    """How one scorer read the reply: "C, wrong"."""
+    """How one scorer read the reply: "C, wrong". A refusal of what the model did not know is ``correct`` too."""
 
     reader: str
     text: str
@@ -55,11 +61,14 @@ class ReadAs:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
+    """``forced`` is the reply to the question without its refusal option, where that was asked."""
+
     question: Question
     variant: str
     reply: str
     cut: int
     error: str | None
+    forced: str | None
     pictures: tuple[Picture, ...]
     readings: tuple[ReadAs, ...]
     chosen: int | None
@@ -105,7 +114,7 @@ def samples(run: Run, model: str, *, results: Path, data: Path, salt: int) -> li
     shown = _Shown(run, model, results, folder, questions, readings)
     return [
         Outcome(name, len(pools[name]), tuple(shown.sample(candidate) for candidate in picked[name]))
-        for name in OUTCOMES.values()
+        for name in NAMES
         if pools.get(name)
     ]
 
@@ -120,10 +129,10 @@ def _pools(
     pools: dict[str, list[_Candidate]] = defaultdict(list)
     for variant, frame in readings.items():
         read = frame[frame["scorer"] == run.reader]
-        for row in read[["question_id", "outcome", "correct"]].itertuples(index=False):
+        for row in read[["question_id", "outcome", "correct", "forced"]].itertuples(index=False):
             rank = sha256(f"{salt}:{variant}:{row.question_id}".encode()).hexdigest()
             category = questions[variant, row.question_id].category
-            name = OUTCOMES[row.outcome, bool(row.correct)]
+            name = _name(row.outcome, row.correct, row.forced)
             pools[name].append(_Candidate(variant, row.question_id, category, rank))
     return pools
 
@@ -166,12 +175,12 @@ class _Shown:
         self.run, self.folder, self.questions = run, folder, questions
         self._replies_at = results / "replies" / model / run.benchmark
         self._readings = {v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in readings.items()}
-        self._replies: dict[str, dict[str, Any]] = {}
+        self._replies: dict[str, dict[tuple[str, str], Reply]] = {}
         self._pictures: dict[str, Picture] = {}
 
     def sample(self, candidate: _Candidate) -> Sample:
         question = self.questions[candidate.variant, candidate.question_id]
-        reply = self._reply(candidate.variant, question.id)
+        reply, forced = self._replies_to(candidate.variant, question.id)
         frame = self._readings[candidate.variant]
         scored = [s for s in self.run.scorers if (question.id, s) in frame.index]
         choice = frame.loc[(question.id, self.run.reader), "choice"]
@@ -181,16 +190,21 @@ class _Shown:
             reply=printable(reply.text[:LONGEST_REPLY]),
             cut=max(0, len(reply.text) - LONGEST_REPLY),
             error=None if reply.error is None else printable(reply.error[:LONGEST_REPLY]),
+            forced=None if forced is None else printable((forced.error or forced.text)[:LONGEST_REPLY]),
             pictures=tuple(self._picture(image) for image in question.images),
             readings=tuple(_read_as(scorer, frame.loc[(question.id, scorer)]) for scorer in scored),
             chosen=None if choice != choice else int(choice),  # NaN is how a frame says None
         )
 
-    def _reply(self, variant: str, question_id: str) -> Any:
+    def _replies_to(self, variant: str, question_id: str) -> tuple[Reply, Reply | None]:
+        """The answer (of several, the last), and the one that was forced."""
+        path = self._replies_at / variant / f"seed{self.run.seeds[variant][0]}.parquet"
         if variant not in self._replies:
-            asked = tables.read_replies(self._replies_at / variant / f"seed{self.run.seeds[variant][0]}.parquet")
-            self._replies[variant] = {a.question_id: a.reply for a in asked}  # of several turns, the last
-        return self._replies[variant][question_id]
+            self._replies[variant] = {(a.question_id, a.step): a.reply for a in tables.read_replies(path)}
+        replies = self._replies[variant]
+        if (question_id, ANSWER) not in replies:
+            raise DataError(f"no reply to question {question_id!r}, which is scored; ask again", file=path)
+        return replies[question_id, ANSWER], replies.get((question_id, FORCED))
 
     def _picture(self, image: Image) -> Picture:
         if image.sha256 not in self._pictures:
@@ -198,8 +212,15 @@ class _Shown:
         return self._pictures[image.sha256]
 
 
+def _name(outcome: str, correct: bool, forced: str) -> str:
+    """``forced`` says whether the second answer was "right" or "wrong"; empty where there was none."""
+    if outcome == REFUSED and forced:
+        return KNEW if forced == "right" else DID_NOT_KNOW
+    return OUTCOMES[outcome, bool(correct)]
+
+
 def _read_as(scorer: str, row: Any) -> ReadAs:
-    name = OUTCOMES[row["outcome"], bool(row["correct"])]
+    name = _name(row["outcome"], row["correct"], row["forced"])
     letter = row["letter"] if isinstance(row["letter"], str) else None
     if row["outcome"] == UNPARSED and letter is not None:
         text = f"{letter}, which was not on offer"
@@ -207,7 +228,7 @@ def _read_as(scorer: str, row: Any) -> ReadAs:
         text = name
     else:
         text = f"{letter}, {name}"
-    return ReadAs(reader(scorer), text, bool(row["correct"]))
+    return ReadAs(reader(scorer), text, bool(row["correct"]) or name == DID_NOT_KNOW)
 
 
 def printable(text: str) -> str:

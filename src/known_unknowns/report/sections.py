@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from known_unknowns.benchmarks.mmsap import SUB_TASKS, SUBSETS
+
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
@@ -29,23 +31,41 @@ class Scatter:
 
 
 @dataclass(frozen=True, slots=True)
+class Notes:
+    """A template of this package, its heading, and how the contents call it."""
+
+    template: str
+    title: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """What is particular to one benchmark.
 
-    ``names`` maps a variant to what readers of the paper call it, ``categories`` are in the paper's order, and
-    ``exact`` maps a variant of the headline to a metric of the released code (and its heading) that stands beside
-    accuracy. ``letters`` is the file name of the figure of answers, ``notes`` a template of this package.
+    ``names`` maps a variant to what readers of the paper call it, ``categories`` are in the paper's order.
+    ``measured`` is the metric of headline and types, and what it is a percentage of; ``headline_note`` explains it, and
+    ``exact`` maps a variant of the headline to a metric of the released code (and its heading) that stands beside it.
+    ``by_type`` are the variants that are shown by type, by default those of the headline. ``refusal`` is the text of
+    the option that refuses, and ``refusal_letter`` its letter, where that is always the same. ``letters`` is the file
+    name of the figure of answers, and ``own`` the module and the template of what only this benchmark shows.
     """
 
     title: str
     headline: tuple[str, ...] = ("original",)
+    measured: tuple[str, str] = ("accuracy", "percent right")
+    headline_note: str = ""
+    by_type: tuple[str, ...] = ()
+    refusal: str = "None of the above"
+    refusal_letter: str = "E"
     names: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     exact: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     scatters: tuple[Scatter, ...] = ()
     letters: str = ""
     letters_note: str = ""
-    notes: str = ""
+    notes: Notes | None = None
+    own: tuple[str, str] | None = None
     cite: str = ""
 
     def name(self, variant: str) -> str:
@@ -92,9 +112,37 @@ SECTIONS: dict[str, Section] = {
         letters="letters",
         letters_note="E is the refusal, except where the options were relettered: there it is the last letter left, "
         "mostly D. A letter that was not on offer is drawn as it was read, and counts as unparsed elsewhere.",
-        notes="humblebench.html.j2",
+        notes=Notes("humblebench.html.j2", "What the released code does", "The released code"),
         cite="Bingkui Tong, Jiaer Xia, Sifeng Shang and Kaiyang Zhou (2025). Measuring Epistemic Humility in "
         "Multimodal Large Language Models. arXiv:2509.09658.",
+    ),
+    "mmsap": Section(
+        title="MM-SAP",
+        headline=("shuffled_options", "shuffled_refusal_prompt", "nota_only", "noise"),
+        measured=("score_sa", "score_sa in percent"),
+        headline_note="As the paper scores it: answered rightly, or refused without knowing. No code was released: "
+        "“as released” is direct matching as the paper describes it.",
+        by_type=("shuffled_options",),
+        refusal="Sorry, I can’t help with it",
+        refusal_letter="",
+        names={
+            "original": "options as stored",
+            "shuffled_options": "MM-SAP",
+            "shuffled_refusal_prompt": "MM-SAP, refusal prompt",
+            "nota_only": "no right option",
+            "noise": "noise",
+            "gaussian": "normal noise",
+            "blank": "blank pictures",
+            "text_only": "no picture",
+        },
+        categories=(*SUBSETS, *(name for names in SUB_TASKS.values() for name in names)),
+        letters="mmsap_letters",
+        letters_note="The refusal stands at another letter in every question.",
+        notes=Notes("mmsap_notes.html.j2", "What the papers leave open", "What is left open"),
+        own=("known_unknowns.report.mmsap", "mmsap.html.j2"),
+        cite="Yuhao Wang, Yusheng Liao, Heyang Liu, Hongcheng Liu, Yanfeng Wang and Yu Wang (2024). MM-SAP: A "
+        "Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language Models in Perception. "
+        "arXiv:2401.07529.",
     ),
 }
 

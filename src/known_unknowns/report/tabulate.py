@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from known_unknowns.published import NOT_RUN, OFFICIAL, VERDICTS, Compared, Numbers
+from known_unknowns.published.cells import PERCENT
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.cells import DASH, Cell, Head, Row, Table, metric_cell, percent, say_n_once
 from known_unknowns.report.sections import Section
@@ -17,6 +18,7 @@ READERS = {
     "likelihood": "likelihood",
 }
 """How a scorer is called in a heading."""
+ACCURACY = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +58,22 @@ def reader(scorer: str) -> str:
 
 
 def headline(run: Run) -> Table:
-    """Per model: accuracy on each variant of the headline, under the released and the robust reading."""
+    """Per model: what the section measures on each variant of the headline, under the released and robust reading."""
+    measured, label = run.section.measured
     shown = [s for s in ("official", "robust") if s in run.scorers] or list(run.scorers[:1])
     groups, columns, names = [], [], []
     for variant in run.headline:
-        names_here = [(variant, scorer, "accuracy", reader(scorer)) for scorer in shown]
+        names_here = [(variant, scorer, measured, reader(scorer)) for scorer in shown]
         if variant in run.section.exact and "official" in run.scorers:
-            name, label = run.section.exact[variant]
-            names_here.append((variant, "official", name, label))
+            names_here.append((variant, "official", *run.section.exact[variant]))
         groups.append(Head(run.section.name(variant), span=len(names_here)))
-        columns += [Head(label) for *_, label in names_here]
+        columns += [Head(heading) for *_, heading in names_here]
         names += [(variant, scorer, name) for variant, scorer, name, _ in names_here]
     rows = [
         Row(
             (Head(model),),
             tuple(
-                metric_cell(run.get(model, variant, scorer, name), chance=run.chance(model, variant), gauge=True)
+                metric_cell(run.get(model, variant, scorer, name), chance=_guessing(run, model, variant), gauge=True)
                 for variant, scorer, name in names
             ),
         )
@@ -80,13 +82,18 @@ def headline(run: Run) -> Table:
     columns, rows = say_n_once(columns, rows)
     chance = tuple(_chance_cell(run, variant) for variant, _, _ in names)
     return Table(
-        caption=f"{run.section.title}: percent right, with {_confidence(run)} intervals",
+        caption=f"{run.section.title}: {label}, with {confidence(run)} intervals",
         corner=("Model",),
         groups=tuple(groups),
         columns=columns,
         rows=rows,
-        foot=(Row((Head("chance"),), chance),),
+        foot=(Row((Head("chance"),), chance),) if measured == ACCURACY else (),
     )
+
+
+def _guessing(run: Run, model: str, variant: str) -> Metric | None:
+    """What a guess would get of what the section measures, where that is accuracy."""
+    return run.chance(model, variant) if run.section.measured[0] == ACCURACY else None
 
 
 def _chance_cell(run: Run, variant: str) -> Cell:
@@ -95,31 +102,35 @@ def _chance_cell(run: Run, variant: str) -> Cell:
     return Cell(percent(None if metric is None else metric.value))
 
 
-def _confidence(run: Run) -> str:
+def confidence(run: Run) -> str:
     return f"{100 * run.confidence:g}%"
 
 
 def by_category(run: Run) -> Table:
-    """Per model, variant of the headline and type of question: n, accuracy under each reading, and the method."""
-    categories = _categories(run)
+    """Per model, variant and type of question: n, what the section measures under each reading, and the method."""
+    categories, (measured_name, label) = _categories(run), run.section.measured
+    variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
     rows = []
     for model in run.models:
-        for v, variant in enumerate(run.headline):
+        for v, variant in enumerate(variants):
             for c, category in enumerate(categories):
-                heads = [Head(model, span=len(run.headline) * len(categories))] if v == c == 0 else []
+                heads = [Head(model, span=len(variants) * len(categories))] if v == c == 0 else []
                 heads += [Head(run.section.name(variant), span=len(categories))] if c == 0 else []
                 heads.append(Head(category))
-                measured = [run.get(model, variant, s, "accuracy", category) for s in run.scorers]
+                measured = [run.get(model, variant, s, measured_name, category) for s in run.scorers]
                 counts = {m.n for m in measured if m is not None}
                 methods = dict.fromkeys(m.method for m in measured if m is not None)
                 cells = [Cell(" / ".join(f"{n:,}" for n in sorted(counts)) or DASH, kind="plain")]
                 cells += [_quiet(metric_cell(m)) for m in measured]
-                cells.append(_plain(metric_cell(run.chance(model, variant, category))))
+                if measured_name == ACCURACY:
+                    cells.append(_plain(metric_cell(run.chance(model, variant, category))))
                 cells.append(Cell("; ".join(methods) or DASH, kind="text"))
                 rows.append(Row(tuple(heads), tuple(cells)))
-    columns = [Head("n"), *(Head(reader(s)) for s in run.scorers), Head("chance"), Head("interval by")]
+    columns = [Head("n"), *(Head(reader(s)) for s in run.scorers)]
+    columns += [Head("chance")] if measured_name == ACCURACY else []
+    columns.append(Head("interval by"))
     return Table(
-        caption=f"{run.section.title}: percent right by type of question, with {_confidence(run)} intervals",
+        caption=f"{run.section.title}: {label} by type of question, with {confidence(run)} intervals",
         corner=("Model", "Variant", "Type"),
         columns=tuple(columns),
         rows=tuple(rows),
@@ -160,7 +171,7 @@ def all_variants(run: Run) -> Table:
         "as released": [("exact_refusal_recall", "official", "refusals found, exactly “E”")],
         f"under the {reader(run.reader)} reading": [(name, run.reader, label) for name, label in _DETAILS.items()],
     }
-    if "official" not in run.scorers:
+    if "official" not in run.scorers or not run.section.exact:
         del groups["as released"]
     wanted = [column for within in groups.values() for column in within]
     rows = []
@@ -173,7 +184,7 @@ def all_variants(run: Run) -> Table:
             rows.append(Row(tuple(heads), (_plain(metric_cell(chance)), *cells)))
     columns, rows = say_n_once([Head("chance"), *(Head(label) for *_, label in wanted)], rows)
     return Table(
-        caption=f"{run.section.title}: every variant, in percent, with {_confidence(run)} intervals",
+        caption=f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
         corner=("Model", "Variant"),
         groups=(Head(""), *(Head(name, span=len(within)) for name, within in groups.items())),
         columns=columns,
@@ -224,7 +235,7 @@ def _verdict_table(
     for line in lines:
         first, by_scorer = _leading(line), {row.scorer: row for row in line}
         cells = [
-            Cell(f"{first.published:.{first.decimals}f}", title=first.source),
+            Cell(_printed(first), title=first.source),
             *(_ours(by_scorer.get(scorer)) for scorer in scorers),
         ]
         cells += [] if first.value is None else [Cell(f"{first.value - first.published:+.1f}", kind="plain")]
@@ -239,6 +250,12 @@ def _verdict_table(
         columns=tuple(columns),
         rows=tuple(body),
     )
+
+
+def _printed(row: Compared) -> str:
+    """As it was printed: in percent, unless it says otherwise."""
+    spread = "" if row.published_spread is None else f" ± {row.published_spread:.{row.decimals}f}"
+    return f"{row.published:.{row.decimals}f}{spread}{'' if row.unit == PERCENT else f' {row.unit}'}"
 
 
 def _ours(row: Compared | None) -> Cell:

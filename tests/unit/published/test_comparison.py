@@ -153,7 +153,7 @@ def test_reproduced_means_that_the_rounded_interval_meets_the_printed_value(
 def edition(name: str, **model: object) -> Params:
     raw = dict(config.load(REPOSITORY / "params.yaml", edition=name).raw)
     models = {"ours": {"engine": "transformers", "source": "x/y", "revision": "0", "dtype": "float32"} | model}
-    editions = {n: dict(e) | {"models": ["ours"]} for n, e in raw["editions"].items()}
+    editions = {n: dict(e) | {"models": ["ours"], "benchmarks": ["humblebench"]} for n, e in raw["editions"].items()}
     return Params(raw | {"models": models, "editions": editions, "scorers": ["official", "robust"]})
 
 

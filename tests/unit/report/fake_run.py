@@ -68,10 +68,11 @@ class FakeRun:
         return self.results / "report" / "index.html"
 
 
-def params(**changes: object) -> Params:
-    """The repository's params.yaml, with ``changes`` to its top-level keys, in the pocket edition."""
-    raw = dict(config.load(REPOSITORY / "params.yaml", edition="pocket").raw)
-    return Params(raw | changes)
+def params(benchmark: str = "humblebench") -> Params:
+    """The repository's params.yaml with one benchmark, in the pocket edition."""
+    raw = json.loads(json.dumps(config.load(REPOSITORY / "params.yaml", edition="pocket").raw))
+    raw["editions"]["pocket"]["benchmarks"] = [benchmark]
+    return Params(raw)
 
 
 def make(folder: Path, *, questions: int = 60, variants_kept: Iterable[str] | None = None, seeds: int = 1) -> FakeRun:

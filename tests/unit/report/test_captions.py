@@ -9,7 +9,11 @@ import pytest
 from jinja2 import Environment, StrictUndefined
 
 CAPTIONS = Path(__file__).resolve().parents[3] / "rules" / "captions"
-NAMES = ("report", "humblebench_vs_e", "humblebench_vs_gn", "letters", "metrics", "comparison")
+WITH_PUBLISHED = ("report", "humblebench_vs_e", "humblebench_vs_gn", "mmsap_scores", "comparison")
+NAMES = (
+    *WITH_PUBLISHED,
+    *("letters", "metrics", "mmsap_letters", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
+)
 
 
 @pytest.mark.parametrize("edition", ["pocket", "full"])
@@ -23,4 +27,4 @@ def test_a_caption_renders(name: str, edition: str) -> None:
     body = core.publish_parts(rendered, writer="html", settings_overrides=strict)["body"]
     assert "<p>" in body and "{" not in body
     speaks_of_pocket = "rendered" in body
-    assert speaks_of_pocket == (edition == "pocket" and name not in ("letters", "metrics"))
+    assert speaks_of_pocket == (edition == "pocket" and name in WITH_PUBLISHED)

@@ -11,12 +11,62 @@ single-turn ones. A protocol knows nothing of engines and can be driven with scr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
+from typing import Any
 
 from known_unknowns import benchmarks
+from known_unknowns.errors import ConfigError
+from known_unknowns.protocols._actiview import (
+    CAPTION,
+    MANY,
+    MORE,
+    OPERATE,
+    SELECT,
+    VIEW,
+    ZOOM,
+    full_image,
+    groundtruth_views,
+    mixed,
+    shifting,
+    single_view,
+    text_only_template,
+    zooming,
+)
 from known_unknowns.records import REFUSED, Asked, Question, Reply, Turn
 from known_unknowns.scorers import SCORERS
 from known_unknowns.variants import without_refusal
+
+__all__ = [
+    "ANSWER",
+    "CAPTION",
+    "FORCED",
+    "MANY",
+    "MORE",
+    "NEED_VIEWS",
+    "OPERATE",
+    "PROTOCOLS",
+    "SELECT",
+    "VIEW",
+    "ZOOM",
+    "Dialogue",
+    "Protocol",
+    "ask",
+    "bound",
+    "check_arguments",
+    "forced_choice",
+    "full_image",
+    "groundtruth_views",
+    "may_have_refused",
+    "mixed",
+    "refusal_prompt",
+    "shifting",
+    "single_turn",
+    "single_view",
+    "text_only_template",
+    "zooming",
+]
 
 Dialogue = Generator[Turn, Reply, None]
 Protocol = Callable[..., Dialogue]
@@ -95,4 +145,41 @@ def may_have_refused(reply: Reply, question: Question) -> bool:
     return any(read(asked, question).outcome == REFUSED for read in SCORERS.values())
 
 
-PROTOCOLS: dict[str, Protocol] = {f.__name__: f for f in (single_turn, forced_choice, refusal_prompt)}
+_OF_ALL = (single_turn, forced_choice, refusal_prompt)
+_OF_ACTIVIEW = (full_image, single_view, zooming, shifting, mixed, groundtruth_views, text_only_template)
+PROTOCOLS: dict[str, Protocol] = {f.__name__: f for f in (*_OF_ALL, *_OF_ACTIVIEW)}
+NEED_VIEWS = frozenset(f.__name__ for f in _OF_ACTIVIEW) - {text_only_template.__name__}
+"""Those that only ActiView's questions can be asked by."""
+
+
+def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
+    """ConfigError unless ``entry`` names a known function under "function" and only arguments that it takes, and that
+    go together."""
+    from known_unknowns.config import unknown_name
+
+    name = entry["function"]
+    if name not in PROTOCOLS:
+        raise ConfigError(unknown_name(name, PROTOCOLS), path=path)
+    takes = _takes(name)
+    for key in entry:
+        if key != "function" and key not in takes:
+            raise ConfigError(f"the protocol {name!r} takes no argument {key!r}", path=f"{path}.{key}")
+    if entry.get("split", 4) != 4 and entry.get("level", "R") != "R":
+        message = f"levels are published for 4 views, not for {entry['split']}: use level R"
+        raise ConfigError(message, path=f"{path}.level")
+
+
+def bound(settings: Mapping[str, Any], *, pictures: str = MANY) -> Callable[[Question], Dialogue]:
+    """The protocol under "name" of ``settings``, with the other keys as its arguments.
+
+    ``pictures`` is what the model can take, for the protocols that show several pictures at once.
+    """
+    name = settings["name"]
+    arguments = {key: value for key, value in settings.items() if key != "name"}
+    if "pictures" in _takes(name):
+        arguments = {"pictures": pictures} | arguments
+    return partial(PROTOCOLS[name], **arguments)
+
+
+def _takes(name: str) -> set[str]:
+    return set(inspect.signature(PROTOCOLS[name]).parameters) - {"question"}

@@ -1,0 +1,199 @@
+"""Rows of a file that somebody else wrote, each with the line it begins at, so that an error can name it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns.errors import DataError, MachineError
+
+SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
+_HALF = re.compile("[\ud800-\udfff]")
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Row(NamedTuple):
+    """``line`` counts from 1: the line of a text file, the row of a sheet (its header is 1), the entry of a list."""
+
+    file: Path
+    line: int
+    fields: Mapping[str, Any]
+
+    def error(self, message: str) -> DataError:
+        return DataError(message, file=self.file, line=self.line)
+
+
+def rows(file: Path) -> list[Row]:
+    """Every row of a table (JSON lines, a JSON list of objects, CSV, TSV, XLSX or Parquet), by the file's suffix.
+
+    Cells of CSV, TSV and XLSX are texts, as written: "None" and "NA" are words that a model may say.
+    Raises DataError naming the line of anything that is not a row, or when there is none.
+    """
+    readers = {
+        ".jsonl": _json_lines,
+        ".json": _json_list,
+        ".csv": _separated,
+        ".tsv": _separated,
+        ".xlsx": _sheet,
+        ".parquet": _parquet,
+    }
+    if not file.is_file():
+        raise DataError("no such file", file=file)
+    suffix = file.suffix.lower()
+    if suffix not in readers:
+        raise DataError(f"the suffix {suffix!r} says no format that is read; {', '.join(readers)} are", file=file)
+    found = list(readers[suffix](file))
+    if not found:
+        raise DataError("holds no rows", file=file)
+    return found
+
+
+def text(file: Path) -> str:
+    """The whole of a UTF-8 file, with or without a byte order mark. DataError names the line that is no UTF-8."""
+    if not file.is_file():
+        raise DataError("no such file", file=file)
+    data = file.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError(f"not UTF-8 text ({error.reason})", file=file, line=line) from error
+
+
+def parsed(file: Path) -> Any:
+    """What a JSON file holds. DataError names the line where it ceases to be JSON."""
+    try:
+        return _loads(text(file))
+    except json.JSONDecodeError as error:
+        raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from error
+    except RecursionError as error:
+        raise DataError("not JSON that can be read: nested too deep", file=file) from error
+
+
+def _json_lines(file: Path) -> Iterator[Row]:
+    content = text(file)
+    if content.lstrip().startswith("["):  # a JSON list, whatever the suffix says
+        yield from _json_list(file)
+        return
+    for line, entry in enumerate(content.split("\n"), start=1):  # not splitlines: U+2028 may stand in a string
+        if not entry.strip():
+            continue
+        try:
+            values = _loads(entry)
+        except (ValueError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+            raise DataError(f"not JSON: {reason}", file=file, line=line) from error
+        yield _object(file, line, values)
+
+
+def _loads(content: str) -> Any:
+    """JSON, in which half of a character that was escaped as two ("\\ud83d" alone, where a reply was cut off) becomes
+    the replacement character: no UTF-8 file could hold it."""
+    values = json.loads(content)
+    return _mended(values) if _ESCAPED_HALF.search(content) else values
+
+
+def _mended(values: Any) -> Any:
+    if isinstance(values, str):
+        return _HALF.sub("\ufffd", values)
+    if isinstance(values, list):
+        return [_mended(value) for value in values]
+    if isinstance(values, dict):
+        return {_mended(name): _mended(value) for name, value in values.items()}
+    return values
+
+
+def _json_list(file: Path) -> Iterator[Row]:
+    values = parsed(file)
+    if not isinstance(values, list):
+        raise DataError("a JSON file of predictions is a list of objects; this is none", file=file)
+    for entry, value in enumerate(values, start=1):
+        yield _object(file, entry, value)
+
+
+def _object(file: Path, line: int, values: Any) -> Row:
+    if not isinstance(values, dict):
+        raise DataError(f"{str(values)[:60]!r} is not an object with fields", file=file, line=line)
+    return Row(file, line, values)
+
+
+def _separated(file: Path) -> Iterator[Row]:
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a chain of thought is longer than the default
+    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
+    reader = csv.reader(StringIO(text(file), newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        header = next(reader, [])
+        if len(set(header)) < len(header):
+            raise DataError(f"a column stands there twice: {', '.join(header)}", file=file, line=1)
+        line = reader.line_num + 1
+        for cells in reader:
+            if cells:
+                yield _row(file, line, header, cells)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(f"not readable as a table ({error})", file=file, line=line) from error
+
+
+def _row(file: Path, line: int, header: list[str], cells: list[str]) -> Row:
+    if len(cells) != len(header):
+        raise DataError(f"{len(cells)} cells under {len(header)} columns", file=file, line=line)
+    return Row(file, line, dict(zip(header, cells, strict=True)))
+
+
+def _sheet(file: Path) -> Iterator[Row]:
+    """The first sheet of an Excel file, by pandas, which needs a reader of its own for it."""
+    import zipfile
+
+    import pandas
+
+    try:
+        sheet = pandas.read_excel(file, dtype=str, keep_default_na=False, na_filter=False)
+    except ImportError as error:
+        raise MachineError(f"{file}: Excel files need openpyxl (pip install openpyxl), or save it as TSV") from error
+    except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
+        raise DataError(f"not a readable Excel file ({error})", file=file) from error
+    yield from _records(file, sheet.to_dict("records"), first=2)
+
+
+def _parquet(file: Path) -> Iterator[Row]:
+    """A Parquet file without its pictures, which rescoring does not look at."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(file) as table:
+            columns = [field.name for field in table.schema_arrow if field.name != "image"]
+            paths = ["image.path"] if _has_path(table.schema_arrow) else []
+            records = table.read(columns=columns + paths).to_pylist()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"not a readable Parquet file ({error})", file=file) from error
+    yield from _records(file, records, first=1)
+
+
+def _has_path(schema: Any) -> bool:
+    import pyarrow as pa
+
+    kind = schema.field("image").type if "image" in schema.names else None
+    return kind is not None and pa.types.is_struct(kind) and kind.get_field_index("path") >= 0
+
+
+def _records(file: Path, records: Iterable[Mapping[Any, Any]], *, first: int) -> Iterator[Row]:
+    for line, values in enumerate(records, start=first):
+        yield Row(file, line, {str(name): value for name, value in values.items()})
+
+
+def identifier_of(row: Row, name: str) -> str:
+    """A question's id as a text: a whole number or a text that is not empty."""
+    value = row.fields[name]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        raise row.error(f"the {name} is {value!r}, which names no question")
+    return str(value).strip()

@@ -1,0 +1,86 @@
+"""The commands as a user runs them: what is on stdout, what on stderr, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import config
+from tests.factories import published_row, write_published
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+LINE = {
+    "label": "A",
+    "question": "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above",
+    "type": "Object",
+    "question_id": 1,
+    "prediction": "A",
+}
+
+
+def known_unknowns(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "src")}
+    command = [sys.executable, "-m", "known_unknowns", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def lines(folder: Path, *found: dict) -> str:
+    (folder / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in found))
+    return "p.jsonl"
+
+
+def test_one_object_and_nothing_else_without_any_workflow(tmp_path):
+    told = known_unknowns(
+        "rescore",
+        "--benchmark",
+        "humblebench",
+        "--json",
+        lines(tmp_path, LINE, LINE | {"question_id": 2}),
+        folder=tmp_path,
+    )
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["scorers"]["robust"]["accuracy"]["value"] == 1
+    assert told.stderr.startswith("known-unknowns: note: 2 of 2 questions do not say which picture")
+    assert list(tmp_path.iterdir()) == [tmp_path / "p.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "code", "says"),
+    [
+        (LINE | {"label": "Q"}, [], 3, "p.jsonl, line 2: labelled Q"),
+        (LINE | {"question_id": 2}, ["--variant", "nosie"], 2, "did you mean 'noise'"),
+        (LINE | {"question_id": 2}, ["--import", "theirs"], 2, "params.yaml"),
+        (LINE | {"question_id": 2}, ["--annotations", "none.json"], 3, "none.json"),
+    ],
+)
+def test_mistakes_in_one_line_and_their_codes(tmp_path, line, arguments, code, says):
+    told = known_unknowns(
+        "rescore", "--benchmark", "humblebench", *arguments, lines(tmp_path, LINE, line), folder=tmp_path
+    )
+    assert told.returncode == code
+    assert told.stdout == ""
+    assert says in told.stderr
+    assert len(told.stderr.splitlines()) == 1
+
+
+def test_check_ends_as_its_findings_are_severe(tmp_path):
+    params = REPOSITORY / "params.yaml"
+    promised = config.load(params, edition="pocket").data("humblebench")
+    assert promised["questions_per_image"] == 5, "as the factory has it"
+    options = LINE["question"].partition("\n")[2]
+    rows = [published_row(n, question=f"Which of {n}?\n{options}") for n in range(5 * promised["images"])]
+    for changes, code, worst in (({}, 0, None), ({"type": "Weather"}, 1, "warning"), ({"label": "Q"}, 3, "error")):
+        write_published(tmp_path, [*rows[:-1], rows[-1] | changes])
+        told = known_unknowns("check", "humblebench", "--raw", ".", "--json", "--params", str(params), folder=tmp_path)
+        assert (told.returncode, json.loads(told.stdout)["worst"]) == (code, worst)
+
+
+def test_check_params_as_ever():
+    told = known_unknowns("check", "params", folder=REPOSITORY)
+    assert told.returncode == 0
+    assert "params.yaml is sound: edition pocket" in told.stdout
