@@ -38,6 +38,7 @@ rule all:
         "<results>/report/index.html",
         "<results>/tables/metrics.csv",
         "<results>/comparison.parquet",
+        CHECKS,
         ["<results>/tracking.json"] if PARAMS.tracking["enabled"] else [],
         # What lies between is asked for too, so that a table that was deleted is made again.
         METRICS,

@@ -86,6 +86,10 @@ pathvars:
     benchmarks=f"{RESULTS}/benchmarks",
 
 
+# Models that are asked here. Those that are not were imported: their replies lie there before the workflow starts.
+ASKED = [model for model in PARAMS.models if not PARAMS.is_imported(model)]
+
+
 def any_of(names):
     return "|".join(re.escape(name) for name in names)
 
@@ -154,7 +158,25 @@ def weights(wildcards):
     )
 
 
-NOT_IN_THE_REPLY = {"batch_size", "device", "seconds_per_reply", "published"}
+NOT_IN_THE_REPLY = {
+    # of a model in process
+    "batch_size",
+    "device",
+    # of one behind an endpoint
+    "answers_as",
+    "batch",
+    "concurrency",
+    "key_env",
+    "max_cost",
+    "max_retries",
+    "patience",
+    "requests_per_minute",
+    "timeout",
+    "tokens_per_minute",
+    # of any
+    "published",
+    "seconds_per_reply",
+}
 
 
 def reply_settings(wildcards):
@@ -165,6 +187,13 @@ def reply_settings(wildcards):
         for key, value in sorted(entry.items())
         if key not in NOT_IN_THE_REPLY
     }
+
+
+def endpoint(wildcards):
+    """The check of a model's endpoint, before a model behind one is asked. Its age does not matter."""
+    if PARAMS.model(wildcards.model)["engine"] != "openai":
+        return []
+    return ancient(f"{RESULTS}/served/{wildcards.model}.json")
 
 
 def in_process(wildcards):
@@ -191,9 +220,36 @@ def protocols(benchmark):
     }
 
 
-def per_question_set(pattern, benchmark):
-    """``pattern`` for every variant of a benchmark and each of its seeds."""
-    variants, seeds = zip(*PARAMS.cells(benchmark))
+# Every model with every benchmark that it answers.
+PAIRS = [
+    (model, benchmark)
+    for benchmark in PARAMS.benchmarks
+    for model in PARAMS.models
+    if PARAMS.cells(benchmark, model)
+]
+
+
+def answered_sets(step):
+    """A rule's name, the benchmark and the models that answer the same variants and seeds of it: all that are asked, and
+    each that was imported by itself. A rule's outputs cannot depend on a wildcard."""
+    for benchmark in PARAMS.benchmarks:
+        if ASKED:
+            yield f"{step}_{benchmark}", benchmark, ASKED
+        for number, model in enumerate(PARAMS.models):
+            if PARAMS.is_imported(model) and PARAMS.cells(benchmark, model):
+                yield f"{step}_{benchmark}_imported_{number}", benchmark, [model]
+
+
+def per_pair(pattern):
+    """``pattern`` for every model and benchmark."""
+    return [
+        pattern.format(model=model, benchmark=benchmark) for model, benchmark in PAIRS
+    ]
+
+
+def per_question_set(pattern, benchmark, model=None):
+    """``pattern`` for every variant of a benchmark and each of its seeds; of a model, those that it answered."""
+    variants, seeds = zip(*PARAMS.cells(benchmark, model))
     return expand(
         pattern,
         zip,
@@ -208,8 +264,8 @@ def per_cell(pattern):
     """``pattern`` for every model, benchmark, variant and seed."""
     return [
         path
-        for benchmark in PARAMS.benchmarks
-        for path in expand(per_question_set(pattern, benchmark), model=PARAMS.models)
+        for model, benchmark in PAIRS
+        for path in expand(per_question_set(pattern, benchmark, model), model=model)
     ]
 
 
@@ -218,11 +274,8 @@ def folder_of(name, levels):
     return lambda wildcards, input: Path(input[name][0]).parents[levels - 1].as_posix()
 
 
-METRICS = expand(
-    "<results>/metrics/{model}/{benchmark}.parquet",
-    model=PARAMS.models,
-    benchmark=PARAMS.benchmarks,
-)
+METRICS = per_pair("<results>/metrics/{model}/{benchmark}.parquet")
+CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 
 
 def shown():

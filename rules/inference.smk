@@ -3,6 +3,21 @@
 # The outputs of a rule cannot depend on a wildcard, and benchmarks differ in their variants, so each benchmark has
 # a rule of its own. The journal is no output: Snakemake deletes the outputs of a job that it starts again.
 
+
+rule served:
+    output:
+        "<results>/served/{model}.json",
+    log:
+        "<logs>/served/{model}.log",
+    conda:
+        "../envs/models.yaml"
+    params:
+        entry=reply_settings,
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns served {wildcards.model} --out {output} --params {params.settings} > {log} 2>&1"
+
+
 for benchmark in PARAMS.benchmarks:
 
     rule:
@@ -14,6 +29,7 @@ for benchmark in PARAMS.benchmarks:
             ),
             images=f"<data>/questions/{benchmark}/images",
             weights=weights,
+            endpoint=endpoint,
         output:
             replies=per_question_set(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
@@ -24,6 +40,8 @@ for benchmark in PARAMS.benchmarks:
             f"<logs>/infer/{{model}}/{benchmark}.log",
         benchmark:
             f"<benchmarks>/infer/{{model}}/{benchmark}.tsv"
+        wildcard_constraints:
+            model=any_of(ASKED),
         conda:
             "../envs/models.yaml"
         threads: infer_threads
@@ -36,6 +54,8 @@ for benchmark in PARAMS.benchmarks:
                 "inference.py",
                 "runner.py",
                 "protocols*",
+                "scorers",
+                "views.py",
                 "images.py",
                 "engines",
                 f"benchmarks/{benchmark}*.py",

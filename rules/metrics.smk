@@ -6,14 +6,17 @@ rule measure:
         questions=lambda wildcards: per_question_set(
             "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
             wildcards.benchmark,
+            wildcards.model,
         ),
         scores=lambda wildcards: per_question_set(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
             wildcards.benchmark,
+            wildcards.model,
         ),
         replies=lambda wildcards: per_question_set(
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
             wildcards.benchmark,
+            wildcards.model,
         ),
     output:
         "<results>/metrics/{model}/{benchmark}.parquet",

@@ -9,6 +9,7 @@ FIGURES = {
         "mmsap_risk_coverage",
         "mmsap_letters",
     ],
+    "actiview": [],
 }
 
 
@@ -23,11 +24,8 @@ rule report:
         replies=per_cell(
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        engines=expand(
-            "<results>/replies/{model}/{benchmark}/engine.json",
-            model=PARAMS.models,
-            benchmark=PARAMS.benchmarks,
-        ),
+        engines=per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        checks=CHECKS,
     output:
         page=report(
             "<results>/report/index.html",
@@ -59,7 +57,9 @@ rule report:
         ),
         results=subpath(output.page, ancestor=2),
         data=folder_of("questions", 4),
+        checks=folder_of("checks", 1),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
-        " --comparison {input.comparison} --out {output.page} --params {params.settings} > {log} 2>&1"
+        " --comparison {input.comparison} --checks {params.checks} --out {output.page} --params {params.settings}"
+        " > {log} 2>&1"

@@ -1,26 +1,32 @@
 # From replies to what each scorer read in them. One job for each model and benchmark: a job for each variant and seed
 # would spend most of its time on starting. The outputs of a rule cannot depend on a wildcard: see inference.smk.
 
-for benchmark in PARAMS.benchmarks:
+for name, benchmark, models in answered_sets("score"):
 
     rule:
         name:
-            f"score_{benchmark}"
+            name
         input:
             questions=per_question_set(
-                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
+                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
+                benchmark,
+                models[0],
             ),
             replies=per_question_set(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
+                models[0],
             ),
         output:
             scores=per_question_set(
                 "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
+                models[0],
             ),
         log:
             f"<logs>/score/{{model}}/{benchmark}.log",
+        wildcard_constraints:
+            model=any_of(models),
         conda:
             "../envs/core.yaml"
         params:
@@ -32,5 +38,5 @@ for benchmark in PARAMS.benchmarks:
             out=lambda wildcards, output: Path(output[0]).parents[1].as_posix(),
             settings=RESOLVED,
         shell:
-            "python -m known_unknowns score {params.benchmark} --questions {params.questions}"
+            "python -m known_unknowns score {params.benchmark} --model {wildcards.model} --questions {params.questions}"
             " --replies {params.replies} --out {params.out} --params {params.settings} > {log} 2>&1"

@@ -12,11 +12,7 @@ rule track:
         replies=per_cell(
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        engines=expand(
-            "<results>/replies/{model}/{benchmark}/engine.json",
-            model=PARAMS.models,
-            benchmark=PARAMS.benchmarks,
-        ),
+        engines=per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
     output:
         runs="<results>/tracking.json",
     log:

@@ -22,7 +22,7 @@ LOCK = ROOT / "requirements.lock"
 PYTHON = "3.11"
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "core": (),
-    "models": ("models",),
+    "models": ("models", "api"),
     "report": ("report",),
     "workflow": ("workflow",),
 }

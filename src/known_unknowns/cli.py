@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns import __version__, cli_exchange
+from known_unknowns import __version__, cli_endpoints, cli_exchange
 from known_unknowns.cli_options import PARAMS, Edition, Out, ParamsFile
 from known_unknowns.errors import KnownUnknownsError
 
@@ -102,6 +102,7 @@ def score(
     questions: Annotated[Path, typer.Option(help="The benchmark's question folder.")],
     replies: Annotated[Path, typer.Option(help="The model's and benchmark's folder of replies.")],
     out: Out,
+    model: Annotated[str | None, typer.Option(help="The model, if its replies were imported.")] = None,
     params: ParamsFile = PARAMS,
 ) -> None:
     """Read every reply of a model to a benchmark with every scorer."""
@@ -109,7 +110,7 @@ def score(
     from known_unknowns.scoring import score_tables
 
     chosen = config.load(params)
-    score_tables(questions, replies, out, cells=chosen.cells(benchmark), scorers=chosen.scorers)
+    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), scorers=chosen.scorers)
 
 
 @app.command()
@@ -188,6 +189,7 @@ def report(
     data: Annotated[Path, typer.Option(help="The edition's data folder.")],
     comparison: Annotated[Path, typer.Option(help="The table of published numbers beside ours.")],
     out: Annotated[Path, typer.Option("--out", help="The HTML file; figures are written into its folder.")],
+    checks: Annotated[Path | None, typer.Option(help="Folder of <benchmark>.json, written by check --json.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -202,10 +204,11 @@ def report(
         data=data,
         comparison=comparison,
         out=out,
+        checks=checks,
     )
 
 
-for command in (cli_exchange.check, cli_exchange.rescore, cli_exchange.export):
+for command in (cli_exchange.check, cli_exchange.rescore, cli_exchange.export, cli_endpoints.served):
     app.command()(command)
 
 

@@ -64,9 +64,18 @@ class Params:
         """The variant's own seeds where the benchmark's entry gives some, else the edition's."""
         return list(self.raw["benchmarks"][benchmark].get("seeds", {}).get(variant, self.seeds))
 
-    def cells(self, benchmark: str) -> list[tuple[str, int]]:
-        """Every variant of the benchmark with each of its seeds, in the order of the file."""
-        return [(v, seed) for v in self.variants(benchmark) for seed in self.seeds_of(benchmark, v)]
+    def cells(self, benchmark: str, model: str | None = None) -> list[tuple[str, int]]:
+        """Every variant of the benchmark with each of its seeds, in the order of the file; of a ``model`` whose
+        replies were imported, those that its entry has."""
+        cells = [(v, seed) for v in self.variants(benchmark) for seed in self.seeds_of(benchmark, v)]
+        if model is None or not self.is_imported(model):
+            return cells
+        there = self.model(model)["cells"].get(benchmark, {})
+        return [(v, seed) for v, seed in cells if seed in there.get(v, ())]
+
+    def is_imported(self, model: str) -> bool:
+        """Whether the model's replies come from somebody else's file (`known_unknowns.rescore.importing`)."""
+        return self.raw.get("models", {}).get(model, {}).get("engine") == "imported"
 
     def variant(self, name: str) -> dict[str, Any]:
         """The variant's function under "function", and its arguments."""
@@ -80,10 +89,12 @@ class Params:
         return _entry(self.raw["benchmarks"], benchmark, "benchmarks")["data"][self.edition]
 
     def protocol(self, benchmark: str, variant: str) -> dict[str, Any]:
-        """The variant's protocol under "name", and its settings: the benchmark's, unless the variant has its own."""
+        """The variant's protocol: its function under "name", and its settings. The benchmark's, unless the variant has
+        its own; an entry is named after its function, unless its "function" says otherwise."""
         own = self.variant(variant).get("protocol")
         name = own or _entry(self.raw["benchmarks"], benchmark, "benchmarks")["protocol"]
-        return {"name": name} | self.raw["protocols"][name]
+        entry = dict(self.raw["protocols"][name])
+        return {"name": entry.pop("function", name)} | entry
 
 
 def _entry(section: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
@@ -176,9 +187,8 @@ def _check_references(params: Params) -> None:
             if variant not in benchmark["variants"]:
                 path = f"benchmarks.{name}.seeds.{variant}"
                 raise ConfigError(unknown_name(variant, benchmark["variants"]), path=path)
-    for name in raw["protocols"]:
-        if name not in protocols.PROTOCOLS:
-            raise ConfigError(unknown_name(name, protocols.PROTOCOLS), path=f"protocols.{name}")
+    for name, entry in raw["protocols"].items():
+        protocols.check_arguments({"function": name} | entry, path=f"protocols.{name}")
     for name in raw["variants"]:
         entry = params.variant(name)
         variants.check_arguments(entry, path=f"variants.{name}")
@@ -187,12 +197,28 @@ def _check_references(params: Params) -> None:
     for name, entry in raw["models"].items():
         if entry["engine"] not in engines.ENGINES:
             raise ConfigError(unknown_name(entry["engine"], engines.ENGINES), path=f"models.{name}.engine")
+        if params.is_imported(name):
+            _check_imported(params, name)
     known(raw["scorers"], scorers.SCORERS, "scorers")
+
+
+def _check_imported(params: Params, model: str) -> None:
+    """Every cell that an imported model's entry has is one that is asked of models."""
+    for benchmark, variants in params.model(model)["cells"].items():
+        path = f"models.{model}.cells.{benchmark}"
+        if benchmark not in params.raw["benchmarks"]:
+            raise ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path=path)
+        for variant, seeds in variants.items():
+            if variant not in params.variants(benchmark):
+                raise ConfigError(unknown_name(variant, params.variants(benchmark)), path=f"{path}.{variant}")
+            for seed in seeds:
+                if seed not in params.seeds_of(benchmark, variant):
+                    raise ConfigError(f"the edition {params.edition} has no seed {seed}", path=f"{path}.{variant}")
 
 
 def _check_protocols(params: Params, benchmark: str) -> None:
     """Every variant of the benchmark is asked by a protocol that is known and that the benchmark can be asked by."""
-    from known_unknowns import benchmarks
+    from known_unknowns import benchmarks, protocols
 
     for index, variant in enumerate(params.variants(benchmark)):
         own = params.variant(variant).get("protocol")
@@ -202,3 +228,6 @@ def _check_protocols(params: Params, benchmark: str) -> None:
         if name == "refusal_prompt" and not hasattr(benchmarks.get(benchmark), "refusal_prompt"):
             path = f"benchmarks.{benchmark}.variants[{index}]" if own else f"benchmarks.{benchmark}.protocol"
             raise ConfigError(f"{benchmark} has no refusal prompt, so it cannot be asked by {name!r}", path=path)
+        if name in protocols.NEED_VIEWS and benchmark != "actiview":
+            path = f"benchmarks.{benchmark}.variants[{index}]" if own else f"benchmarks.{benchmark}.protocol"
+            raise ConfigError(f"{benchmark} has no views, so it cannot be asked by {name!r}", path=path)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from known_unknowns import engines, tables
+from known_unknowns import engines, prices, protocols, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.journal import Journal
-from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Question
 from known_unknowns.runner import Cell, Protocol, run
 
@@ -26,13 +23,14 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     entry = params.model(model)
     cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
         (variant, seed): (
-            _protocol(params.protocol(benchmark, variant)),
+            protocols.bound(params.protocol(benchmark, variant), pictures=entry.get("pictures", protocols.MANY)),
             tables.read_questions(questions / variant / f"seed{seed}.parquet"),
         )
         for variant, seed in params.cells(benchmark)
     }
     with Journal(journal) as kept:  # before the weights are loaded: a held journal is found out at once
         engine = engines.create(model, entry)
+        engine.notes = journal.with_suffix(".notes.jsonl")
         outcome = run(cells, engine, kept, folder=questions)
     for (variant, seed), asked in outcome.replies.items():
         path = out / variant / f"seed{seed}.parquet"
@@ -48,11 +46,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         "about": dict(engine.about),
         "turns": sum(map(len, outcome.replies.values())),
         "newly_asked": outcome.newly_asked,
-        "reply_seconds": round(outcome.reply_seconds, 3),
+        "reply_seconds": round(sum(reply.seconds for reply in outcome.distinct.values()), 3),
+        "spent": prices.spent(outcome.distinct.values()),
     }
     tables.write_text(out / "engine.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")
-
-
-def _protocol(settings: Mapping[str, Any]) -> Protocol:
-    """The protocol under "name", with the other keys as its arguments."""
-    return partial(PROTOCOLS[settings["name"]], **{key: value for key, value in settings.items() if key != "name"})

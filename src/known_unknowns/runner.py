@@ -57,11 +57,11 @@ class _Dialogue:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``replies``: the rows of each cell, in the order of its questions. ``newly_asked``: how many turns were not
-    in the journal. ``reply_seconds``: the seconds that all distinct replies took, now or in an earlier run."""
+    in the journal. ``distinct``: the replies by key, each of which was given once, now or in an earlier run."""
 
     replies: Mapping[Cell, list[Asked]]
     newly_asked: int
-    reply_seconds: float
+    distinct: Mapping[str, Reply]
 
 
 def run(
@@ -84,19 +84,19 @@ def run(
     ]
     for dialogue in dialogues:
         dialogue.advance(None, key_of)
-    seconds: dict[str, float] = {}
+    distinct: dict[str, Reply] = {}
     newly_asked = 0
     while waiting := [dialogue for dialogue in dialogues if dialogue.turn is not None]:
         newly_asked += _ask_missing(waiting, engine, journal, folder)
         for dialogue in waiting:
             reply = journal[dialogue.key]
-            seconds[dialogue.key] = reply.seconds
+            distinct[dialogue.key] = reply
             dialogue.record(reply)
             dialogue.advance(reply, key_of)
     replies: dict[Cell, list[Asked]] = {cell: [] for cell in cells}
     for dialogue in dialogues:
         replies[dialogue.cell].extend(dialogue.asked)
-    return Outcome(replies, newly_asked, sum(seconds.values()))
+    return Outcome(replies, newly_asked, distinct)
 
 
 def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine, journal: Journal, folder: Path) -> int:

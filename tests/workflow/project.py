@@ -52,7 +52,7 @@ class Project:
         shutil.copytree(self.root, root, symlinks=True, ignore=shutil.ignore_patterns("mlflow.db*", "mlartifacts"))
         return Project(root)
 
-    def run(self, *command: str | Path, code: int | None = 0, timeout: float = 300) -> subprocess.CompletedProcess:
+    def run(self, *command: str | Path, code: int | None = 0, timeout: float = 900) -> subprocess.CompletedProcess:
         """Run a program of this environment here; fail unless it exits with ``code`` (None: with any but 0)."""
         done = subprocess.run(
             list(map(str, command)),
@@ -83,9 +83,10 @@ class Project:
 
     @staticmethod
     def kill(process: subprocess.Popen) -> None:
-        """SIGKILL for a program that was started here, and for all that it started."""
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        """SIGKILL for a program that was started here, and for all that it started; nothing if it has ended."""
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
     def snakemake(self, *arguments: str, code: int | None = 0) -> str:
         return self.run("snakemake", "--cores", "2", *arguments, code=code).stdout

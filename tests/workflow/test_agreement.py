@@ -11,7 +11,7 @@ from known_unknowns.records import OVERALL, Metric
 from tests.peers import humblebench
 from tests.workflow.project import RESPONDENTS, Project, reduce
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 MODELS = [*RESPONDENTS, "pocket"]
 PUBLISHED = ["original", "nota_only", "noise"]
 QUESTIONS, REFUSALS = 300, 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 def unknown_key(params):

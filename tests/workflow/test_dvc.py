@@ -11,7 +11,7 @@ import pytest
 
 from tests.workflow.project import Project, reduce
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 RESULTS = [
     "metrics.json",
     "comparison.parquet",

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 def test_a_failed_job_is_explained_and_the_rest_goes_on(rerun):

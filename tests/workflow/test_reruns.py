@@ -7,7 +7,7 @@ import pytest
 from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 AGGREGATES = {"metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
 
 

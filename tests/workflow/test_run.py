@@ -12,7 +12,7 @@ from known_unknowns.records import OVERALL, Metric
 from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import RESPONDENTS, Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 SCORERS = ["official", "robust", "likelihood"]
 
 

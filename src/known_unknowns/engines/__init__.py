@@ -18,18 +18,22 @@ from typing import Any, Protocol
 from known_unknowns.records import Reply, Turn
 
 ENGINES: dict[str, str] = {
+    "imported": "known_unknowns.engines.imported:Imported",
     "respondent": "known_unknowns.engines.respondents:Respondent",
+    "openai": "known_unknowns.engines.openai:OpenAIEngine",
     "transformers": "known_unknowns.engines.transformers:TransformersEngine",
 }
 
 
 class Engine(Protocol):
     """``facts`` is all that changes a reply and does not stand in the turn (never the batch size or the device);
-    ``about`` is worth recording besides (versions, device). ``scripted`` engines read the turn's answer key."""
+    ``about`` is worth recording besides (versions, device). ``scripted`` engines read the turn's answer key. ``notes``,
+    which is set before the first question, is a file for what an engine must remember between runs."""
 
     facts: Mapping[str, Any]
     about: Mapping[str, Any]
     scripted: bool
+    notes: Path | None
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         """Answer every turn exactly once. ``folder`` is the benchmark's question folder, for its pictures."""

@@ -70,7 +70,7 @@ def measure(
     """
     found = [
         load(questions, scores, replies, variant=variant, seed=seed, scorers=params.scorers)
-        for variant, seed in params.cells(benchmark)
+        for variant, seed in params.cells(benchmark, model)
     ]
     for table in found:
         first = next(other for other in found if other.variant == table.variant)

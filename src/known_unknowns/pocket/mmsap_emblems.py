@@ -170,6 +170,11 @@ _GRAMMARS: Mapping[str, Callable[[Look], Iterator[SceneObject]]] = {
 }
 
 
+def parts(sub_task: str, look: Look) -> tuple[SceneObject, ...]:
+    """What an emblem of this sub-task and look is drawn from, as `Emblem.parts`."""
+    return tuple(_GRAMMARS[sub_task](look))
+
+
 def _registry() -> Iterator[Emblem]:
     """Every emblem; within a sub-task, any two looks differ in at least three of their six choices."""
     for sub_task, names in NAMES.items():
@@ -182,7 +187,7 @@ def _registry() -> Iterator[Emblem]:
                 if all(look.differs(other) >= 3 for other in looks):
                     break
             looks.append(look)
-            yield Emblem(name, sub_task, place % 2 == 0, look, tuple(_GRAMMARS[sub_task](look)))
+            yield Emblem(name, sub_task, place % 2 == 0, look, parts(sub_task, look))
 
 
 EMBLEMS: tuple[Emblem, ...] = tuple(_registry())

@@ -32,13 +32,16 @@ def build(
     comparison: Path,
     out: Path,
     root: Path | None = None,
+    checks: Path | None = None,
 ) -> None:
     """Write the report to ``out``, and its figures and its headline table into ``figures/`` beside it.
 
     ``results`` and ``data`` are the edition's folders; ``root`` is the project's folder, whose commit is named (by
-    default the working folder). The same inputs at the same commit give the same bytes.
+    default the working folder); ``checks`` is the folder of <benchmark>.json that `known-unknowns check --json` wrote.
+    The same inputs at the same commit give the same bytes.
     Raises DataError when a table that a metric speaks of is not there or is broken.
     """
+    from known_unknowns.report import checks as checking
     from known_unknowns.report import provenance
 
     numbers = Numbers(metric for path in metrics for metric in tables.read_metrics(path))
@@ -50,7 +53,11 @@ def build(
     ]
     environment = _environment()
     page = environment.get_template("page.html.j2").render(
-        edition=params.edition, was_run=was_run, parts=parts, open_at_most=_OPEN
+        edition=params.edition,
+        was_run=was_run,
+        parts=parts,
+        open_at_most=_OPEN,
+        checks=checking.read(checks, params.benchmarks),
     )
     folder = out.parent / "figures"
     for part in parts:
@@ -75,8 +82,8 @@ def _run(params: Params, numbers: Numbers, benchmark: str) -> Run:
         models=tuple(model for model in params.models if model in models),
         variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
         scorers=tuple(params.scorers),
-        confidence=params.statistics["confidence"],
         seeds={variant: tuple(params.seeds_of(benchmark, variant)) for variant in params.variants(benchmark)},
+        params=params,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from known_unknowns.records import Metric
 
 DASH = "–"
-SIGNED = frozenset({"above_chance"})
+SIGNED = frozenset({"above_chance", "difference"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """A row of a table. One without cells is a heading over the rows below it."""
+
     heads: tuple[Head, ...]
     cells: tuple[Cell, ...]
 
@@ -104,7 +106,7 @@ def say_n_once(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head
     """Move n from the cells into the column's heading wherever all cells of the column have the same."""
     columns, rows = list(columns), list(rows)
     for index, column in enumerate(columns):
-        counts = {row.cells[index].n for row in rows} - {None}
+        counts = {row.cells[index].n for row in rows if row.cells} - {None}
         if len(counts) == 1:
             columns[index] = replace(column, note=f"n = {counts.pop():,}")
             rows = [_without_n(row, index) for row in rows]
@@ -112,6 +114,8 @@ def say_n_once(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head
 
 
 def _without_n(row: Row, index: int) -> Row:
+    if not row.cells:
+        return row
     cells = list(row.cells)
     cells[index] = replace(cells[index], n=None)
     return replace(row, cells=tuple(cells))

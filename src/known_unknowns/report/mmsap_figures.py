@@ -27,6 +27,7 @@ from known_unknowns.report.drawing import (
     percent_axis,
     placeholder,
 )
+from known_unknowns.report.papers import scorer
 from known_unknowns.report.tabulate import Run, confidence
 
 if TYPE_CHECKING:
@@ -44,11 +45,6 @@ QUADRANTS = {
 }
 _COVERAGES = np.arange(1, 101) / 100
 _STEP = 8  # px between two models in a row of the dot plot
-
-
-def scorer(run: Run) -> str:
-    """The reading of everything here but perplexity: the paper's direct matching."""
-    return OFFICIAL if OFFICIAL in run.scorers else run.scorers[0]
 
 
 def _main(run: Run) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from known_unknowns import images, tables
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Image, Question, Reply
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Asked, Image, Question
+from known_unknowns.report import replays
 from known_unknowns.report.readers import final_readings, score_path
 from known_unknowns.report.tabulate import Run, reader
 
@@ -172,15 +173,19 @@ class _Shown:
         questions: dict[tuple[str, str], Question],
         readings: dict[str, pd.DataFrame],
     ) -> None:
-        self.run, self.folder, self.questions = run, folder, questions
+        self.run, self.model, self.folder, self.questions = run, model, folder, questions
         self._replies_at = results / "replies" / model / run.benchmark
         self._readings = {v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in readings.items()}
-        self._replies: dict[str, dict[tuple[str, str], Reply]] = {}
+        self._turns: dict[str, dict[str, list[Asked]]] = {}
         self._pictures: dict[str, Picture] = {}
 
     def sample(self, candidate: _Candidate) -> Sample:
         question = self.questions[candidate.variant, candidate.question_id]
-        reply, forced = self._replies_to(candidate.variant, question.id)
+        turns = self._turns_of(candidate.variant, question.id)
+        by_step = {turn.step: turn for turn in turns}  # of several of a step, the last
+        reply, asked_again = by_step[ANSWER].reply, by_step.get(FORCED)
+        forced = None if asked_again is None else asked_again.reply
+        pictures = self._shown(candidate.variant, question, turns, by_step[ANSWER])
         frame = self._readings[candidate.variant]
         scored = [s for s in self.run.scorers if (question.id, s) in frame.index]
         choice = frame.loc[(question.id, self.run.reader), "choice"]
@@ -191,20 +196,28 @@ class _Shown:
             cut=max(0, len(reply.text) - LONGEST_REPLY),
             error=None if reply.error is None else printable(reply.error[:LONGEST_REPLY]),
             forced=None if forced is None else printable((forced.error or forced.text)[:LONGEST_REPLY]),
-            pictures=tuple(self._picture(image) for image in question.images),
+            pictures=tuple(self._picture(image) for image in pictures),
             readings=tuple(_read_as(scorer, frame.loc[(question.id, scorer)]) for scorer in scored),
             chosen=None if choice != choice else int(choice),  # NaN is how a frame says None
         )
 
-    def _replies_to(self, variant: str, question_id: str) -> tuple[Reply, Reply | None]:
-        """The answer (of several, the last), and the one that was forced."""
+    def _shown(self, variant: str, question: Question, turns: Sequence[Asked], turn: Asked) -> Sequence[Image]:
+        """The pictures of a turn; the question's, where the replies were imported and do not tell."""
+        known = replays.pictures(self.run, self.model, variant, question, turns)
+        told = turn.text != "" and all(sha256 in known for sha256 in turn.images)
+        return [known[sha256] for sha256 in turn.images] if told else question.images
+
+    def _turns_of(self, variant: str, question_id: str) -> list[Asked]:
+        """All of them, in order; one is the answer."""
         path = self._replies_at / variant / f"seed{self.run.seeds[variant][0]}.parquet"
-        if variant not in self._replies:
-            self._replies[variant] = {(a.question_id, a.step): a.reply for a in tables.read_replies(path)}
-        replies = self._replies[variant]
-        if (question_id, ANSWER) not in replies:
+        if variant not in self._turns:
+            self._turns[variant] = defaultdict(list)
+            for asked in sorted(tables.read_replies(path), key=lambda asked: asked.turn):
+                self._turns[variant][asked.question_id].append(asked)
+        turns = self._turns[variant][question_id]
+        if not any(asked.step == ANSWER for asked in turns):
             raise DataError(f"no reply to question {question_id!r}, which is scored; ask again", file=path)
-        return replies[question_id, ANSWER], replies.get((question_id, FORCED))
+        return turns
 
     def _picture(self, image: Image) -> Picture:
         if image.sha256 not in self._pictures:
@@ -243,13 +256,14 @@ def _visible(character: str) -> str:
     return "\u2421" if code == 0x7F else character
 
 
-def thumbnail(image: Image, folder: Path) -> Picture:
-    """A small JPEG of the picture as a data URL."""
+def thumbnail(image: Image, folder: Path, *, largest: tuple[int, int] | None = None, alt: str | None = None) -> Picture:
+    """A small JPEG of the picture as a data URL; ``largest`` is its size in pixels at most."""
     drawn = images.is_drawn(image)
     picture = images.open_image(image, folder)
-    picture.thumbnail(_LARGEST_DRAWN if drawn else _LARGEST)
+    picture.thumbnail(largest or (_LARGEST_DRAWN if drawn else _LARGEST))
     held = BytesIO()
     picture.save(held, format="JPEG", quality=80, optimize=True)
     url = "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode("ascii")
     kind = f"A drawn picture ({image.source.partition(':')[0]})" if drawn else "The picture asked about"
-    return Picture(url, picture.width, picture.height, f"{kind}, {image.width} by {image.height} pixels before scaling")
+    alt = alt or f"{kind}, {image.width} by {image.height} pixels before scaling"
+    return Picture(url, picture.width, picture.height, alt)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from known_unknowns.published import NOT_RUN, OFFICIAL, VERDICTS, Compared, Numbers
 from known_unknowns.published.cells import PERCENT
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.cells import DASH, Cell, Head, Row, Table, metric_cell, percent, say_n_once
 from known_unknowns.report.sections import Section
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
 
 READERS = {
     "official": "as released",
@@ -24,7 +28,7 @@ ACCURACY = "accuracy"
 @dataclass(frozen=True, slots=True)
 class Run:
     """What all tables of one benchmark are made of. ``variants`` and ``models`` are those that were measured,
-    ``seeds`` each variant's."""
+    ``seeds`` each variant's; ``params`` says how they were asked."""
 
     benchmark: str
     section: Section
@@ -32,8 +36,8 @@ class Run:
     models: tuple[str, ...]
     variants: tuple[str, ...]
     scorers: tuple[str, ...]
-    confidence: float
     seeds: Mapping[str, tuple[int, ...]]
+    params: Params
 
     def get(self, model: str, variant: str, scorer: str, name: str, category: str = OVERALL) -> Metric | None:
         return self.numbers.get(model, self.benchmark, variant, scorer, name, category)
@@ -42,6 +46,10 @@ class Run:
         """The share that guessing would get right: the same for every scorer that has it."""
         found = (self.get(model, variant, scorer, "chance", category) for scorer in self.scorers)
         return next((metric for metric in found if metric is not None), None)
+
+    @property
+    def confidence(self) -> float:
+        return self.params.statistics["confidence"]
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -162,6 +170,7 @@ _DETAILS = {
     "share_unparsed": "unparsed",
     "share_failed": "failed",
 }
+_OF_REFUSALS = ("refusal_recall", "refusal_precision")
 
 
 def all_variants(run: Run) -> Table:
@@ -169,7 +178,11 @@ def all_variants(run: Run) -> Table:
     groups = {
         "right, by reading": [("accuracy", scorer, reader(scorer)) for scorer in run.scorers],
         "as released": [("exact_refusal_recall", "official", "refusals found, exactly “E”")],
-        f"under the {reader(run.reader)} reading": [(name, run.reader, label) for name, label in _DETAILS.items()],
+        f"under the {reader(run.reader)} reading": [
+            (name, run.reader, label)
+            for name, label in _DETAILS.items()
+            if run.section.refusal or name not in _OF_REFUSALS
+        ],
     }
     if "official" not in run.scorers or not run.section.exact:
         del groups["as released"]

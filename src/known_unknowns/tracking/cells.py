@@ -112,7 +112,7 @@ def cells_of(params: Params, found: Iterable[Table]) -> list[tuple[Cell, Table]]
 
     pairs = []
     for table in sorted(found, key=place):
-        for variant, seed in params.cells(table.benchmark):
+        for variant, seed in params.cells(table.benchmark, table.model):
             cell = Cell(params.edition, table.model, table.benchmark, variant, seed)
             if not table.of(cell):
                 raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=table.file)

@@ -36,6 +36,8 @@ TRANSCRIPTS = [
     ("zooming", {}, ["none", "B"], ["select: grid", "answer: full"]),
     ("zooming", {}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
     ("zooming", {"reading": "robust"}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
+    ("zooming", {}, [Reply("1,2", error="cut off"), "B"], ["select: grid", "answer: full"]),  # what came is not read
+    ("shifting", {}, [Reply("no", error="cut off"), "no", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
     ("zooming", {}, ["1,2,3,4", "B"], ["select: grid", "answer: full ul ll ur lr"]),
     ("groundtruth_views", {}, ["B"], ["answer: full ul ur"]),
     ("shifting", {}, ["no", "B"], ["more: ll", "answer: ll"]),

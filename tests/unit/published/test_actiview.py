@@ -164,6 +164,7 @@ def test_a_changed_digit_is_flagged():
     assert ("Table 2", "Qwen2-VL", "Zooming") in changed("Table 8", "Qwen2-VL", "Event-S", 60.00)
     assert ("Table 8", "Qwen2-VL", "Type III AVG") in changed("Table 8", "Qwen2-VL", "Event-S", 60.00)
     assert ("Table 14", "LLaVA-1.6 7B", "8 splits, AVG") in changed("Table 14", "LLaVA-1.6 7B", "8 splits, AVG", 61.77)
+    assert ("Table 2", "Qwen2-VL", "AVG") in changed("Table 2", "Qwen2-VL", "AVG", 63.00)
     assert not changed("Table 2", "Qwen2-VL", "AVG", 62.97)  # a unit of the last place is cut off or rounded
 
 

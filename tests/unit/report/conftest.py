@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from known_unknowns.report import build
@@ -8,7 +10,7 @@ from .fake_run import REPOSITORY, FakeRun, make
 from .pages import Page, parse
 
 
-def write(run: FakeRun) -> Page:
+def write(run: FakeRun, *, checks: Path | None = None) -> Page:
     """Build the run's report and read it back."""
     build(
         run.params,
@@ -18,6 +20,7 @@ def write(run: FakeRun) -> Page:
         comparison=run.comparison,
         out=run.page,
         root=REPOSITORY,
+        checks=checks,
     )
     return parse(run.page.read_text(encoding="utf-8"))
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
+from . import fake_actiview
+from .conftest import write
 from .fake_run import HOSTILE, FakeRun
 from .pages import Page
 
@@ -61,10 +63,20 @@ def test_it_looks_like_something_in_light_and_in_dark(run: FakeRun, tmp_path: Pa
         assert orange  # the points of the figures are drawn
 
 
-def test_a_phone_scrolls_tables_and_never_the_page(run: FakeRun, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def strips(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
+    """A run whose page has picture strips."""
+    kept = ("full_image", "single_view", "zooming", "shifting_r", "mixed")
+    made = fake_actiview.make(tmp_path_factory.mktemp("strips"), fake_actiview.params(kept), per_class=1)
+    write(made)
+    return made
+
+
+@pytest.mark.parametrize("shown", ["run", "strips"])
+def test_a_phone_scrolls_tables_and_never_the_page(shown: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """The page is as wide as its window: what is wider scrolls in a frame of its own."""
     probe = tmp_path / "probe.html"
-    text = run.page.read_text(encoding="utf-8")
+    text = request.getfixturevalue(shown).page.read_text(encoding="utf-8")
     start = text.index('<meta http-equiv="Content-Security-Policy"')
     without_policy = text[:start] + text[text.index(">", start) + 1 :]
     script = "<script>document.title = document.documentElement.scrollWidth + ' in ' + innerWidth</script>"

@@ -9,10 +9,14 @@ import pytest
 from jinja2 import Environment, StrictUndefined
 
 CAPTIONS = Path(__file__).resolve().parents[3] / "rules" / "captions"
-WITH_PUBLISHED = ("report", "humblebench_vs_e", "humblebench_vs_gn", "mmsap_scores", "comparison")
+WITH_PUBLISHED = (
+    *("report", "humblebench_vs_e", "humblebench_vs_gn", "mmsap_scores", "comparison"),
+    "actiview_pipelines",
+)
 NAMES = (
     *WITH_PUBLISHED,
     *("letters", "metrics", "mmsap_letters", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
+    *("actiview_letters", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens"),
 )
 
 

@@ -64,7 +64,7 @@ def test_the_answers_of_a_bar_add_up(run: FakeRun) -> None:
     variants = tuple(run.params.variants("humblebench"))
     shown = Run(
         "humblebench", section("humblebench"), numbers, tuple(run.params.models), variants,
-        ("official", "robust"), 0.95, {"original": (0,)},
+        ("official", "robust"), {"original": (0,)}, run.params,
     )  # fmt: skip
     bars: dict[tuple[str, str], float] = {}
     for bar in _letter_shares(shown):

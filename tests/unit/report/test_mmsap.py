@@ -15,7 +15,8 @@ from known_unknowns.config import Params
 from known_unknowns.published import Numbers, compare, compare_cells, load
 from known_unknowns.records import ANSWERED, OVERALL, REFUSED, UNPARSED, Metric, Score
 from known_unknowns.report import mmsap_figures
-from known_unknowns.report.mmsap import TITLES, PaperTable, paper_table
+from known_unknowns.report.mmsap import TITLES, layout
+from known_unknowns.report.papers import PaperTable, paper_table
 from known_unknowns.report.readers import final_readings
 from known_unknowns.report.sections import section
 from known_unknowns.report.tabulate import Run
@@ -51,8 +52,8 @@ def of(run: FakeRun) -> Run:
         models=tuple(run.params.models),
         variants=tuple(run.params.variants("mmsap")),
         scorers=tuple(run.params.scorers),
-        confidence=0.95,
         seeds={variant: tuple(run.params.seeds_of("mmsap", variant)) for variant in run.params.variants("mmsap")},
+        params=run.params,
     )
 
 
@@ -184,7 +185,7 @@ def test_nothing_measured_at_all(tmp_path: Path):
 def beside(made: Run, name: str, standing: dict[str, str]) -> PaperTable:
     cells = load("mmsap")
     compared = compare_cells(cells, made.numbers, standing=standing, scorers=made.scorers)
-    return paper_table(name, made, cells, compared)
+    return paper_table(name, layout(name), made, cells, compared)
 
 
 def heads(found: PaperTable) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from known_unknowns.report.samples import PER_OUTCOME, _Candidate, pick, printab
 from known_unknowns.tables import write_scores
 
 from .conftest import write
-from .fake_run import make
+from .fake_run import make, params
 from .pages import Page
 
 VARIANTS = ("original", "nota_only", "noise")
@@ -116,7 +116,7 @@ def test_readers_disagree_as_often_as_counted_by_hand(tmp_path: Path) -> None:
     metric = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.5, 0.4, 0.6, 4, "wilson")
     run = Run(
         "humblebench", section("humblebench"), Numbers([metric]), ("m", "same"), ("original",),
-        ("official", "robust"), 0.95, {"original": (0,)},
+        ("official", "robust"), {"original": (0,)}, params(),
     )  # fmt: skip
     found = disagreement(run, tmp_path)
     (row,) = found.table.rows

@@ -1,0 +1,191 @@
+"""A chat completion, as parsed from JSON, read into a `Reply`. Nothing here trusts that an endpoint keeps to the form.
+
+Refusals, empty replies and cut-offs are outcomes, each told apart by ``Reply.finish``:
+
+| finish           | what came                                          | error                                       |
+|------------------|----------------------------------------------------|---------------------------------------------|
+| "stop"           | an answer                                          | None                                        |
+| "empty"          | a choice without a word in it                      | None                                        |
+| "length"         | cut off at the limit                               | None; that so, where there is no word of it |
+| "refusal"        | the model declined (the message's "refusal" field) | its words                                   |
+| "content_filter" | the provider stopped the question or the answer    | its words                                   |
+| "no_choice"      | a completion without a choice                      | that so                                     |
+| "rejected"       | the endpoint will not take the question            | its words                                   |
+| "error"          | no readable reply, however often it was asked      | the last reason                             |
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from known_unknowns.prices import Usage
+from known_unknowns.records import Reply, Turn
+
+DECIMALS = 6
+_OPEN, _CLOSE = "<think>", "</think>"
+_VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b" of another model
+
+
+class Unreadable(Exception):
+    """What came is not a chat completion, or not of the model that was asked: worth asking again."""
+
+
+class WrongModel(Unreadable):
+    """Another model answered. ``model`` is the one that it says it is."""
+
+    def __init__(self, asked: str, model: str) -> None:
+        super().__init__(f"another model answered: {model!r} where {asked!r} was asked")
+        self.model = model
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A reply, and what it took (None where the endpoint does not say)."""
+
+    reply: Reply
+    usage: Usage | None
+
+
+def read(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -> Received:
+    """Read a completion. Raises Unreadable, or WrongModel when another model than ``model`` says it answered."""
+    if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
+        raise Unreadable("the reply is not a chat completion")
+    echo = body.get("model")
+    if isinstance(echo, str) and echo and not same_model(model, echo, answers_as):
+        raise WrongModel(model, echo)
+    usage, details = _usage(body.get("usage"))
+    if isinstance(echo, str) and echo != model:
+        details["model"] = echo
+    if body.get("system_fingerprint"):
+        details["fingerprint"] = str(body["system_fingerprint"])
+    choice = body["choices"][0] if body["choices"] else None
+    reply = _chosen(choice, turn, details) if isinstance(choice, Mapping) else _no_choice()
+    return Received(
+        Reply(
+            **reply,
+            input_tokens=usage.input_tokens if usage else None,
+            output_tokens=usage.output_tokens if usage else None,
+            details=details,
+        ),
+        usage,
+    )
+
+
+def same_model(asked: str, echo: str, answers_as: str | None = None) -> bool:
+    """Whether the name in a completion stands for the model asked: itself, a dated version of it ("gpt-4o" answers as
+    "gpt-4o-2024-08-06"), with or without the provider's name before it, or the one that the entry expects."""
+    if answers_as is not None:
+        return echo == answers_as
+    if not ("/" in asked and "/" in echo):
+        asked, echo = asked.rpartition("/")[2], echo.rpartition("/")[2]
+    return echo == asked or (echo.startswith(asked) and _VERSION.fullmatch(echo[len(asked) :]) is not None)
+
+
+def _usage(raw: Any) -> tuple[Usage | None, dict[str, Any]]:
+    if not isinstance(raw, Mapping) or not all(
+        isinstance(raw.get(name), int) for name in ("prompt_tokens", "completion_tokens")
+    ):
+        return None, {}
+    cached = _detail(raw, "prompt_tokens_details", "cached_tokens")
+    reasoning = _detail(raw, "completion_tokens_details", "reasoning_tokens")
+    details = {"cached_tokens": cached, "reasoning_tokens": reasoning}
+    usage = Usage(raw["prompt_tokens"], raw["completion_tokens"], min(cached, raw["prompt_tokens"]))
+    return usage, {name: value for name, value in details.items() if value}
+
+
+def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
+    value = (usage.get(group) or {}).get(name) if isinstance(usage.get(group), (Mapping, type(None))) else None
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _no_choice() -> dict[str, Any]:
+    return {"text": "", "finish": "no_choice", "error": "the endpoint sent a completion without a choice"}
+
+
+def _chosen(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> dict[str, Any]:
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise Unreadable("the reply's choice has no message")
+    reasoning, text = _thought(message)
+    if reasoning:
+        details["reasoning"] = reasoning
+    finish = str(choice.get("finish_reason") or "stop")
+    error = None
+    if isinstance(message.get("refusal"), str) and message["refusal"]:
+        finish, error = "refusal", f"the model declined: {message['refusal']}"
+    elif finish == "content_filter":
+        error = "the provider's content filter stopped the answer"
+    elif finish == "length" and not text.strip():
+        error = "cut off at the token limit before any answer" + (" (it was still reasoning)" if reasoning else "")
+    elif not text.strip():
+        finish = "empty"
+    logprobs = letter_logprobs(choice.get("logprobs"), turn.letters) if turn.letters and error is None else None
+    return {"text": text, "finish": finish, "error": error, "logprobs": logprobs}
+
+
+def _thought(message: Mapping[str, Any]) -> tuple[str, str]:
+    """The reasoning and the answer. Servers put the former into a field of its own, or leave it in the text."""
+    text = _text(message.get("content"))
+    for name in ("reasoning", "reasoning_content"):
+        if isinstance(message.get(name), str) and message[name]:
+            return message[name], text
+    before, closed, after = text.partition(_CLOSE)
+    if closed:
+        return before.replace(_OPEN, "", 1).strip(), after.lstrip()
+    if text.lstrip().startswith(_OPEN):
+        return text.lstrip().removeprefix(_OPEN).strip(), ""
+    return "", text
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+
+
+def letter_logprobs(raw: Any, letters: tuple[str, ...]) -> dict[str, float] | None:
+    """The letters' natural log-probabilities at the step that gives the reply's first bare letter on offer, else at
+    its first step. A letter that is not among the likeliest that the endpoint tells of has none; None without any."""
+    steps = raw.get("content") if isinstance(raw, Mapping) else None
+    steps = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+    steps = _after_reasoning(steps)
+    if not steps:
+        return None
+    best: dict[str, float] = {}
+    step = steps[_letter_step([str(step.get("token", "")) for step in steps], letters)]
+    told = step.get("top_logprobs")
+    for token in [step, *(told if isinstance(told, list) else [])]:
+        letter = str(token.get("token", "")).strip() if isinstance(token, Mapping) else ""
+        value = token.get("logprob") if letter in letters else None
+        if isinstance(value, (int, float)) and math.isfinite(value) and value <= 0:
+            best[letter] = max(best.get(letter, float(value)), float(value))
+    return {letter: round(best[letter], DECIMALS) for letter in letters if letter in best} or None
+
+
+def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The steps of the answer: servers that leave the reasoning in the text leave it in the steps too."""
+    text = ""
+    for place, step in enumerate(steps):
+        text += str(step.get("token", ""))
+        if _CLOSE in text:
+            return [step for step in steps[place + 1 :] if str(step.get("token", "")).strip()]
+    return steps
+
+
+def _letter_step(tokens: list[str], letters: tuple[str, ...]) -> int:
+    """As `known_unknowns.engines._letters.letter_step`: a letter that is a piece of a word is no bare letter."""
+    for place, token in enumerate(tokens):
+        if token.strip() not in letters:
+            continue
+        before = "".join(tokens[:place])[-1:]
+        after = "".join(tokens[place + 1 :])[:1]
+        joined_before = before.isalnum() and not token[:1].isspace()
+        joined_after = after.isalnum() and not token[-1:].isspace()
+        if not joined_before and not joined_after:
+            return place
+    return 0

@@ -1,0 +1,162 @@
+"""What a model's entry in params.yaml says of its endpoint, and the key, which no file of a run may hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from known_unknowns.errors import ConfigError
+
+OPENAI = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+_NO_KEY = "none"  # the client insists on one; local servers ignore it
+_SHORTEST_SECRET = 8  # "none" or "EMPTY" is no secret, and taking it out would spoil the replies
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSettings:
+    """How pictures are sent: "png" holds every pixel; "jpeg" is smaller, with ``quality`` from 1 to 100."""
+
+    format: str = "png"
+    quality: int = 95
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A model's entry with its defaults; the keys are explained in schemas/params.schema.yaml and docs/endpoints.md.
+
+    Raises ConfigError for an address that carries a user, a password or a query: they would be written down.
+    """
+
+    name: str
+    source: str
+    revision: str | None = None
+    base_url: str = OPENAI
+    endpoint: str | None = None
+    key_env: str | None = None
+    answers_as: str | None = None
+    system: str | None = None
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    seed: int | None = 0
+    max_new_tokens: int | None = None
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    top_logprobs: int = 20
+    image: ImageSettings = field(default_factory=ImageSettings)
+    concurrency: int = 8
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float = 120.0
+    max_retries: int = 5
+    patience: float = 600.0
+    max_cost: Mapping[str, float] = field(default_factory=dict)
+    batch: Mapping[str, float] | None = None
+
+    @classmethod
+    def read(cls, name: str, entry: Mapping[str, Any]) -> Settings:
+        base_url = str(entry.get("base_url") or os.environ.get("OPENAI_BASE_URL") or OPENAI)
+        _check_address(base_url, path=f"models.{name}.base_url")
+        elsewhere = ("engine", "published", "pictures", "base_url", "decoding", "image")
+        return cls(
+            name=name,
+            base_url=base_url,
+            image=ImageSettings(**entry.get("image", {})),
+            **entry.get("decoding", {}),
+            **{key: value for key, value in entry.items() if key not in elsewhere},
+        )
+
+    @property
+    def model(self) -> str:
+        """The name that the endpoint is asked for. A revision is part of it (see docs/endpoints.md: vllm serve)."""
+        return f"{self.source}@{self.revision}" if self.revision else self.source
+
+    def facts(self) -> dict[str, Any]:
+        """All that can change a reply (see `known_unknowns.engines.Engine`)."""
+        return {
+            "engine": "openai",
+            "source": self.source,
+            "revision": self.revision,
+            "endpoint": self.endpoint or self.base_url,
+            "system": self.system,
+            "decoding": {
+                "temperature": self.temperature,
+                "top_p": self.top_p,
+                "seed": self.seed,
+                "max_new_tokens": self.max_new_tokens,
+            },
+            "reasoning": dict(self.reasoning),
+            "top_logprobs": self.top_logprobs,
+            "image": {"format": self.image.format, "detail": self.image.detail}
+            | ({"quality": self.image.quality} if self.image.format == "jpeg" else {}),
+        }
+
+    def path(self, key: str) -> str:
+        """The dotted path of one of the entry's keys, for errors."""
+        return f"models.{self.name}.{key}"
+
+    def key(self) -> Key:
+        """The key, from the environment or from ./.env.
+
+        Raises ConfigError when it is not there, unless the endpoint is one's own and the entry names no variable.
+        """
+        variable = self.key_env or KEY_VARIABLE
+        value = os.environ.get(variable) or _from_file(variable)
+        if value:
+            return Key(value)
+        if self.key_env is None and self.base_url != OPENAI:
+            return Key(_NO_KEY)
+        raise ConfigError(
+            f"the environment variable {variable}, which holds the endpoint's key, is not set; set it, or write "
+            f"{variable}=... into .env, which git ignores (never into params.yaml)",
+            path=self.path("key_env"),
+        )
+
+
+class Key:
+    """A secret. It shows itself to nobody but the client, and takes itself out of texts that are to be kept."""
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return "Key(...)"
+
+    def reveal(self) -> str:
+        return self._value
+
+    def scrub(self, value: Any) -> Any:
+        """``value``, a JSON-able one, fit to be kept: without the key in any of its texts, since endpoints do repeat it
+        in their errors, and without halves of surrogate pairs, which JSON can hold and no table can."""
+        if isinstance(value, str):
+            text = value.encode("utf-8", "replace").decode("utf-8")
+            return text.replace(self._value, "[key]") if len(self._value) >= _SHORTEST_SECRET else text
+        if isinstance(value, Mapping):
+            return {self.scrub(key): self.scrub(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.scrub(item) for item in value]
+        return value
+
+
+def _from_file(variable: str) -> str | None:
+    """The variable in ./.env. The environment itself is left alone: other programs need not see the key."""
+    from dotenv import dotenv_values
+
+    return dotenv_values(Path(".env")).get(variable) if Path(".env").is_file() else None
+
+
+def _check_address(base_url: str, *, path: str) -> None:
+    """The address itself is never shown here: what is wrong with it may be that it holds a secret."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError("not an address; it must be like http://localhost:8000/v1", path=path)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError(
+            "the address holds a user, a password or a query, and would be written down with every run; give the "
+            "address alone, and the key in the environment (key_env)",
+            path=path,
+        )

@@ -1,0 +1,16 @@
+"""The engine of a model whose replies were imported: there is nobody to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from known_unknowns.errors import ConfigError
+
+
+class Imported:
+    """Raises ConfigError: the replies are there already (`known_unknowns.rescore.importing`)."""
+
+    def __new__(cls, name: str, entry: Mapping[str, Any]) -> NoReturn:
+        message = "cannot be asked: its replies are somebody else's (known-unknowns rescore --import)"
+        raise ConfigError(message, path=f"models.{name}")

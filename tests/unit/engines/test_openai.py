@@ -1,0 +1,341 @@
+"""The openai engine against a real server on this machine that misbehaves on command."""
+
+from __future__ import annotations
+
+import base64
+import json
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import typer
+from PIL import Image as Pillow
+from typer.testing import CliRunner
+
+pytest.importorskip("openai")
+
+from known_unknowns import cli_endpoints
+from known_unknowns.engines.endpoint.settings import Settings
+from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.images import drawn, open_image
+from known_unknowns.records import Image
+from tests.servers.asking import ask, engine, turn, turns
+from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion
+
+HERE = Path()
+
+
+def test_it_asks_what_the_entry_says_and_reads_what_comes():
+    with Endpoint() as server:
+        entry = {"system": "Be brief.", "decoding": {"top_p": 0.5, "seed": 7, "max_new_tokens": 9}}
+        (reply,) = ask(server.url, [turn("q1")], **entry)
+        (request,) = [request for request in server.log if request.question]
+    assert request.body == {
+        "model": MODEL,
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "[q1] Which?"}],
+        "max_completion_tokens": 9,
+        "temperature": 0.0,
+        "top_p": 0.5,
+        "seed": 7,
+        "logprobs": True,
+        "top_logprobs": 20,
+    }
+    letter = answer_to("q1")
+    assert (reply.text, reply.finish, reply.error, reply.input_tokens, reply.output_tokens) == (
+        letter,
+        "stop",
+        None,
+        60,
+        2,
+    )
+    assert reply.logprobs == {other: -0.25 if other == letter else -4.0 for other in "ABCDE"}
+
+
+def test_free_text_asks_for_no_log_probabilities_and_a_schema_is_passed_on():
+    schema = {"type": "object", "properties": {"view": {"type": "integer"}}, "required": ["view"]}
+    with Endpoint() as server:
+        (reply,) = ask(server.url, [turn("q1", letters=None, json_schema=json.dumps(schema))])
+        body = server.log[-1].body
+    assert "logprobs" not in body and reply.logprobs is None
+    assert body["response_format"]["json_schema"]["schema"] == schema
+
+
+def test_pictures_are_interleaved_with_text_and_what_was_sent_is_recorded():
+    one, two = drawn("uniform-noise", 40, 30, 1), drawn("normal-noise", 30, 40, 2)
+    asked = turn("q1", content=("First:", one, "then:", two, "[q1] Which?"))
+    with Endpoint() as server:
+        (reply,) = ask(server.url, [asked], image={"detail": "high"})
+        parts = server.log[-1].body["messages"][0]["content"]
+    assert [part["type"] for part in parts] == ["text", "image_url", "text", "image_url", "text"]
+    assert [part["text"] for part in parts[::2]] == ["First:", "then:", "[q1] Which?"]
+    sent = []
+    for part, image in zip(parts[1::2], (one, two), strict=True):
+        assert part["image_url"]["detail"] == "high"
+        kind, _, data = part["image_url"]["url"].partition(",")
+        assert kind == "data:image/png;base64"
+        file = base64.b64decode(data)
+        with Pillow.open(BytesIO(file)) as picture:
+            assert np.array_equal(np.asarray(picture), np.asarray(open_image(image, HERE)))
+        sent.append(sha256(file).hexdigest())
+    assert reply.details["images"] == sent
+
+
+def test_jpeg_is_smaller_and_close():
+    image = drawn("blank", 64, 64)
+    with Endpoint() as server:
+        ask(server.url, [turn("q1", image)], image={"format": "jpeg", "quality": 80})
+        url = server.log[-1].body["messages"][0]["content"][0]["image_url"]["url"]
+    kind, _, data = url.partition(",")
+    with Pillow.open(BytesIO(base64.b64decode(data))) as picture:
+        assert kind == "data:image/jpeg;base64" and picture.format == "JPEG"
+        assert np.abs(np.asarray(picture).astype(int) - 128).max() <= 2
+
+
+def test_a_picture_that_cannot_be_read_stops_the_run_after_what_was_answered(tmp_path):
+    asked = [*turns(3), turn("q3", Image("images/none.png", "a" * 64, 4, 4))]
+    seen = []
+    with Endpoint() as server, pytest.raises(DataError, match=r"none\.png"):
+        for batch in engine(server.url).answer(asked, folder=tmp_path):
+            seen += batch
+    assert sorted(index for index, _ in seen) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("429", "status 429"),
+        ("429_after", "status 429"),
+        ("500", "status 500"),
+        ("503", "status 503"),
+        ("reset", "the connection broke (RemoteProtocolError)"),
+        ("hang", "no reply within 0.5 s"),
+        ("drip", "no reply within 0.5 s"),
+        ("truncated", "the reply is not JSON"),
+        ("not_json", "the reply is not JSON"),
+        ("not_a_completion", "not a chat completion"),
+        ("wrong_model", "another model answered: 'cheaper-1'"),
+    ],
+)
+def test_a_fault_that_passes_is_asked_again_and_recorded(fault, told):
+    with Endpoint({"q1": [fault]}) as server:
+        replies = ask(server.url, turns(3), timeout=0.5, concurrency=2)
+        assert server.asked == {"q0": 1, "q1": 2, "q2": 1}
+    assert [reply.text for reply in replies] == [answer_to(f"q{number}") for number in range(3)]
+    assert "faults" not in replies[0].details
+    assert replies[1].details["attempts"] == 2
+    (recorded,) = replies[1].details["faults"]
+    assert told in recorded
+
+
+def test_retry_after_is_waited_for():
+    with Endpoint({"q1": ["429_after"]}) as server:
+        ask(server.url, [turn("q1")])
+        first, second = [request.at for request in server.log if request.question]
+    assert second - first >= 0.8  # without it the client waits for half a second at most
+
+
+@pytest.mark.parametrize(
+    ("fault", "finish", "error"),
+    [
+        ("no_choice", "no_choice", "without a choice"),
+        ("empty", "empty", None),
+        ("refusal", "refusal", "I will not say B."),
+        ("filtered_answer", "content_filter", "stopped the answer"),
+        ("filtered_question", "content_filter", "stopped the question: flagged"),
+        ("flagged", "content_filter", "stopped the question: Your input was flagged"),
+        ("rejected", "rejected", "status 400: the picture is too large"),
+        ("length", "length", None),
+        ("no_logprobs", "stop", None),
+        ("no_usage", "stop", None),
+    ],
+)
+def test_an_outcome_is_recorded_and_not_asked_again(fault, finish, error):
+    with Endpoint({"q1": [fault]}) as server:
+        replies = ask(server.url, turns(3))
+        assert server.asked == {"q0": 1, "q1": 1, "q2": 1}
+    assert replies[1].finish == finish
+    assert replies[1].error is None if error is None else error in replies[1].error
+    assert [reply.error for reply in (replies[0], replies[2])] == [None, None]
+
+
+def test_what_fails_to_the_end_is_recorded_as_failed_with_its_reason():
+    with Endpoint({"q1": ["500"] * 99, "q2": ["truncated"] * 99}) as server:
+        replies = ask(server.url, turns(30), max_retries=1)
+        assert server.asked["q1"] == 6 and server.asked["q2"] == 3  # three rounds
+    assert (replies[1].finish, replies[1].error) == ("error", "status 500: oh no")
+    assert replies[2].finish == "error" and "not JSON" in replies[2].error
+    assert sum(reply.error is None for reply in replies) == 28
+
+
+def test_a_burst_of_503_costs_no_question():
+    with Endpoint({"q10": ["burst"]}, latency=0.005) as server:
+        replies = ask(server.url, turns(60), concurrency=16)
+    assert [reply.text for reply in replies] == [answer_to(f"q{number}") for number in range(60)]
+
+
+def test_a_dead_endpoint_stops_the_run_before_it_burns_the_questions(capsys):
+    with Endpoint() as server:
+        answering = engine(server.url, patience=1.5, max_retries=2, concurrency=8)
+        seen = []
+        with pytest.raises(MachineError, match=r"answered nothing for .* s \(last: status 503\)"):
+            for batch in answering.answer(turns(200), folder=HERE):
+                seen += batch
+                server.down = len(seen) >= 20
+        assert 20 <= len(seen) < 30 and all(reply.error is None for _, reply in seen)
+        assert sum(request.at > 0 and bool(request.question) for request in server.log) < 60
+    assert "pausing" in capsys.readouterr().err
+
+
+def test_an_endpoint_that_is_not_there_is_told():
+    with pytest.raises(MachineError, match=r"models\.parrot: .*cannot be reached \(ConnectError\)"):
+        ask("http://127.0.0.1:9/v1", [turn("q1")], max_retries=0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "told"),
+    [
+        ("no_key", ConfigError, r"models\.parrot\.key_env: .*OPENAI_API_KEY"),
+        ("quota", MachineError, "quota is spent"),
+    ],
+)
+def test_what_no_question_can_pass_stops_at_once(fault, kind, told):
+    with Endpoint(lambda question, attempt: fault) as server:
+        with pytest.raises(kind, match=told):
+            ask(server.url, turns(50), max_retries=0)
+        assert sum(server.asked.values()) == 1
+
+
+def test_an_endpoint_that_rejects_everything_is_found_out_and_nothing_recorded():
+    with Endpoint(lambda question, attempt: "rejected") as server:
+        with pytest.raises(ConfigError, match=r"rejects every question .*the picture is too large"):
+            list(engine(server.url).answer(turns(500), folder=HERE))
+        assert sum(server.asked.values()) == 20
+        replies = ask(server.url, turns(3))  # the last three of a run, which may well be at fault themselves
+    assert [reply.finish for reply in replies] == ["rejected"] * 3
+
+
+def test_another_model_at_the_first_question_stops_the_run():
+    with Endpoint(lambda question, attempt: "wrong_model") as server:
+        with pytest.raises(ConfigError, match="answers_as: cheaper-1"):
+            ask(server.url, turns(50))
+        assert sum(server.asked.values()) == 1
+        assert ask(server.url, turns(2), answers_as="cheaper-1")[0].text == answer_to("q0")
+
+
+def test_reasoning_gets_its_own_tokens_and_is_kept_apart():
+    def thinking(request):
+        return Response(200, completion(request.question, content="B", reasoning="A? No: B."))
+
+    with Endpoint(reply=thinking) as server:
+        (reply,) = ask(server.url, [turn("q1")], reasoning={"effort": "low", "tokens": 4000})
+        body = server.log[-1].body
+    assert body["max_completion_tokens"] == 4016 and body["reasoning_effort"] == "low"
+    assert reply.text == "B" and reply.details["reasoning"] == "A? No: B."
+
+
+def test_no_more_than_the_concurrency_are_under_way():
+    with Endpoint(latency=0.01) as server:
+        ask(server.url, turns(100), concurrency=7)
+        assert server.most_under_way == 7
+
+
+def test_requests_a_minute_hold_for_retries_too():
+    """24 requests at 600 a minute take 2.3 s; the twelve first ones alone, and half a second to wait, 1.6 s."""
+    with Endpoint(lambda question, attempt: "500" if attempt == 0 else "ok") as server:
+        ask(server.url, turns(12), requests_per_minute=600, concurrency=12)
+        at = [request.at for request in server.log if request.question]
+    assert len(at) == 24 and max(at) - min(at) > 2.0
+
+
+def test_a_model_that_is_not_served_is_told_with_the_nearest():
+    with Endpoint(served=["parrot-2", "crow"]) as server:
+        with pytest.raises(ConfigError, match=r"models\.parrot\.source: .*'parrot-1'; it serves parrot-2 and 1 more"):
+            ask(server.url, [turn("q1")])
+        assert not server.asked
+
+
+def test_a_revision_is_part_of_the_served_name():
+    with Endpoint(served=["org/parrot@abc123"]) as server:
+        with pytest.raises(
+            ConfigError, match="vllm serve org/parrot --revision def456 --served-model-name org/parrot@def456"
+        ):
+            ask(server.url, [turn("q1")], source="org/parrot", revision="def456")
+        answering = engine(server.url, source="org/parrot", revision="abc123", answers_as=MODEL)
+        list(answering.answer([turn("q1")], folder=HERE))
+        assert server.log[-1].body["model"] == "org/parrot@abc123"
+        assert answering.about["served"]["id"] == "org/parrot@abc123"
+
+
+def test_an_endpoint_that_lists_no_models_is_asked_all_the_same():
+    with Endpoint(served=None) as server:
+        answering = engine(server.url)
+        assert len(list(answering.answer([turn("q1")], folder=HERE))) == 1
+        assert answering.about["served"] == {"listed": None}
+
+
+def test_a_second_wave_goes_on_with_what_is_known():
+    with Endpoint(unsupported={"seed": "seed"}) as server:
+        answering = engine(server.url)
+        list(answering.answer(turns(3), folder=HERE))
+        list(answering.answer([turn("r1"), turn("r2")], folder=HERE))
+        assert sum(server.asked.values()) == 6
+
+
+def test_nothing_is_asked_of_the_endpoint_before_there_is_a_question(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    engine("http://127.0.0.1:9/v1", key_env="NOT_SET")
+
+
+def facts(**entry):
+    return Settings.read("m", {"source": "x"} | entry).facts()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"source": "y"},
+        {"revision": "abc"},
+        {"base_url": "http://localhost:1/v1"},
+        {"system": "Be brief."},
+        {"decoding": {"temperature": 1.0}},
+        {"decoding": {"seed": 1}},
+        {"decoding": {"top_p": 0.5}},
+        {"decoding": {"max_new_tokens": 5}},
+        {"reasoning": {"effort": "low"}},
+        {"image": {"format": "jpeg"}},
+        {"image": {"detail": "low"}},
+        {"top_logprobs": 0},
+    ],
+)
+def test_what_changes_a_reply_changes_the_key(changes):
+    assert turn("q1").key(facts(**changes)) != turn("q1").key(facts())
+
+
+def test_what_does_not_change_a_reply_does_not_change_the_key():
+    pace = {"concurrency": 3, "requests_per_minute": 5, "timeout": 9, "max_retries": 1, "max_cost": {"tokens": 5}}
+    ours = {"published": "GPT-4o", "pictures": "many"}  # what others read of the entry
+    assert facts(**pace, **ours, batch={}, key_env="X", patience=5, tokens_per_minute=7) == facts()
+    named = {"endpoint": "the lab's server"}
+    assert facts(base_url="http://a/v1", **named) == facts(base_url="http://b/v1", **named)
+    assert turn("q1", json_schema="{}").key(facts()) != turn("q1").key(facts())
+
+
+def test_the_command_that_looks_whether_a_model_is_served(tmp_path, monkeypatch):
+    app = typer.Typer()
+    app.command()(cli_endpoints.served)
+    monkeypatch.setattr("known_unknowns.config.load", lambda path, edition=None: SimpleNamespace(model=entries.get))
+    with Endpoint() as server:
+        entries = {
+            "parrot": {"engine": "openai", "source": MODEL, "base_url": server.url},
+            "crow": {"engine": "openai", "source": "crow", "base_url": server.url},
+            "oracle": {"engine": "respondent", "behaviour": "oracle"},
+        }
+        out = tmp_path / "served.json"
+        assert CliRunner().invoke(app, ["parrot", "--out", str(out)]).exit_code == 0
+        told = {"model": MODEL, "listed": True, "id": MODEL, "owned_by": "tests"}
+        assert json.loads(out.read_text()) == told and not server.asked
+        assert "does not serve 'crow'" in str(CliRunner().invoke(app, ["crow"]).exception)
+        assert "its engine is respondent" in str(CliRunner().invoke(app, ["oracle"]).exception)

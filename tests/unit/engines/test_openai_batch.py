@@ -1,0 +1,203 @@
+"""The Batch API: what is submitted, remembered, collected, and never submitted twice."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from collections import Counter
+from hashlib import sha256
+
+import pytest
+
+pytest.importorskip("openai")
+
+from known_unknowns import prices
+from known_unknowns.engines.endpoint import batches
+from known_unknowns.engines.endpoint.batch_notes import Notes
+from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.images import drawn
+from known_unknowns.prices import Price
+from tests.servers.asking import engine, run_all, turn, turns
+from tests.servers.endpoint import MODEL, Endpoint, answer_to
+
+IDENTIFIERS = [f"q{number}" for number in range(20)]
+
+
+def run(folder, server, identifiers=IDENTIFIERS, wait_hours=1.0, **entry):
+    batch = {"poll_seconds": 0.01, "wait_hours": wait_hours}
+    outcome = run_all(identifiers, folder / "journal", server.url, batch=batch, **entry)
+    return {row.question_id: row.reply for row in outcome.replies["original", 0]}
+
+
+def submitted(server):
+    """How often each question was submitted in a batch, or asked at once."""
+    in_batches = [line["body"] for name in server.batches.batches for line in server.batches.requests(name)]
+    questions = [body["messages"][-1]["content"].partition("]")[0].strip("[") for body in in_batches]
+    at_once = [request.question for request in server.log if request.question and request.path]
+    return Counter(questions + at_once)
+
+
+def test_one_question_is_asked_at_once_and_the_rest_in_a_batch(tmp_path):
+    with Endpoint(unsupported={"seed": "seed"}) as server:
+        replies = run(tmp_path, server)
+        lines = server.batches.requests("batch_0")
+        created = server.batches.batches["batch_0"]
+    assert {name: reply.text for name, reply in replies.items()} == {name: answer_to(name) for name in IDENTIFIERS}
+    assert len(lines) == 19 and len({line["custom_id"] for line in lines}) == 19
+    assert all((line["method"], line["url"]) == ("POST", "/v1/chat/completions") for line in lines)
+    assert all("seed" not in line["body"] and line["body"]["temperature"] == 0.0 for line in lines)
+    assert (created["endpoint"], created["completion_window"]) == ("/v1/chat/completions", "24h")
+    assert all(reply.logprobs for reply in replies.values())
+
+
+def test_half_the_price_is_recorded(tmp_path, monkeypatch):
+    table = prices.Prices("2026-01-01", {MODEL: Price(2.5, 10.0, 2.5, 0.5, 1000)})
+    monkeypatch.setattr(prices, "load", lambda: table)
+    with Endpoint() as server:
+        replies = run(tmp_path, server)
+    full = (60 * 2.5 + 2 * 10) / 1e6
+    assert replies["q0"].details["usd"] == pytest.approx(full)
+    assert replies["q1"].details["usd"] == pytest.approx(full / 2)
+
+
+def test_pictures_are_recorded_as_they_were_sent_even_by_the_run_that_collects(tmp_path):
+    asked = [turn(f"q{number}", drawn("blank", 8, 8 + number)) for number in range(4)]
+    with Endpoint() as server:
+        server.batches.polls = 2
+        rows = []
+        for wait_hours in (0, 1):
+            answering = engine(server.url, batch={"poll_seconds": 0.01, "wait_hours": wait_hours})
+            answering.notes = tmp_path / "notes.jsonl"
+            with contextlib.suppress(MachineError):
+                for batch in answering.answer(asked[bool(rows) :], folder=tmp_path):
+                    rows += batch
+        assert len(server.batches.batches) == 1
+        bodies = [line["body"] for line in server.batches.requests("batch_0")]
+    urls = [body["messages"][0]["content"][0]["image_url"]["url"] for body in bodies]
+    sent = [sha256(base64.b64decode(url.partition(",")[2])).hexdigest() for url in urls]
+    assert sorted(reply.details["images"][0] for _, reply in rows[1:]) == sorted(sent)
+    assert {reply.details.get("batch") for _, reply in rows} == {None, "batch_0"}
+
+
+def test_a_run_that_does_not_wait_comes_back_and_collects(tmp_path):
+    with Endpoint() as server:
+        server.batches.polls = 3
+        for _ in range(2):
+            with pytest.raises(MachineError, match=r"batch_0 is in_progress .*submits nothing twice"):
+                run(tmp_path, server, wait_hours=0)
+        replies = run(tmp_path, server, wait_hours=0)
+        assert len(server.batches.batches) == 1 and set(submitted(server).values()) == {1}
+        assert len(replies) == 20
+        asked = len(server.log)
+        assert run(tmp_path, server) == replies and len(server.log) == asked  # all in the journal
+
+
+def test_questions_that_came_later_go_into_a_batch_of_their_own(tmp_path):
+    with Endpoint() as server:
+        server.batches.polls = 3
+        with pytest.raises(MachineError):
+            run(tmp_path, server, IDENTIFIERS[:10], wait_hours=0)
+        assert len(run(tmp_path, server)) == 20
+        assert len(server.batches.batches) == 2 and set(submitted(server).values()) == {1}
+
+
+@pytest.mark.parametrize("lost", ["the reply", "the note"])
+def test_a_submission_whose_end_nobody_saw_is_found_again(tmp_path, lost):
+    with Endpoint() as server:
+        if lost == "the reply":  # the batch was made, and the connection cut: it is looked for before it is repeated
+            server.batches.lost = 1
+        else:  # the run died before it could write the id down
+            server.batches.polls = 2
+            with pytest.raises(MachineError):
+                run(tmp_path, server, wait_hours=0)
+            notes = tmp_path / "journal.notes.jsonl"
+            first, second = notes.read_text().splitlines(keepends=True)
+            assert json.loads(second)["batch"] == "batch_0"
+            notes.write_text(first + second[:20])  # torn off
+        assert len(run(tmp_path, server)) == 20
+        assert len(server.batches.batches) == 1 and set(submitted(server).values()) == {1}
+
+
+def test_a_batch_that_was_never_submitted_is_submitted_anew(tmp_path):
+    with Endpoint() as server:
+        with pytest.raises(MachineError, match="no batches just now"):
+            server.batches.create_status = 400
+            run(tmp_path, server, wait_hours=0)
+        server.batches.create_status = 200
+        assert len(run(tmp_path, server)) == 20
+        assert len(server.batches.batches) == 1
+
+
+def test_what_an_expired_batch_left_is_submitted_again_and_only_that(tmp_path):
+    with Endpoint() as server:
+        server.batches.ends = ["expired", "completed"]
+        replies = run(tmp_path, server)
+        assert len(server.batches.requests("batch_0")) == 19 and len(server.batches.requests("batch_1")) == 10
+    assert all(reply.text == answer_to(name) for name, reply in replies.items())
+
+
+def test_a_failed_batch_is_told_and_the_next_run_submits_anew(tmp_path):
+    with Endpoint() as server:
+        server.batches.ends = ["failed", "completed"]
+        with pytest.raises(MachineError, match=r"batch_0 failed \(too many tokens enqueued\)"):
+            run(tmp_path, server)
+        assert len(run(tmp_path, server)) == 20
+
+
+def test_outcomes_in_a_batch_are_those_of_questions_asked_at_once(tmp_path):
+    faults = {
+        "q1": ["filtered_question"], "q2": ["refusal"], "q3": ["no_choice"], "q4": ["rejected"], "q5": ["500"],
+        "q6": ["500"] * 9, "q7": ["wrong_model"],
+    }  # fmt: skip
+    with Endpoint(faults) as server:
+        replies = run(tmp_path, server)
+        assert submitted(server) == Counter(IDENTIFIERS) + Counter({"q5": 1, "q6": 2, "q7": 1})
+    finishes = {name: reply.finish for name, reply in replies.items() if reply.finish != "stop"}
+    assert finishes == {
+        "q1": "content_filter", "q2": "refusal", "q3": "no_choice", "q4": "rejected", "q6": "error"
+    }  # fmt: skip
+    assert replies["q6"].error == "oh no" and replies["q5"].text == answer_to("q5")
+
+
+def test_large_waves_are_split(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "MOST_REQUESTS", 8)
+    with Endpoint() as server:
+        assert len(run(tmp_path, server)) == 20
+        assert [len(server.batches.requests(name)) for name in server.batches.batches] == [8, 8, 3]
+    monkeypatch.setattr(batches, "MOST_BYTES", 1200)
+    (tmp_path / "journal").unlink()
+    with Endpoint() as server:
+        assert len(run(tmp_path, server)) == 20
+        assert all(
+            len(server.batches.files[batch["input_file_id"]]) <= 1200 for batch in server.batches.batches.values()
+        )
+
+
+def test_a_batch_is_no_larger_than_the_budget(tmp_path):
+    """62 tokens are spent on the first; each of the others is bound by 92 (or 91), so that 3 fit into 350."""
+    with Endpoint() as server:
+        with pytest.raises(MachineError, match="max_cost"):
+            run(tmp_path, server, max_cost={"tokens": 350})
+        assert len(server.batches.requests("batch_0")) == 3
+        assert sum(submitted(server).values()) * 62 <= 350
+
+
+def test_without_a_file_of_notes_it_is_not_begun(tmp_path):
+    with Endpoint() as server:
+        with pytest.raises(ConfigError, match=r"models\.parrot\.batch"):
+            list(engine(server.url, batch={}).answer(turns(2), folder=tmp_path))
+        assert not server.asked
+
+
+def test_notes_survive_a_torn_line(tmp_path):
+    path = tmp_path / "notes.jsonl"
+    Notes(path).add(digest="a", images={"k1": []}, at=1)
+    with path.open("a") as file:
+        file.write('{"digest": "b", "images": {"k')
+    notes = Notes(path)
+    assert set(notes.batches) == {"a"}
+    notes.add(digest="a", batch="batch_9")
+    assert Notes(path).batches["a"].batch == "batch_9"
+    notes.add(digest="a", closed="completed")
+    assert Notes(path).open() == []

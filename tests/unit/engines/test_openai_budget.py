@@ -1,0 +1,145 @@
+"""What a run may cost: the price table, the bounds, and a budget that is not exceeded."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("openai")
+
+from known_unknowns import prices
+from known_unknowns.engines.endpoint.budget import Budget, BudgetSpent, Estimator
+from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.prices import Price, Usage
+from known_unknowns.records import Image, Reply
+from tests.servers.asking import engine, run_all, turn
+from tests.servers.endpoint import MODEL, Endpoint
+
+PRICE = Price(input=2.5, output=10.0, cached_input=1.25, batch=0.5, image_tokens=1000)
+
+
+def test_a_price_by_hand():
+    usage = Usage(input_tokens=1_000_000, output_tokens=100_000, cached_tokens=400_000)
+    assert PRICE.of(usage) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25 + 0.1 * 10)  # 3.00
+    assert PRICE.of(usage, batch=True) == pytest.approx(1.5)
+
+
+def test_the_shipped_table_is_sound_and_dated():
+    table = prices.load()
+    assert table.as_of == "2026-06-21"
+    assert table.models["gpt-4o"].of(Usage(1_000_000, 1_000_000)) == 12.5
+    assert all(price.batch == 0.5 and price.output > price.input for price in table.models.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "models: {x: {input: 1, output: 1}}",
+        "as_of: 2026\nmodels: {x: {input: 1}}",
+        "as_of: 2026\nmodels: {x: {input: one, output: 1}}",
+        "as_of: 2026\nmodels: {x: {input: -1, output: 1}}",
+        "as_of: 2026\nmodels: [x]",
+        "{",
+    ],
+)
+def test_an_unsound_table_is_told(tmp_path, text):
+    path = tmp_path / "prices.yaml"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"prices\.yaml"):
+        prices.load(path)
+
+
+def test_sums_over_replies():
+    replies = [
+        Reply("A", input_tokens=10, output_tokens=5, details={"usd": 0.5, "reasoning_tokens": 4}),
+        Reply("B", input_tokens=1, output_tokens=None),
+    ]
+    assert prices.spent(replies) == {
+        "replies": 2,
+        "input_tokens": 11,
+        "output_tokens": 5,
+        "reasoning_tokens": 4,
+        "usd": 0.5,
+        "priced": 1,
+    }
+    assert prices.spent([Reply("A")])["usd"] is None
+
+
+def test_bounds_learn_what_pictures_take():
+    estimator = Estimator(system="Be brief.", image_tokens=1000)
+    small, large = Image("a", "a" * 64, 100, 100), Image("b", "b" * 64, 200, 200)
+    text = len("[q1] Which?") + len("Be brief.") + 64
+    assert estimator.bound(turn("q1", small, small), 16) == Usage(text + 2000, 16)
+    estimator.learn(turn("q1", small), Usage(300, 4))
+    assert estimator.bound(turn("q1", small), 16) == Usage(text + 600, 16)
+    assert estimator.bound(turn("q1", large), 16) == Usage(text + 2400, 16)  # four times the pixels
+
+
+@given(
+    st.floats(100, 5000),
+    st.lists(st.tuples(st.integers(1, 500), st.floats(0, 1), st.sampled_from(["used", "free", "lost"])), max_size=60),
+)
+def test_whatever_requests_take_within_their_bounds_the_budget_holds(limit, requests):
+    budget = Budget({"tokens": limit}, None)
+
+    async def one(bound, share, end):
+        await budget.reserve(Usage(bound))
+        await asyncio.sleep(0)
+        budget.settle(Usage(bound), {"used": Usage(int(bound * share)), "free": Usage(), "lost": None}[end])
+
+    async def go():
+        return await asyncio.gather(*(one(*request) for request in requests), return_exceptions=True)
+
+    outcomes = asyncio.run(go())
+    assert budget.spent["tokens"] <= limit
+    assert all(outcome is None or isinstance(outcome, BudgetSpent) for outcome in outcomes)
+    if sum(bound for bound, _, _ in requests) <= limit:
+        assert not any(outcomes)
+
+
+def test_a_budget_in_money_needs_a_price():
+    with pytest.raises(ConfigError, match=r"models\.parrot\.max_cost: .*prices\.yaml"):
+        engine("http://localhost:1/v1", max_cost={"usd": 1})
+
+
+def test_a_run_stops_before_its_budget_and_goes_on_when_asked_again(tmp_path):
+    """A question takes 62 tokens; its bound is 92 (12 bytes of text, 64 for the frame, 16 to write) or one less. After
+    15 of them, 930 tokens, a sixteenth might exceed 1,000; after 14 a fifteenth could not."""
+    with Endpoint(latency=0.002) as server:
+        journal, identifiers = tmp_path / "journal", [f"q{number}" for number in range(40)]
+        entry = {"max_cost": {"tokens": 1000}, "concurrency": 7}
+        for answered in (15, 30):
+            with pytest.raises(
+                MachineError, match=r"models\.parrot\.max_cost.*1000 tokens.*run the same command again"
+            ):
+                run_all(identifiers, journal, server.url, **entry)
+            assert sum(server.answered.values()) == answered
+        outcome = run_all(identifiers, journal, server.url, **entry)
+        assert outcome.newly_asked == 10
+        assert sorted(row.question_id for row in outcome.replies["original", 0]) == sorted(identifiers)
+        assert max(server.answered.values()) == 1
+
+
+def test_what_was_paid_is_recorded_with_every_reply(tmp_path, monkeypatch):
+    table = prices.Prices("2026-01-01", {MODEL: PRICE})
+    monkeypatch.setattr(prices, "load", lambda: table)
+    with Endpoint({"q1": ["truncated"]}) as server:
+        outcome = run_all(["q0", "q1"], tmp_path / "journal", server.url)
+    replies = [row.reply for row in outcome.replies["original", 0]]
+    assert [reply.details["usd"] for reply in replies] == [pytest.approx((60 * 2.5 + 2 * 10) / 1e6)] * 2
+    assert prices.spent(replies)["usd"] == pytest.approx(0.00034)
+
+
+def test_a_reply_that_never_came_counts_whole_and_a_refused_connection_counts_nothing(tmp_path):
+    with Endpoint({"q0": ["hang"]}) as server:
+        answering = engine(server.url, timeout=0.3)
+        list(answering.answer([turn("q0")], folder=Path()))
+        assert answering.about["spent"]["tokens"] == (11 + 64 + 16) + 62
+    with Endpoint({"q0": ["500", "429"]}) as server:
+        answering = engine(server.url)
+        list(answering.answer([turn("q0")], folder=Path()))
+        assert answering.about["spent"]["tokens"] == 62

@@ -1,0 +1,86 @@
+"""What an endpoint does not support: found out once, said once, recorded, and done without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+
+from tests.servers.asking import ask, engine, turns
+from tests.servers.endpoint import Endpoint, Response, completion, error
+
+HERE = Path()
+
+
+DECLINED = {
+    "seed": "Unrecognized request argument supplied: seed",
+    "temperature": "Unsupported value: 'temperature' does not support 0 with this model.",
+    "top_logprobs": "logprobs are not supported by this model",
+    "max_completion_tokens": "Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.",
+}
+
+
+def test_what_an_endpoint_does_not_support_is_found_out_once_said_once_and_recorded(capsys):
+    with Endpoint(unsupported=DECLINED, latency=0.002) as server:
+        answering = engine(server.url, concurrency=16)
+        replies = [row for batch in answering.answer(turns(40), folder=HERE) for row in batch]
+        requests = [request for request in server.log if request.question]
+    assert len(replies) == 40 and all(reply.error is None for _, reply in replies)
+    assert len(requests) == 40 + len(DECLINED)
+    assert set(requests[-1].body) == {"model", "messages", "max_tokens"}
+    declined = {"seed", "temperature", "logprobs", "top_logprobs", "max_completion_tokens"}
+    assert set(answering.about["declined"]) == declined
+    assert set(replies[-1][1].details["declined"]) == declined
+    told = capsys.readouterr().err
+    assert [told.count(f"not take {name} ") for name in ("seed", "temperature", "max_completion_tokens")] == [1, 1, 1]
+
+
+def test_what_is_declined_to_many_at_once_is_said_once(capsys):
+    def grows_strict(request):
+        if len(server.asked) > 5 and "seed" in request.body:
+            return error(400, "no seed any more", param="seed")
+        return Response(200, completion(request.question))
+
+    with Endpoint(reply=grows_strict, latency=0.02) as server:
+        replies = ask(server.url, turns(60), concurrency=16)
+        twice = sum(count == 2 for count in server.asked.values())
+    assert all(reply.error is None for reply in replies) and 1 < twice <= 16
+    assert capsys.readouterr().err.count("not take seed ") == 1
+
+
+def test_fewer_log_probabilities_are_better_than_none():
+    def few(request):
+        if request.body.get("top_logprobs", 0) > 5:
+            return error(400, "top_logprobs must be at most 5", param="top_logprobs")
+        return Response(200, completion(request.question))
+
+    with Endpoint(reply=few) as server:
+        replies = ask(server.url, turns(5))
+        assert server.log[-1].body["top_logprobs"] == 5
+    assert all(reply.logprobs for reply in replies)
+
+
+def test_a_validation_error_in_pydantic_s_manner_is_understood():
+    def strict(request):
+        if "seed" in request.body:
+            row = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}
+            return Response(422, {"detail": [row | {"input": {"temperature": 0}}]})
+        return Response(200, completion(request.question))
+
+    with Endpoint(reply=strict) as server:
+        ask(server.url, turns(3))
+        assert "seed" not in server.log[-1].body and "temperature" in server.log[-1].body
+
+
+def test_a_limit_that_is_not_heeded_is_given_its_old_name():
+    def talkative(request):
+        tokens = min(request.body.get("max_tokens", 500), 500)
+        usage = {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens}
+        return Response(200, completion(request.question, content="word " * tokens, usage=usage))
+
+    with Endpoint(reply=talkative) as server:
+        replies = ask(server.url, turns(3))
+        assert sum(server.asked.values()) == 4
+    assert [reply.output_tokens for reply in replies] == [16] * 3

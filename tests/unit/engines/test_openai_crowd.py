@@ -1,0 +1,142 @@
+"""Five thousand questions at once, with every fault there is, and SIGKILL in between; and what that takes in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+
+from known_unknowns.engines.endpoint.requests import KEPT
+from known_unknowns.images import drawn
+from tests.servers.asking import engine, run_all, turn
+from tests.servers.endpoint import Endpoint, answer_to
+
+ROOT = Path(__file__).parents[3]
+CONCURRENCY = 64
+PASSING = ("429", "429_after", "500", "503", "reset", "hang", "truncated", "wrong_model")
+OUTCOMES = {
+    "no_choice": "no_choice",
+    "empty": "empty",
+    "refusal": "refusal",
+    "filtered_answer": "content_filter",
+    "no_logprobs": "stop",
+    "dead": "error",
+}
+"""What the last of these is: a question at which the endpoint fails every time."""
+ENTRY = {"concurrency": CONCURRENCY, "timeout": 2, "max_retries": 1}
+
+
+def misfortune(question: str) -> str:
+    """What happens to a question: each fault to one in a hundred, and a burst of 503 to one in a thousand."""
+    lot = zlib.crc32(b"lot of " + question.encode()) % 1000
+    faults = [*PASSING, *OUTCOMES]
+    if lot == 999:
+        return "burst"
+    return faults[lot // 10] if lot < 10 * len(faults) else "ok"
+
+
+def faults(question: str, attempt: int) -> str:
+    fault = misfortune(question)
+    if fault == "dead":
+        return "500"
+    return fault if attempt == 0 or fault in OUTCOMES else "ok"
+
+
+def killed_after(answers: int, server: Endpoint, journal: Path, count: int) -> None:
+    """A run in a process of its own, killed without warning when so many questions were answered."""
+    program = [sys.executable, "-m", "tests.servers.asking", str(journal), str(count), server.url, json.dumps(ENTRY)]
+    with subprocess.Popen(program, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        while len(server.answered) < answers:
+            assert process.poll() is None, "the run ended before it could be killed"
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp_path):
+    count, journal = 5000, tmp_path / "journal"
+    identifiers = [f"q{number}" for number in range(count)]
+    with Endpoint(faults) as server:
+        killed_after(1500, server, journal, count)
+        killed_after(3200, server, journal, count)
+        outcome = run_all(identifiers, journal, server.url, **ENTRY)
+    rows = {row.question_id: row.reply for row in outcome.replies["original", 0]}
+    assert list(rows) == identifiers
+    for question, reply in rows.items():
+        fault = misfortune(question)
+        assert reply.finish == OUTCOMES.get(fault, "stop"), (question, reply)
+        if reply.finish == "stop":
+            assert reply.text == answer_to(question) and reply.error is None
+            assert (reply.logprobs is None) == (fault == "no_logprobs")
+        else:
+            assert (reply.error is None) == (fault == "empty")
+    seen = Counter(map(misfortune, identifiers))
+    assert min(seen[fault] for fault in (*PASSING, *OUTCOMES)) > 20 and seen["burst"] > 1
+    # What was answered and not yet in the journal when the axe fell is asked again, and nothing else.
+    assert sum(server.answered.values()) - len(server.answered) <= 2 * CONCURRENCY
+    assert outcome.newly_asked <= count - 3200 + 2 * CONCURRENCY + seen["dead"]
+
+
+def test_pictures_are_in_memory_only_while_they_are_asked_about(monkeypatch):
+    """Counted, not weighed: how many encoded pictures are alive at once."""
+    from known_unknowns.engines.endpoint import requests
+
+    alive = most = 0
+
+    class Counted(requests.SentImage):
+        __slots__ = ()
+
+        def __init__(self, url, sha256):
+            nonlocal alive, most
+            super().__init__(url, sha256)
+            alive += 1
+            most = max(most, alive)
+
+        def __del__(self):
+            nonlocal alive
+            alive -= 1
+
+    monkeypatch.setattr(requests, "SentImage", Counted)
+    asked = [turn(f"q{number}", drawn("uniform-noise", 8, 8, number)) for number in range(300)]
+    with Endpoint(latency=0.001) as server:
+        assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 300
+    assert most <= 6 + KEPT + 2
+
+
+MEMORY = """
+import resource, sys
+from pathlib import Path
+from known_unknowns.images import drawn
+from tests.servers.asking import engine, turn
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def go(first, count):
+    asked = [turn(f"q{n}", drawn("uniform-noise", 1000, 1000, n)) for n in range(first, first + count)]
+    asking = engine(sys.argv[1], concurrency=4, image={"format": "jpeg", "quality": 100})
+    for rows in asking.answer(asked, folder=Path()):
+        pass
+go(0, 15)
+before = most()
+go(15, 100)
+print((most() - before) // 1024)
+"""
+
+
+def test_memory_is_bounded_for_large_pictures():
+    """A hundred pictures of 0.7 MB, 1 MB in base64 and twice that as a request, would be 200 MB and more."""
+    with Endpoint() as server:
+        server.log = type("Nothing", (list,), {"append": lambda self, request: None})()
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, server.url], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    assert int(done.stdout) < 60

@@ -1,0 +1,157 @@
+"""Completions as endpoints send them, and as they should not, read into replies."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from known_unknowns.engines.endpoint.replies import Unreadable, WrongModel, letter_logprobs, read, same_model
+from tests.servers.asking import turn
+from tests.servers.endpoint import MODEL, completion
+
+TURN = turn("q1")
+
+
+def reading(**changes):
+    return read(completion("q1", **changes), TURN, model=MODEL).reply
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "finish", "error"),
+    [
+        ({"content": "B"}, "B", "stop", None),
+        ({"content": [{"type": "text", "text": "B"}, {"type": "text", "text": "."}]}, "B.", "stop", None),
+        ({"content": None}, "", "empty", None),
+        ({"content": " \n"}, " \n", "empty", None),
+        ({"content": "The ans", "finish_reason": "length"}, "The ans", "length", None),
+        ({"content": "", "finish_reason": "length"}, "", "length", "before any answer"),
+        ({"content": None, "refusal": "No."}, "", "refusal", "declined: No."),
+        ({"content": "Th", "finish_reason": "content_filter"}, "Th", "content_filter", "content filter"),
+        ({"choices": []}, "", "no_choice", "without a choice"),
+        ({"choices": [None]}, "", "no_choice", "without a choice"),
+    ],
+)
+def test_each_outcome_is_told_apart(changes, text, finish, error):
+    reply = reading(**changes)
+    assert (reply.text, reply.finish) == (text, finish)
+    assert reply.error is None if error is None else error in reply.error
+
+
+@pytest.mark.parametrize(
+    ("changes", "reasoning", "text"),
+    [
+        ({"reasoning": "It is A or B.", "content": "B"}, "It is A or B.", "B"),
+        ({"reasoning_content": "Hm. A?", "content": "B"}, "Hm. A?", "B"),
+        ({"content": "<think>A? No.</think>\n\nB"}, "A? No.", "B"),
+        ({"content": "A? No.</think>B"}, "A? No.", "B"),  # the template wrote the opening mark into the prompt
+        ({"content": "<think>A? No", "finish_reason": "length"}, "A? No", ""),
+    ],
+)
+def test_reasoning_is_kept_apart_from_the_answer(changes, reasoning, text):
+    reply = reading(**changes)
+    assert reply.text == text and reply.details["reasoning"] == reasoning
+
+
+def test_what_the_endpoint_tells_of_tokens_is_kept():
+    usage = {"prompt_tokens": 50, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 32}}
+    received = read(
+        completion("q1", usage=usage | {"completion_tokens_details": {"reasoning_tokens": 38}}), TURN, model=MODEL
+    )
+    assert (received.reply.input_tokens, received.reply.output_tokens) == (50, 40)
+    assert received.reply.details == {"cached_tokens": 32, "reasoning_tokens": 38}
+    assert received.usage.cached_tokens == 32
+    assert read(completion("q1", usage=None), TURN, model=MODEL).usage is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "echo", "same"),
+    [
+        ("gpt-4o", "gpt-4o", True),
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gemini-2.5-flash", "models/gemini-2.5-flash", True),
+        ("openai/gpt-4o", "gpt-4o-2024-08-06", True),
+        ("gpt-4o", "gpt-4o-mini", False),
+        ("gpt-4", "gpt-4.1", False),
+        ("qwen2.5-vl", "qwen2.5-vl-7b", False),
+        ("gpt-4o-2024-08-06", "gpt-4o-2024-11-20", False),
+        ("gpt-4o-2024-08-06", "gpt-4o", False),
+        ("Qwen/Qwen2.5-VL-7B@abc", "Qwen/Qwen2.5-VL-7B@abd", False),
+        ("one/model", "other/model", False),
+    ],
+)
+def test_which_names_stand_for_a_model(asked, echo, same):
+    assert same_model(asked, echo) is same
+
+
+def test_the_name_that_the_entry_expects_is_the_only_one():
+    assert same_model("alias", "real-7b", answers_as="real-7b")
+    assert not same_model("alias", "alias", answers_as="real-7b")
+
+
+def test_another_model_is_told():
+    with pytest.raises(WrongModel, match="'cheaper-1' where 'parrot-1'"):
+        reading(model="cheaper-1")
+
+
+def steps(*tokens, likely=(("A", -0.5), (" B", -1.0), ("B", -3.0), ("a", -4.0))):
+    """Logprobs of a reply of these tokens; at each step the same are likely, besides the token itself (at -0.25)."""
+    top = [{"token": token, "logprob": value} for token, value in likely]
+    return {"content": [{"token": token, "logprob": -0.25, "top_logprobs": top} for token in tokens]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (steps("C"), {"A": -0.5, "B": -1.0, "C": -0.25}),  # D and E are not among the likeliest
+        (steps("The", " answer", " is", " C", "."), {"A": -0.5, "B": -1.0, "C": -0.25}),
+        (steps("U", "S", "B"), {"A": -0.5, "B": -1.0}),  # no bare letter: the first step
+        (steps("A", "pple"), {"A": -0.25, "B": -1.0}),
+        (steps("<think>", " A", "</think>", "\n\n", "C"), {"A": -0.5, "B": -1.0, "C": -0.25}),
+        (steps("no", likely=()), None),
+        (None, None),
+        ({"content": None}, None),
+        ({"content": []}, None),
+        ({"content": [{"token": "C", "logprob": math.nan, "top_logprobs": None}]}, None),
+        ({"content": [{"token": "C", "logprob": -math.inf, "top_logprobs": []}]}, None),
+    ],
+)
+def test_log_probabilities_of_the_letters(raw, expected):
+    assert letter_logprobs(raw, TURN.letters) == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+PLACES = [
+    ("choices",), ("usage",), ("model",), ("choices", 0), ("choices", 0, "message"), ("choices", 0, "logprobs"),
+    ("choices", 0, "finish_reason"), ("choices", 0, "message", "content"), ("choices", 0, "message", "refusal"),
+    ("choices", 0, "logprobs", "content"), ("choices", 0, "logprobs", "content", 0), ("usage", "prompt_tokens"),
+    ("choices", 0, "logprobs", "content", 0, "top_logprobs"), ("choices", 0, "message", "reasoning"),
+]  # fmt: skip
+
+
+@given(JSON)
+def test_anything_at_all_is_read_or_called_unreadable(body):
+    with pytest.raises(Unreadable):
+        read(body, TURN, model=MODEL)
+
+
+@given(st.sampled_from(PLACES), JSON)
+def test_a_completion_with_anything_at_any_place_is_read_or_called_unreadable(place, value):
+    body = completion("q1", usage={"prompt_tokens": 1, "completion_tokens": 1})
+    *way, last = place
+    inner = body
+    for step in way:
+        inner = inner[step]
+    inner[last] = value
+    try:
+        reply = read(body, TURN, model=MODEL).reply
+    except Unreadable:
+        return
+    assert isinstance(reply.text, str)
+    assert all(math.isfinite(value) for value in (reply.logprobs or {}).values())

@@ -1,0 +1,150 @@
+"""The key is nowhere in what a run writes or says, however hard the endpoint tries."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openai")
+
+from known_unknowns import tables
+from known_unknowns.config import Params
+from known_unknowns.engines.endpoint.settings import Key, Settings
+from known_unknowns.errors import ConfigError
+from known_unknowns.inference import infer
+from known_unknowns.questions import normalise, vary
+from tests.factories import published_row, write_published
+from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
+
+ROOT = Path(__file__).parents[3]
+KEY = "sk-proj-0123456789abcdefSECRET"
+
+
+def run(folder, server, count=12, **entry):
+    """A run in a process of its own, with the client's own logging at its most talkative; what it said."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    environment |= {"OPENAI_LOG": "debug", "PYTHONPATH": str(ROOT)}
+    if not (folder / ".env").exists():
+        environment["OPENAI_API_KEY"] = KEY
+    arguments = [str(folder / "journal.jsonl"), str(count), server.url, json.dumps(entry)]
+    program = [sys.executable, "-m", "tests.servers.asking", *arguments]
+    done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def written(folder):
+    return {path.name: path.read_text() for path in folder.rglob("*") if path.is_file() and path.name != ".env"}
+
+
+def test_the_key_reaches_the_endpoint_and_nothing_that_is_kept(tmp_path):
+    faults = {"q1": ["tell_key"], "q2": ["tell_key_500"] * 99, "q3": ["reset"], "q4": ["429", "tell_key_500"]}
+    with Endpoint(faults) as server:
+        said = run(tmp_path, server, max_retries=1)
+        assert {request.headers["authorization"] for request in server.log} == {f"Bearer {KEY}"}
+    files = written(tmp_path)
+    assert "you sent Bearer [key]" in files["journal.jsonl"]
+    assert "could not forward Bearer [key]" in files["journal.jsonl"]
+    assert KEY not in said and "HTTP Request" in said
+    assert not [name for name, text in files.items() if KEY in text]
+
+
+def test_nor_the_tables_and_facts_of_an_inference(tmp_path, monkeypatch):
+    """Every byte that `known-unknowns infer` leaves: journal, tables of replies, engine.json."""
+    monkeypatch.setenv("THE_KEY", KEY)
+    write_published(tmp_path / "raw", [published_row(number) for number in range(10)])
+    normalise("humblebench", tmp_path / "raw", tmp_path / "questions")
+    original = tmp_path / "questions" / "original" / "seed0.parquet"
+    vary({"function": "original"}, tmp_path / "questions" / "questions.parquet", original, seed=0)
+
+    def talkative(request):
+        if "seed" in request.body:
+            return error(400, f"seed is not for {request.headers['authorization']}", param="seed")
+        told = request.headers["authorization"]
+        return Response(200, completion("q1", content=told, reasoning=told, system_fingerprint=told))
+
+    with Endpoint(reply=talkative) as server:
+        entry = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "THE_KEY"}
+        params = Params(
+            {
+                "edition": "pocket",
+                "editions": {"pocket": {"benchmarks": ["humblebench"], "models": ["parrot"], "seeds": [0]}},
+                "benchmarks": {"humblebench": {"protocol": "single_turn", "variants": ["original"]}},
+                "variants": {"original": {}},
+                "protocols": {"single_turn": {"max_new_tokens": 16}},
+                "models": {"parrot": entry},
+            }
+        )
+        places = {"questions": tmp_path / "questions", "out": tmp_path / "out", "journal": tmp_path / "journal.jsonl"}
+        infer(params, "parrot", "humblebench", **places)
+        assert len(server.log) == 4  # the models; with the seed; and on each of two pictures
+    (row, *_) = tables.read_replies(tmp_path / "out" / "original" / "seed0.parquet")
+    assert row.reply.text == "Bearer [key]"
+    assert "seed is not for Bearer [key]" in (tmp_path / "out" / "engine.json").read_text()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("fault", ["no_key", "tell_key_500"])
+def test_nor_the_errors_that_stop_a_run(tmp_path, fault):
+    with Endpoint(lambda question, attempt: fault) as server:
+        said = run(tmp_path, server, max_retries=0, patience=0.5)
+    assert "Error: " in said and KEY not in said
+    assert not [name for name, text in written(tmp_path).items() if KEY in text]
+
+
+def test_nor_what_the_batch_api_leaves(tmp_path):
+    with Endpoint({"q1": ["tell_key"]}) as server:
+        said = run(tmp_path, server, batch={"poll_seconds": 0.01})
+    files = written(tmp_path)
+    assert "batch_0" in files["journal.notes.jsonl"]
+    assert KEY not in said and not [name for name, text in files.items() if KEY in text]
+
+
+def test_the_key_may_stand_in_dot_env(tmp_path):
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n")
+    with Endpoint() as server:
+        said = run(tmp_path, server, count=2)
+        assert {request.headers["authorization"] for request in server.log} == {f"Bearer {KEY}"}
+    assert KEY not in said
+
+
+def test_git_ignores_dot_env():
+    ignored = subprocess.run(["git", "check-ignore", "-q", ".env"], cwd=ROOT, check=False)
+    if ignored.returncode == 128:
+        pytest.skip("not a git repository")
+    assert ignored.returncode == 0
+
+
+def test_a_key_that_is_missing_is_asked_for_by_its_name(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ConfigError, match=r"models\.m\.key_env: .*OPENAI_API_KEY.*never into params\.yaml"):
+        Settings.read("m", {"source": "gpt-4o"}).key()
+    with pytest.raises(ConfigError, match="THEIR_KEY"):
+        Settings.read("m", {"source": "x", "base_url": "http://localhost:1/v1", "key_env": "THEIR_KEY"}).key()
+    assert Settings.read("m", {"source": "x", "base_url": "http://localhost:1/v1"}).key().reveal() == "none"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://me:secret@host/v1", "http://host/v1?key=secret", "host/v1#secret", "file:///secret"]
+)
+def test_an_address_that_holds_a_secret_is_refused_without_showing_it(address):
+    with pytest.raises(ConfigError, match=r"models\.m\.base_url") as caught:
+        Settings.read("m", {"source": "x", "base_url": address})
+    assert "secret" not in str(caught.value)
+
+
+def test_scrubbing_reaches_every_text_and_shows_nothing_itself():
+    key = Key(KEY)
+    assert key.scrub({"a": [f"x{KEY}", 1, None], KEY: {"b": KEY}}) == {
+        "a": ["x[key]", 1, None],
+        "[key]": {"b": "[key]"},
+    }
+    assert KEY not in repr(key) and KEY not in f"{key}"
+    assert Key("EMPTY").scrub("EMPTY") == "EMPTY"
+    assert key.scrub("half a pair \ud83d") == "half a pair ?" and key.scrub("whole \U0001f600") == "whole \U0001f600"

@@ -1,0 +1,159 @@
+"""Pace and circuit breaker, on a clock of the test's own."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from known_unknowns.engines.endpoint.traffic import Blame, Breaker, Pacer
+from known_unknowns.errors import MachineError
+
+
+class Clock:
+    """Time that passes only in sleep."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def times_let_through(per_minute, amounts, gaps):
+    clock = Clock()
+    pacer = Pacer(per_minute, clock=clock, sleep=clock.sleep)
+    seen = []
+
+    async def go():
+        for amount, gap in zip(amounts, gaps, strict=True):
+            clock.now += gap
+            await pacer.wait(amount)
+            seen.append(clock.now)
+
+    asyncio.run(go())
+    return seen
+
+
+@given(st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=200))
+def test_no_minute_holds_more_than_its_requests(per_minute, gaps):
+    seen = times_let_through(per_minute, [1] * len(gaps), gaps)
+    for place, start in enumerate(seen):
+        assert sum(start <= time < start + 59.999 for time in seen[place:]) <= per_minute
+
+
+def test_ten_requests_at_sixty_a_minute_take_nine_seconds():
+    assert times_let_through(60, [1] * 10, [0] * 10)[-1] == pytest.approx(1009)
+
+
+def test_tokens_are_paced_by_their_amount_and_corrected_afterwards():
+    clock = Clock()
+    pacer = Pacer(6000, clock=clock, sleep=clock.sleep)  # a hundred a second
+
+    async def go():
+        await pacer.wait(500)
+        pacer.correct(200)  # it took 700
+        await pacer.wait(100)
+        assert clock.now == pytest.approx(1007)
+        pacer.correct(-100)  # it took none
+        await pacer.wait(100)
+        assert clock.now == pytest.approx(1007)
+
+    asyncio.run(go())
+
+
+def test_without_a_limit_nothing_waits():
+    assert times_let_through(None, [1] * 5, [0] * 5) == [1000.0] * 5
+
+
+def a_breaker(clock, **changes):
+    return Breaker(**{"patience": 100, "threshold": 3, "clock": clock, "sleep": clock.sleep} | changes)
+
+
+async def fail(breaker, blame=None):
+    async with breaker.attempt():
+        breaker.failed("status 500", blame or Blame())
+
+
+def test_it_pauses_longer_and_longer_and_recovers():
+    clock = Clock()
+    breaker = a_breaker(clock)
+
+    async def go():
+        for _ in range(3):
+            await fail(breaker)
+        assert clock.now == 1000 and breaker.opened == 1
+        at = []
+        for _ in range(3):
+            await fail(breaker)
+            at.append(clock.now)
+        assert at == [1001, 1003, 1007]  # after 1, 2 and 4 seconds
+        async with breaker.attempt():
+            breaker.succeeded()
+        assert clock.now == 1015
+        await fail(breaker)
+        await fail(breaker)
+        assert clock.now == 1015  # closed again, and two failures do not open it
+
+    asyncio.run(go())
+
+
+def test_it_gives_up_when_patience_is_out():
+    clock = Clock()
+    breaker = a_breaker(clock, longest=10)
+
+    async def go():
+        with pytest.raises(MachineError, match=r"answered nothing for 10\d s .*status 500"):
+            for _ in range(100):
+                await fail(breaker)
+
+    asyncio.run(go())
+
+
+def test_while_it_is_open_one_request_tries_and_the_others_wait():
+    under_way = most = 0
+
+    async def go():
+        nonlocal under_way, most
+        breaker = Breaker(patience=100, threshold=1, pause=0.001)
+        breaker.failed("reset", Blame())
+
+        async def one(alive):
+            nonlocal under_way, most
+            async with breaker.attempt():
+                under_way += 1
+                if breaker.successes == 0:
+                    most = max(most, under_way)
+                await asyncio.sleep(0.002)
+                under_way -= 1
+                breaker.succeeded() if alive else breaker.failed("reset", Blame())
+
+        await asyncio.gather(*(one(number >= 5) for number in range(20)))
+        assert breaker.successes == 15
+
+    asyncio.run(go())
+    assert most == 1
+
+
+def test_a_question_that_fails_alone_does_not_open_it():
+    clock = Clock()
+    breaker = a_breaker(clock)
+    poison = Blame()
+
+    async def go():
+        for _ in range(10):
+            await fail(breaker, poison)
+            breaker.succeeded()
+        for _ in range(2):
+            await fail(breaker, Blame())
+        await fail(breaker, poison)
+        assert breaker.opened == 0
+        await fail(breaker, Blame())
+        assert breaker.opened == 1
+
+    asyncio.run(go())

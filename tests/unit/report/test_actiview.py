@@ -1,0 +1,467 @@
+"""ActiView's part of the page, made of a run by the real protocols, scorers and metrics."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from known_unknowns.benchmarks.actiview_metrics import AVERAGED
+from known_unknowns.config import Params
+from known_unknowns.published import Numbers, compare, compare_cells, load
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report import actiview, actiview_figures, replays, strips
+from known_unknowns.report.actiview_outcomes import Outcomes, blank
+from known_unknowns.report.cells import Row
+from known_unknowns.report.papers import PaperTable
+from known_unknowns.report.samples import samples
+from known_unknowns.report.sections import section
+from known_unknowns.report.tabulate import Run
+from known_unknowns.tables import read_metrics, read_scores
+
+from . import fake_actiview, fake_run
+from .conftest import write
+from .fake_run import HOSTILE, FakeRun
+from .pages import Page, parse
+
+OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens")
+FIGURES = ("actiview_letters", *OWN_FIGURES)
+QUESTIONS = 16
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
+    made = fake_actiview.make(tmp_path_factory.mktemp("actiview"))
+    write(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def page(run: FakeRun) -> Page:
+    return parse(run.page.read_text(encoding="utf-8"))
+
+
+def of(run: FakeRun) -> Run:
+    """What the tables of a fake run are made of."""
+    variants = tuple(run.params.variants("actiview"))
+    return Run(
+        benchmark="actiview",
+        section=section("actiview"),
+        numbers=Numbers(m for path in run.metrics for m in read_metrics(path)),
+        models=tuple(run.params.models),
+        variants=variants,
+        scorers=tuple(run.params.scorers),
+        seeds={variant: tuple(run.params.seeds_of("actiview", variant)) for variant in variants},
+        params=run.params,
+    )
+
+
+@pytest.fixture(scope="module")
+def made(run: FakeRun) -> Run:
+    return of(run)
+
+
+@pytest.fixture(scope="module")
+def outcomes(run: FakeRun, made: Run) -> Outcomes:
+    return Outcomes(made, results=run.results, data=run.data)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def right(run: FakeRun, model: str, variant: str, scorer: str) -> set[str]:
+    """The questions whose answer a scorer reads as right, straight from the table of scores."""
+    scores = read_scores(run.results / "scores" / model / "actiview" / variant / "seed0.parquet")
+    return {s.question_id for s in scores if s.step == "answer" and s.scorer == scorer and s.correct}
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
+    for element in page.elements:
+        for name in ("src", "href", "srcset", "xlink:href", "data"):
+            value = element.attributes.get(name)
+            assert value is None or value.startswith(("data:image/jpeg;base64,", "#"))
+    ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
+    assert len(ids) == len(set(ids))
+    targets = {e.attributes["href"][1:] for e in page.all("a")}
+    assert targets <= set(ids)
+    assert {f"actiview-{part}" for part in ("papers", "quirks", "looking", "cases", "notes", "samples")} <= targets
+    levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert all(e.attributes.get("alt") for e in page.all("img"))
+    drawings = [e for e in page.elements if e.attributes.get("class") == "drawing"]
+    assert [len(e.attributes["aria-label"]) > 80 for e in drawings] == [True] * len(FIGURES)
+    assert run.page.stat().st_size < 3_000_000
+
+
+def test_what_a_model_wrote_is_text_in_every_turn(page: Page):
+    assert any(HOSTILE[0] in e.text for e in page.all("pre"))
+    assert not page.all("script")
+    assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
+
+
+def test_it_speaks_of_this_benchmark_alone(page: Page):
+    assert "cost oracle, uniform nothing" in words(page["actiview-quirks"].text)
+    assert "the one that refuses" not in page["about"].text and "it has not seen" in page["about"].text
+    assert "efus" not in page["actiview-variants"].text
+    assert "“”" not in words(page["report"].text)
+
+
+def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
+    files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
+    assert {path.stem for path in files} == {"index", "table", *FIGURES}
+    write(run)
+    assert {path: path.read_bytes() for path in files} == files
+    for name in FIGURES:
+        text = (run.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+        assert "not drawn" not in text
+        assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
+
+
+def humblebench(text: str) -> str:
+    return text[text.index('<section id="humblebench">') : text.index("</section>\n</section>")]
+
+
+def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
+    alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
+    write(alone)
+    before = humblebench(alone.page.read_text(encoding="utf-8"))
+    other = fake_actiview.make(tmp_path / "both", fake_actiview.params(["full_image", "zooming"]), per_class=1)
+    raw = dict(alone.params.raw)
+    raw["benchmarks"] |= {"actiview": other.params.raw["benchmarks"]["actiview"]}
+    raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "actiview"]
+    both = FakeRun(tmp_path / "both", Params(raw), [*alone.metrics, *other.metrics])
+    compare(both.params, both.metrics, both.comparison)
+    page = write(both)
+    assert humblebench(both.page.read_text(encoding="utf-8")) == before
+    about = words(page["about"].text)
+    assert "refuses, “None of the above”; some" in about and "ActiView shows a large picture" in about
+
+
+def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
+    made = fake_actiview.make(tmp_path, fake_actiview.params(["full_image"], scorers=["official"]), per_class=1)
+    page = write(made)
+    captions = [e.text for e in page.all("caption") if re.match(r"Table \d", e.text)]
+    assert [caption.partition(",")[0] for caption in captions] == ["Table 2", "Table 7"]
+    assert "read both as released and robustly" in page["actiview-quirks"].text
+    assert "No pipeline of several turns was run." in page["actiview-cases"].text
+    drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
+    assert "no pipeline was run beside what it starts from" in drawn["actiview_needed"]
+    assert "not drawn" not in drawn["actiview_pipelines"] and "not drawn" not in drawn["actiview_cost_pictures"]
+
+
+def test_nothing_measured_at_all(tmp_path: Path):
+    made = fake_actiview.make(tmp_path, fake_actiview.params(["full_image"]), per_class=1)
+    made.metrics = []
+    page = write(made)
+    for name in FIGURES:
+        assert "not drawn" in (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    assert "Claude 3.5 Sonnet" in page["actiview-papers"].text
+
+
+# --- the paper's tables --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def papers(made: Run, outcomes: Outcomes) -> dict[str, PaperTable]:
+    cells = load("actiview")
+    compared = compare_cells(cells, made.numbers, standing={"pocket": "GPT-4o"}, scorers=made.scorers)
+    return {table.name: table for table in actiview.paper_tables(made, outcomes, cells, compared)}
+
+
+def row_of(found: PaperTable, *head: str) -> Row:
+    (row,) = [row for row in (*found.table.rows, *found.table.foot) if (row.heads[0].text, row.heads[0].note) == head]
+    return row
+
+
+def texts(row: Row) -> list[str]:
+    return [cell.text for cell in row.cells]
+
+
+def test_every_table_of_the_paper_is_there(papers: dict[str, PaperTable]):
+    numbers = (2, 3, 13, 14, 5, 8, 9, 10, 11, 12, 7)
+    assert list(papers) == [f"Table {number}" for number in numbers]
+    assert [name for name, table in papers.items() if table.folded] == [f"Table {n}" for n in (8, 9, 10, 11, 12, 7)]
+
+
+def test_table_2_has_the_papers_layout(papers: dict[str, PaperTable]):
+    found = papers["Table 2"].table
+    assert [(g.text, g.span) for g in found.groups] == [("zooming", 2), ("shifting", 5), ("", 1)]
+    assert [c.text for c in found.columns] == [
+        "Full image", "Zooming", "Single View", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H", "AVG"
+    ]  # fmt: skip
+    bands = {row.heads[0].text: place for place, row in enumerate(found.rows) if not row.cells}
+    assert [found.rows[place + 1].heads[0].text for place in bands.values()] == [
+        "Gemini-1.5-pro", "Qwen2-VL", "MiniCPM-Llama3-V-2.5"
+    ]  # fmt: skip
+    qwen = texts(row_of(papers["Table 2"], "Qwen2-VL", ""))
+    assert qwen == ["63.08", "64.62", "54.46", "61.23", "62.77", "64.31", "61.85", "62.96"]
+    assert texts(row_of(papers["Table 2"], "oracle", "this run")) == ["100.0"] * 8
+
+
+def test_what_does_not_follow_has_a_footnote(papers: dict[str, PaperTable]):
+    row = row_of(papers["Table 2"], "mPLUG-Owl2-7B", "")
+    assert papers["Table 2"].notes[row.cells[1].mark] == "Table 8's sub-classes give 73.85."
+    assert not row_of(papers["Table 2"], "Qwen2-VL", "").cells[1].mark
+
+
+def test_the_average_is_that_of_five_pipelines(run: FakeRun, made: Run, outcomes: Outcomes):
+    found = outcomes.average(blank(made, "pocket", "zooming", "official", "model_average"), AVERAGED)
+    hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
+    assert found.value == pytest.approx(sum(hits) / (5 * QUESTIONS))
+    assert found.low <= found.value <= found.high and found.n == QUESTIONS
+    assert outcomes.average(blank(made, "pocket", "zooming", "official", "x"), ("zooming", "zooming_16")) is None
+
+
+def test_a_model_stands_under_its_row_with_verdicts_on_averages_too(run: FakeRun, papers: dict[str, PaperTable]):
+    rows = papers["Table 2"].table.rows
+    (place,) = [k for k, row in enumerate(rows) if row.heads[0].text == "GPT-4o"]
+    ours = rows[place + 1]
+    assert (ours.heads[0].text, ours.heads[0].note) == ("pocket", "this run")
+    hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
+    assert ours.cells[-1].text == f"{100 * sum(hits) / (5 * QUESTIONS):.1f}"
+    assert {cell.note for cell in ours.cells} <= {"reproduced", "differs", "parser"}
+    low, high = map(float, ours.cells[-1].interval.strip("[]").split(","))
+    assert (ours.cells[-1].note == "differs") == (not low - 0.1 <= 66.40 <= high + 0.1)
+
+
+def test_table_3_counts_views(made: Run, papers: dict[str, PaperTable]):
+    oracle = made.get("oracle", "mixed", "official", "views")
+    zooms = made.get("oracle", "mixed", "official", "zooms")
+    assert oracle.value == 3  # every question has three annotated views, and all are zoomed into
+    assert texts(row_of(papers["Table 3"], "oracle", "this run")) == ["100.0", f"{zooms.value:.2f}", "0.00", "3.00"]
+    assert texts(row_of(papers["Table 3"], "Idefics3", "")) == ["62.15", "1.16", "0.59", "0.58"]
+
+
+def test_table_8_is_by_sub_class_with_chance_and_without_people(made: Run, papers: dict[str, PaperTable]):
+    found = papers["Table 8"]
+    assert [(g.text, g.span) for g in found.table.groups] == [("Type I", 4), ("Type II", 4), ("Type III", 3)]
+    measured = [made.get("uniform", "zooming", "official", "accuracy", c) for c in ("Geo-Loc", "Orient", "Daily-Loc")]
+    assert texts(row_of(found, "uniform", "this run"))[:3] == [f"{100 * m.value:.1f}" for m in measured]
+    whole = made.get("uniform", "zooming", "official", "accuracy", "Type I")
+    assert texts(row_of(found, "uniform", "this run"))[3] == f"{100 * whole.value:.1f}"
+    chances = [made.chance("oracle", "zooming", c).value for c in ("Geo-Loc", "Orient", "Daily-Loc", "Type I")]
+    assert texts(row_of(found, "chance", ""))[:4] == [f"{100 * chance:.1f}" for chance in chances]
+    assert "people" not in [row.heads[0].text for row in found.table.foot]
+
+
+def test_table_13_notes_equation_1_where_it_differs(papers: dict[str, PaperTable]):
+    """The oracle sees every annotated view; numbered from 0, one that is called 4 is never found."""
+    row = row_of(papers["Table 13"], "oracle", "this run")
+    assert (row.cells[2].text, row.cells[2].note) == ("100.0", "")
+    assert float(row.cells[5].text) < 100 and row.cells[5].note == "by Equation 1: 100.0"
+    feet = [texts(row) for row in papers["Table 13"].table.foot]
+    assert feet[2] == ["84.67", "84.67", "", "", "84.67", "", ""]
+
+
+def test_table_14_has_a_row_for_each_split_and_ours_for_those_that_were_run(papers: dict[str, PaperTable]):
+    found = papers["Table 14"]
+    assert texts(row_of(found, "LLaVA-1.6 7B, 8 views", "")) == ["72.92", "48.61", "60.77"]
+    heads = [(row.heads[0].text, row.heads[0].note) for row in found.table.rows]
+    assert [head for head in heads if head[1]] == [
+        (model, "this run, 4 views") for model in ("oracle", "uniform", "pocket")
+    ]
+    row = row_of(found, "uniform", "this run, 4 views")
+    assert float(row.cells[2].text) == pytest.approx((float(row.cells[0].text) + float(row.cells[1].text)) / 2, abs=0.1)
+
+
+# --- comparing pipelines -------------------------------------------------------------------------------------------
+
+
+def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made: Run, outcomes: Outcomes):
+    found = actiview.quirks(made, outcomes)
+    assert found.unaffected == ("oracle", "uniform")  # both write bare letters
+    table = found.table
+    heads = [[head.text for head in row.heads] for row in table.rows]
+    assert heads == [["pocket", "zooming"], ["Shifting-R"], ["mixed"]]
+    for row, variant in zip(table.rows, ("zooming", "shifting_r", "mixed"), strict=True):
+        ways = [(variant, "official"), (variant, "robust"), (f"{variant}_robust", "robust")]
+        hits = [len(right(run, "pocket", *way)) for way in ways]
+        shares = [100 * h / QUESTIONS for h in hits]
+        costs = [shares[1] - shares[0], shares[2] - shares[1], shares[2] - shares[0]]
+        assert texts(row)[:6] == [*(f"{share:.1f}" for share in shares), *(f"{cost:+.1f}" for cost in costs)]
+        for cell in row.cells[3:6]:
+            if cell.interval:
+                low, high = map(float, cell.interval.strip("[]").split(","))
+                assert low <= float(cell.text) <= high
+
+
+class Paired(Outcomes):
+    """Outcomes of 40 questions, each on a picture of its own."""
+
+    def __init__(self, made: Run) -> None:
+        super().__init__(made, results=Path(), data=Path())
+        self._groups = pd.Series({str(k): f"g{k}" for k in range(40)})
+
+    def flags(self, *which: int) -> pd.Series:
+        return pd.Series({str(k): k in which for k in range(40)})
+
+
+def test_a_difference_is_paired(made: Run):
+    paired, of_both = Paired(made), blank(made, "pocket", "zooming", "robust", "difference")
+    first, second = paired.flags(*range(20)).astype(float), paired.flags(*range(30)).astype(float)
+    found = paired.difference(of_both, first, second)
+    assert (found.value, found.n) == (0.25, 40)
+    assert 0.05 < found.low < 0.25 < found.high < 0.5  # standard error: sqrt(.25 * .75 / 40) = 0.068
+    back = paired.difference(of_both, second, first)
+    assert (back.value, back.low, back.high) == pytest.approx((-0.25, -found.high, -found.low))
+    same = paired.difference(of_both, first, first)
+    assert (same.value, same.low, same.high) == (0, None, None)
+
+
+def test_a_share_is_of_the_questions_among_which(made: Run):
+    paired, of_both = Paired(made), blank(made, "pocket", "zooming", "robust", "needed")
+    found = paired.share(of_both, paired.flags(*range(20)), paired.flags(*range(15, 40)))
+    assert (found.value, found.n) == (5 / 20, 20)
+    assert 0 < found.low < 0.25 < found.high < 1
+    nothing = paired.share(of_both, paired.flags(), paired.flags(1))
+    assert (nothing.value, nothing.low, nothing.n) == (None, None, 0)
+
+
+def test_needed_is_right_with_the_views_and_wrong_without(run: FakeRun, made: Run, outcomes: Outcomes):
+    figure = actiview_figures.needed(made, outcomes)
+    having, lacking = (right(run, "pocket", variant, "robust") for variant in ("zooming", "full_image"))
+    first = next(row for row in figure.table.rows if row.heads[-1].text == "pocket")  # the first pipeline is zooming
+    assert figure.table.rows[0].heads[0].text == "zooming, against full image"
+    assert first.cells[0].text == f"{len(having)} of {QUESTIONS}"
+    assert first.cells[1].text == f"{100 * len(having - lacking) / len(having):.1f}"
+    assert first.cells[2].text == f"{100 * len(lacking - having) / len(lacking):.1f}"
+    found = list(actiview_figures._needed(made, outcomes))
+    for _, _, counted, _ in found:
+        assert sum(actiview_figures._shares(counted)) == pytest.approx(1)
+        assert min(actiview_figures._shares(counted)) >= 0
+
+
+def test_the_cost_is_that_of_all_turns(made: Run, outcomes: Outcomes):
+    """The oracle: one picture for the full image; the gridded one, the full image and three views for zooming."""
+    table = actiview_figures.cost_in_pictures(made, outcomes).table
+    rows = {(model, variant): cells for model, variant, cells in _named(table.rows)}
+    assert texts(rows["oracle", "full image"])[1:] == ["1.00", "1.00", "–"]
+    assert texts(rows["oracle", "zooming"])[1:] == ["2.00", "5.00", "–"]
+    tokens = actiview_figures.cost_in_tokens(made, outcomes).table
+    assert {model for model, _, _ in _named(tokens.rows)} == {"pocket"}
+    assert texts(next(r for _, v, r in _named(tokens.rows) if v == "full image"))[1:] == ["1.00", "1.00", "100"]
+
+
+def _named(rows: tuple[Row, ...]) -> list[tuple[str, str, Row]]:
+    found, model = [], ""
+    for row in rows:
+        model = row.heads[0].text if len(row.heads) == 2 else model
+        found.append((model, row.heads[-1].text, row))
+    return found
+
+
+# --- pictures and strips -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
+def test_every_picture_that_was_shown_is_found_again(tmp_path: Path, takes: str):
+    kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
+    made = fake_actiview.make(tmp_path, fake_actiview.params(kept, pictures=takes), per_class=1)
+    run = of(made)
+    outcomes = Outcomes(run, results=made.results, data=made.data)
+    for variant in kept:
+        for question, turns in outcomes.dialogues("pocket", variant):
+            found = replays.pictures(run, "pocket", variant, question, turns)
+            assert {sha256 for turn in turns for sha256 in turn.images} <= set(found)
+            assert all(image.sha256 == sha256 for sha256, image in found.items())
+    shown = strips.worked_cases(run, outcomes, data=made.data)
+    composed = [p.alt for strip in shown for panel in strip.panels for p in panel.pictures if "side" in p.alt]
+    assert bool(composed) == (takes == "concatenated")
+    assert any(re.fullmatch(r"pictures side by side: views \d(, \d)+", alt) for alt in composed) or not composed
+
+
+def test_a_strip_shows_every_turn_in_order(run: FakeRun, made: Run, outcomes: Outcomes):
+    found = {strip.pipeline: strip for strip in strips.worked_cases(made, outcomes, data=run.data)}
+    assert list(found) == ["zooming", "Shifting-R", "mixed"]
+    assert {strip.model for strip in found.values()} == {"pocket"}
+    zooming = found["zooming"]
+    assert [panel.step for panel in zooming.panels] == ["Chooses views", "Answers"]
+    assert [p.alt for p in zooming.panels[0].pictures] == ["full image with its grid"]
+    alts = [p.alt for p in zooming.panels[1].pictures]
+    assert alts[0] == "full image" and all(alt.startswith("view ") for alt in alts[1:])
+    shifting = found["Shifting-R"]
+    seen = [[p.alt for p in panel.pictures] for panel in shifting.panels]
+    start = shifting.question.extra["random_start"]
+    names = ["view 1, upper-left", "view 2, lower-left", "view 3, upper-right", "view 4, lower-right"]
+    order = [*names[start:], *names[:start]]
+    assert all(alts == order[: len(alts)] for alts in seen) and seen[0] == order[:1]
+    for strip in found.values():
+        (asked,) = [t for q, t in outcomes.dialogues("pocket", _variant(strip)) if q.id == strip.question.id]
+        assert [panel.reply for panel in strip.panels] == [strips.printable(turn.reply.text) for turn in asked]
+
+
+def _variant(strip: strips.Strip) -> str:
+    return {"zooming": "zooming", "Shifting-R": "shifting_r", "mixed": "mixed"}[strip.pipeline]
+
+
+def test_a_case_that_the_views_decided_comes_first(run: FakeRun, made: Run, outcomes: Outcomes):
+    """Where there is one: with these dice there is, in every pipeline."""
+    for strip in strips.worked_cases(made, outcomes, data=run.data):
+        having = right(run, "pocket", _variant(strip), "robust")
+        lacking = right(run, "pocket", "single_view" if strip.pipeline == "Shifting-R" else "full_image", "robust")
+        assert having - lacking
+        assert strip.question.id in having - lacking
+        assert (strip.without.text, strip.without.correct) == ("wrong", False)
+
+
+def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, outcomes: Outcomes, page: Page):
+    dialogues = outcomes.dialogues("pocket", "zooming")
+    question, turns = dialogues[0]
+    long = replace(turns[0], reply=replace(turns[0].reply, text="<b>" * 1000))
+    folder = run.data / "questions" / "actiview"
+    strip = strips._strip(made, outcomes, "pocket", "zooming", question, [long] * 30, folder)
+    assert len(strip.panels) == strips.MOST_PANELS and strip.left_out == 10
+    assert strip.panels[0].cut == 1500 and len(strip.panels[0].reply) == 1500
+    pictures = [p for s in strips.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.pictures]
+    assert max(max(p.width, p.height) for p in pictures) <= 240
+    assert page["actiview-cases"].text.count("What it was asked") >= 7
+
+
+def test_the_pictures_of_a_sample_are_those_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
+    """A question has seven; the answer is from the full image, say, or from the grid and some views."""
+    found = samples(made, "pocket", results=run.results, data=run.data, salt=0)
+    shown = {(s.variant, s.question.id): len(s.pictures) for outcome in found for s in outcome.samples}
+    answers = {
+        (variant, question.id): len(turns[-1].images)
+        for variant in made.headline
+        for question, turns in outcomes.dialogues("pocket", variant)
+    }
+    assert shown == {key: answers[key] for key in shown}
+    assert len(set(shown.values())) > 2
+
+
+def test_scripted_models_are_worked_through_only_where_there_is_no_other(run: FakeRun, made: Run):
+    assert strips._model(made) == "pocket"
+    assert strips._model(replace(made, models=("uniform", "oracle"))) == "uniform"
+    assert strips._model(replace(made, models=())) is None
+
+
+def imported(made: Run) -> Run:
+    """The run, if the model had been imported."""
+    raw = dict(made.params.raw)
+    raw["models"] = dict(raw["models"]) | {"pocket": {"engine": "imported", "cells": {}}}
+    return replace(made, params=Params(raw))
+
+
+def test_imported_replies_do_not_tell_what_was_shown(run: FakeRun, made: Run, outcomes: Outcomes):
+    assert strips._model(imported(made)) == "oracle"
+    table = actiview_figures.cost_in_pictures(imported(made), outcomes).table
+    assert {model for model, _, _ in _named(table.rows)} == {"oracle", "uniform"}
+    assert "not drawn" in actiview_figures.cost_in_tokens(imported(made), outcomes).svg
+
+
+def test_metrics_of_views_are_no_percentages(made: Run):
+    metric: Metric = made.get("oracle", "zooming", "official", "views", OVERALL)
+    assert metric.value == 3 and np.isclose(made.get("oracle", "zooming", "official", "view_recall").value, 1)

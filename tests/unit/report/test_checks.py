@@ -1,0 +1,98 @@
+"""What was promised of the data and what the files hold, on the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json
+from known_unknowns.errors import DataError
+from known_unknowns.report.checks import SHOWN, read
+
+from .conftest import write
+from .fake_run import make
+
+HELD = (
+    Held("questions", 22831, 22831, "Section 3"),
+    Held("chance, percent", 34.2411, 33.95, "Section 5"),
+    Held("originals", 3582.0),
+)
+
+
+def save(folder: Path, *findings: Finding, benchmark: str = "humblebench") -> Path:
+    folder.mkdir(exist_ok=True)
+    checked = Checked(benchmark, Path("data/raw"), HELD, findings)
+    (folder / f"{benchmark}.json").write_text(as_json(checked), encoding="utf-8")
+    return folder
+
+
+def many(code: str, count: int, severity: str = NOTE) -> list[Finding]:
+    return [Finding(severity, code, f"row {k}", f"{code} {k}") for k in range(count)]
+
+
+def test_every_number_stands_beside_its_promise(tmp_path: Path):
+    (found,) = read(save(tmp_path), ["humblebench"])
+    rows = {row.heads[0].text: [cell.text for cell in row.cells] for row in found.held.rows}
+    assert rows == {
+        "questions": ["22,831", "22,831", "kept", "Section 3"],
+        "chance, percent": ["34.2411", "33.95", "not kept", "Section 5"],
+        "originals": ["3,582", "–", "–", "–"],
+    }
+    assert "HumbleBench" in found.held.caption and not found.severities
+
+
+def test_findings_are_counted_by_severity_and_shown_by_kind(tmp_path: Path):
+    folder = save(tmp_path, *many("odd", 7), Finding(WARNING, "count", "", "one too many"), *many("gone", 2, ERROR))
+    (found,) = read(folder, ["humblebench"])
+    assert [(s.name, s.count) for s in found.severities] == [(ERROR, 2), (WARNING, 1), (NOTE, 7)]
+    (odd,) = found.severities[2].kinds
+    assert (odd.code, odd.count) == ("odd", 7)
+    assert odd.texts == tuple((f"row {k}", f"odd {k}") for k in range(SHOWN))
+    assert found.severities[1].kinds[0].texts == (("", "one too many"),)
+
+
+def test_benchmarks_are_in_the_order_of_the_run_and_may_be_absent(tmp_path: Path):
+    save(tmp_path)
+    save(tmp_path, benchmark="mmsap")
+    assert [c.title for c in read(tmp_path, ["mmsap", "actiview", "humblebench"])] == ["MM-SAP", "HumbleBench"]
+    assert read(None, ["humblebench"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not the JSON of a check"),
+        ('{"benchmark": "mmsap", "held": [], "findings": []}', "it is a check of 'mmsap'"),
+        ('{"benchmark": "humblebench", "findings": []}', "the key 'held' is missing"),
+        ("[]", "not the JSON of a check"),
+    ],
+)
+def test_a_broken_check_is_named(tmp_path: Path, text: str, said: str):
+    (tmp_path / "humblebench.json").write_text(text)
+    with pytest.raises(DataError, match=said) as caught:
+        read(tmp_path, ["humblebench"])
+    assert "humblebench.json" in str(caught.value)
+
+
+def test_the_page_shows_them_as_text_and_only_when_given(tmp_path: Path):
+    run = make(tmp_path, questions=15, variants_kept=["original"])
+    without = write(run)
+    assert "run-checks" not in {e.attributes.get("id") for e in without.elements}
+    hostile = "<script>alert(1)</script>\x1b[31m"
+    page = write(run, checks=save(tmp_path / "checks", Finding(WARNING, "leak", hostile, hostile), *many("odd", 7)))
+    text = " ".join(page["run"].text.split())
+    assert "promised and found" in text and "not kept" in text and "and 2 more" in text
+    assert "<script>alert(1)</script>␛[31m" in text and not page.all("script")
+    assert text.index("warning 1") < text.index("notes 7")
+    assert "#run-checks" in {e.attributes["href"] for e in page.all("a")}
+
+
+def test_the_command_writes_what_the_page_reads(tmp_path: Path):
+    """The keys of `as_json` are those that are read here."""
+    save(tmp_path, Finding(NOTE, "odd", "x", "y"))
+    raw = json.loads((tmp_path / "humblebench.json").read_text())
+    assert raw["counts"]["note"] == 1
+    (found,) = read(tmp_path, ["humblebench"])
+    assert sum(s.count for s in found.severities) == sum(raw["counts"].values())

@@ -1,0 +1,50 @@
+"""Entries of params.yaml for models whose replies were imported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from known_unknowns import config, engines
+from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def checked(entry: dict[str, Any]) -> Params:
+    raw = json.loads(json.dumps(dict(config.load(REPOSITORY / "params.yaml").raw)))
+    raw["models"]["theirs"] = entry
+    return config.check(raw, schema=REPOSITORY / config.SCHEMA)
+
+
+def test_its_cells_are_those_of_its_entry():
+    params = checked({"engine": "imported", "cells": {"humblebench": {"nota_only": [0]}}, "published": "Qwen2.5-VL"})
+    assert params.cells("humblebench", "theirs") == [("nota_only", 0)]
+    assert params.cells("mmsap", "theirs") == []
+    assert params.cells("humblebench", "oracle") == params.cells("humblebench")
+    assert [params.is_imported(name) for name in ("theirs", "oracle", "unheard-of")] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("cells", "path"),
+    [
+        ({"humblebunch": {"original": [0]}}, "models.theirs.cells.humblebunch"),
+        ({"humblebench": {"orignal": [0]}}, "models.theirs.cells.humblebench.orignal"),
+        ({"humblebench": {"original": [7]}}, "models.theirs.cells.humblebench.original"),
+        ({"humblebench": {"original": []}}, "models.theirs.cells.humblebench.original"),
+        (None, "models.theirs"),
+    ],
+)
+def test_cells_that_cannot_be(cells, path):
+    with pytest.raises(ConfigError) as caught:
+        checked({"engine": "imported"} | ({} if cells is None else {"cells": cells}))
+    assert caught.value.path == path
+
+
+def test_nobody_is_asked():
+    with pytest.raises(ConfigError, match="cannot be asked"):
+        engines.create("theirs", {"engine": "imported", "cells": {}})
