@@ -9,7 +9,13 @@ FIGURES = {
         "mmsap_risk_coverage",
         "mmsap_letters",
     ],
-    "actiview": [],
+    "actiview": [
+        "actiview_pipelines",
+        "actiview_needed",
+        "actiview_cost_pictures",
+        "actiview_cost_tokens",
+        "actiview_letters",
+    ],
 }
 
 
@@ -53,7 +59,11 @@ rule report:
             "provenance.py",
             "metrics",
             "scoring.py",
-            "benchmarks/*_metrics.py",
+            "check.py",
+            "protocols",
+            "views.py",
+            "images.py",
+            "benchmarks",
         ),
         results=subpath(output.page, ancestor=2),
         data=folder_of("questions", 4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from known_unknowns.benchmarks.actiview_metrics import AVERAGED
 from known_unknowns.published import OFFICIAL, Compared, Numbers, PublishedCell, compare_cells, load
@@ -19,6 +19,7 @@ from known_unknowns.report.papers import Layout, Marks, PaperTable, paper_table
 from known_unknowns.report.tabulate import ACCURACY, Run, confidence
 from known_unknowns.views import SPLITS
 
+Cellular = TypeVar("Cellular", PublishedCell, Compared)
 MODEL_AVERAGE, AVERAGE_OF_TWO = "model_average", "average_of_two"
 QUIRKY = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h", "mixed")
 """The pipelines whose steps are read in two ways, so that they are run in both."""
@@ -138,7 +139,7 @@ def _compared_averages(run: Run, cells: Iterable[PublishedCell], compared: Itera
     return (row for row in found if row.model is not None)
 
 
-def _by_split(cell: Any) -> Any:
+def _by_split(cell: Cellular) -> Cellular:
     """Table 14 has a row for each split of a model; the published cells have them side by side."""
     split, _, column = cell.column.partition(" splits, ")
     return replace(cell, row=f"{cell.row}, {split} views", column=column) if column else cell

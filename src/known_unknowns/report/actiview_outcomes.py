@@ -52,7 +52,7 @@ class Outcomes:
         """By question, in the order of the table of questions: the share of the seeds in which it was right."""
         import pandas as pd
 
-        if variant not in self._run.variants:
+        if variant not in self._run.variants or scorer not in self._run.scorers:
             return None
         paths = [
             score_path(self._results, model, self._run.benchmark, variant, seed) for seed in self._run.seeds[variant]

@@ -15,14 +15,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import protocols, tables, variants, views
+from known_unknowns import protocols, tables, views
+from known_unknowns import variants as making
 from known_unknowns.benchmarks.actiview_prompts import views_named
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
-from known_unknowns.published import compare
+from known_unknowns.published import Numbers, compare
 from known_unknowns.published.actiview import TYPES
 from known_unknowns.records import Asked, Option, Question, Reply, Turn
+from known_unknowns.report.sections import section
+from known_unknowns.report.tabulate import Run
 from known_unknowns.scoring import score_table
 
 from .fake_mmsap import _scripted
@@ -54,7 +57,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
     questions = run.data / "questions" / "actiview"
     asked = list(_questions(questions, per_class))
     for variant, seed in run.params.cells("actiview"):
-        varied = [variants.apply(run.params.variant(variant), question, seed=seed) for question in asked]
+        varied = [making.apply(run.params.variant(variant), question, seed=seed) for question in asked]
         tables.write_questions(questions / variant / f"seed{seed}.parquet", varied)
     for model in run.params.models:
         entry = run.params.model(model)
@@ -146,6 +149,27 @@ def _says(question: Question, turn: Turn, dice: random.Random) -> str:
     if dice.random() < (0.8 if seen else 0.4):
         return dice.choice([turn.right, f"{turn.right}.", f"({turn.right})"])
     return dice.choice([*turn.letters, markup])
+
+
+def of(run: FakeRun) -> Run:
+    """What the tables of a fake run are made of."""
+    variants = tuple(run.params.variants("actiview"))
+    return Run(
+        benchmark="actiview",
+        section=section("actiview"),
+        numbers=Numbers(m for path in run.metrics for m in tables.read_metrics(path)),
+        models=tuple(run.params.models),
+        variants=variants,
+        scorers=tuple(run.params.scorers),
+        seeds={variant: tuple(run.params.seeds_of("actiview", variant)) for variant in variants},
+        params=run.params,
+    )
+
+
+def right(run: FakeRun, model: str, variant: str, scorer: str) -> set[str]:
+    """The questions whose answer a scorer reads as right, straight from the table of scores."""
+    scores = tables.read_scores(run.results / "scores" / model / "actiview" / variant / "seed0.parquet")
+    return {s.question_id for s in scores if s.step == "answer" and s.scorer == scorer and s.correct}
 
 
 if __name__ == "__main__":

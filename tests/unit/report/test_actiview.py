@@ -8,78 +8,46 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from known_unknowns.benchmarks.actiview_metrics import AVERAGED
 from known_unknowns.config import Params
-from known_unknowns.published import Numbers, compare, compare_cells, load
-from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report import actiview, actiview_figures, replays, strips
+from known_unknowns.published import compare, compare_cells, load
+from known_unknowns.report import actiview, actiview_figures
 from known_unknowns.report.actiview_outcomes import Outcomes, blank
 from known_unknowns.report.cells import Row
 from known_unknowns.report.papers import PaperTable
-from known_unknowns.report.samples import samples
-from known_unknowns.report.sections import section
 from known_unknowns.report.tabulate import Run
-from known_unknowns.tables import read_metrics, read_scores
 
 from . import fake_actiview, fake_run
 from .conftest import write
+from .fake_actiview import right
 from .fake_run import HOSTILE, FakeRun
-from .pages import Page, parse
+from .pages import Page
 
 OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens")
 FIGURES = ("actiview_letters", *OWN_FIGURES)
 QUESTIONS = 16
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    made = fake_actiview.make(tmp_path_factory.mktemp("actiview"))
-    write(made)
-    return made
+@pytest.fixture
+def run(perceived: FakeRun) -> FakeRun:
+    return perceived
 
 
-@pytest.fixture(scope="module")
-def page(run: FakeRun) -> Page:
-    return parse(run.page.read_text(encoding="utf-8"))
+@pytest.fixture
+def page(perceived_page: Page) -> Page:
+    return perceived_page
 
 
-def of(run: FakeRun) -> Run:
-    """What the tables of a fake run are made of."""
-    variants = tuple(run.params.variants("actiview"))
-    return Run(
-        benchmark="actiview",
-        section=section("actiview"),
-        numbers=Numbers(m for path in run.metrics for m in read_metrics(path)),
-        models=tuple(run.params.models),
-        variants=variants,
-        scorers=tuple(run.params.scorers),
-        seeds={variant: tuple(run.params.seeds_of("actiview", variant)) for variant in variants},
-        params=run.params,
-    )
-
-
-@pytest.fixture(scope="module")
-def made(run: FakeRun) -> Run:
-    return of(run)
-
-
-@pytest.fixture(scope="module")
-def outcomes(run: FakeRun, made: Run) -> Outcomes:
-    return Outcomes(made, results=run.results, data=run.data)
+@pytest.fixture
+def made(perceived_run: Run) -> Run:
+    return perceived_run
 
 
 def words(text: str) -> str:
     return " ".join(text.split())
-
-
-def right(run: FakeRun, model: str, variant: str, scorer: str) -> set[str]:
-    """The questions whose answer a scorer reads as right, straight from the table of scores."""
-    scores = read_scores(run.results / "scores" / model / "actiview" / variant / "seed0.parquet")
-    return {s.question_id for s in scores if s.step == "answer" and s.scorer == scorer and s.correct}
 
 
 # --- the page ------------------------------------------------------------------------------------------------------
@@ -173,7 +141,7 @@ def test_nothing_measured_at_all(tmp_path: Path):
 # --- the paper's tables --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def papers(made: Run, outcomes: Outcomes) -> dict[str, PaperTable]:
     cells = load("actiview")
     compared = compare_cells(cells, made.numbers, standing={"pocket": "GPT-4o"}, scorers=made.scorers)
@@ -297,6 +265,12 @@ def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made
                 assert low <= float(cell.text) <= high
 
 
+def test_the_quirks_cost_nothing_that_is_known_with_one_reading_alone(run: FakeRun, made: Run):
+    for less in (replace(made, scorers=("official",)), replace(made, variants=("full_image", "zooming"))):
+        found = actiview.quirks(less, Outcomes(less, results=run.results, data=run.data))
+        assert (found.table, found.unaffected) == (None, ())
+
+
 class Paired(Outcomes):
     """Outcomes of 40 questions, each on a picture of its own."""
 
@@ -360,108 +334,3 @@ def _named(rows: tuple[Row, ...]) -> list[tuple[str, str, Row]]:
         model = row.heads[0].text if len(row.heads) == 2 else model
         found.append((model, row.heads[-1].text, row))
     return found
-
-
-# --- pictures and strips -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
-def test_every_picture_that_was_shown_is_found_again(tmp_path: Path, takes: str):
-    kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
-    made = fake_actiview.make(tmp_path, fake_actiview.params(kept, pictures=takes), per_class=1)
-    run = of(made)
-    outcomes = Outcomes(run, results=made.results, data=made.data)
-    for variant in kept:
-        for question, turns in outcomes.dialogues("pocket", variant):
-            found = replays.pictures(run, "pocket", variant, question, turns)
-            assert {sha256 for turn in turns for sha256 in turn.images} <= set(found)
-            assert all(image.sha256 == sha256 for sha256, image in found.items())
-    shown = strips.worked_cases(run, outcomes, data=made.data)
-    composed = [p.alt for strip in shown for panel in strip.panels for p in panel.pictures if "side" in p.alt]
-    assert bool(composed) == (takes == "concatenated")
-    assert any(re.fullmatch(r"pictures side by side: views \d(, \d)+", alt) for alt in composed) or not composed
-
-
-def test_a_strip_shows_every_turn_in_order(run: FakeRun, made: Run, outcomes: Outcomes):
-    found = {strip.pipeline: strip for strip in strips.worked_cases(made, outcomes, data=run.data)}
-    assert list(found) == ["zooming", "Shifting-R", "mixed"]
-    assert {strip.model for strip in found.values()} == {"pocket"}
-    zooming = found["zooming"]
-    assert [panel.step for panel in zooming.panels] == ["Chooses views", "Answers"]
-    assert [p.alt for p in zooming.panels[0].pictures] == ["full image with its grid"]
-    alts = [p.alt for p in zooming.panels[1].pictures]
-    assert alts[0] == "full image" and all(alt.startswith("view ") for alt in alts[1:])
-    shifting = found["Shifting-R"]
-    seen = [[p.alt for p in panel.pictures] for panel in shifting.panels]
-    start = shifting.question.extra["random_start"]
-    names = ["view 1, upper-left", "view 2, lower-left", "view 3, upper-right", "view 4, lower-right"]
-    order = [*names[start:], *names[:start]]
-    assert all(alts == order[: len(alts)] for alts in seen) and seen[0] == order[:1]
-    for strip in found.values():
-        (asked,) = [t for q, t in outcomes.dialogues("pocket", _variant(strip)) if q.id == strip.question.id]
-        assert [panel.reply for panel in strip.panels] == [strips.printable(turn.reply.text) for turn in asked]
-
-
-def _variant(strip: strips.Strip) -> str:
-    return {"zooming": "zooming", "Shifting-R": "shifting_r", "mixed": "mixed"}[strip.pipeline]
-
-
-def test_a_case_that_the_views_decided_comes_first(run: FakeRun, made: Run, outcomes: Outcomes):
-    """Where there is one: with these dice there is, in every pipeline."""
-    for strip in strips.worked_cases(made, outcomes, data=run.data):
-        having = right(run, "pocket", _variant(strip), "robust")
-        lacking = right(run, "pocket", "single_view" if strip.pipeline == "Shifting-R" else "full_image", "robust")
-        assert having - lacking
-        assert strip.question.id in having - lacking
-        assert (strip.without.text, strip.without.correct) == ("wrong", False)
-
-
-def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, outcomes: Outcomes, page: Page):
-    dialogues = outcomes.dialogues("pocket", "zooming")
-    question, turns = dialogues[0]
-    long = replace(turns[0], reply=replace(turns[0].reply, text="<b>" * 1000))
-    folder = run.data / "questions" / "actiview"
-    strip = strips._strip(made, outcomes, "pocket", "zooming", question, [long] * 30, folder)
-    assert len(strip.panels) == strips.MOST_PANELS and strip.left_out == 10
-    assert strip.panels[0].cut == 1500 and len(strip.panels[0].reply) == 1500
-    pictures = [p for s in strips.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.pictures]
-    assert max(max(p.width, p.height) for p in pictures) <= 240
-    assert page["actiview-cases"].text.count("What it was asked") >= 7
-
-
-def test_the_pictures_of_a_sample_are_those_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
-    """A question has seven; the answer is from the full image, say, or from the grid and some views."""
-    found = samples(made, "pocket", results=run.results, data=run.data, salt=0)
-    shown = {(s.variant, s.question.id): len(s.pictures) for outcome in found for s in outcome.samples}
-    answers = {
-        (variant, question.id): len(turns[-1].images)
-        for variant in made.headline
-        for question, turns in outcomes.dialogues("pocket", variant)
-    }
-    assert shown == {key: answers[key] for key in shown}
-    assert len(set(shown.values())) > 2
-
-
-def test_scripted_models_are_worked_through_only_where_there_is_no_other(run: FakeRun, made: Run):
-    assert strips._model(made) == "pocket"
-    assert strips._model(replace(made, models=("uniform", "oracle"))) == "uniform"
-    assert strips._model(replace(made, models=())) is None
-
-
-def imported(made: Run) -> Run:
-    """The run, if the model had been imported."""
-    raw = dict(made.params.raw)
-    raw["models"] = dict(raw["models"]) | {"pocket": {"engine": "imported", "cells": {}}}
-    return replace(made, params=Params(raw))
-
-
-def test_imported_replies_do_not_tell_what_was_shown(run: FakeRun, made: Run, outcomes: Outcomes):
-    assert strips._model(imported(made)) == "oracle"
-    table = actiview_figures.cost_in_pictures(imported(made), outcomes).table
-    assert {model for model, _, _ in _named(table.rows)} == {"oracle", "uniform"}
-    assert "not drawn" in actiview_figures.cost_in_tokens(imported(made), outcomes).svg
-
-
-def test_metrics_of_views_are_no_percentages(made: Run):
-    metric: Metric = made.get("oracle", "zooming", "official", "views", OVERALL)
-    assert metric.value == 3 and np.isclose(made.get("oracle", "zooming", "official", "view_recall").value, 1)

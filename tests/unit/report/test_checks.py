@@ -6,13 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
+from typer.testing import CliRunner
 
 from known_unknowns.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json
+from known_unknowns.cli import app
 from known_unknowns.errors import DataError
 from known_unknowns.report.checks import SHOWN, read
 
 from .conftest import write
 from .fake_run import make
+from .pages import parse
 
 HELD = (
     Held("questions", 22831, 22831, "Section 3"),
@@ -87,6 +91,17 @@ def test_the_page_shows_them_as_text_and_only_when_given(tmp_path: Path):
     assert "<script>alert(1)</script>␛[31m" in text and not page.all("script")
     assert text.index("warning 1") < text.index("notes 7")
     assert "#run-checks" in {e.attributes["href"] for e in page.all("a")}
+
+
+def test_the_report_command_takes_the_folder(tmp_path: Path):
+    run = make(tmp_path, questions=15, variants_kept=["original"])
+    settings = tmp_path / "params.yaml"
+    settings.write_text(yaml.safe_dump(run.params.raw))
+    command = ["report", *run.metrics, "--results", run.results, "--data", run.data, "--comparison", run.comparison]
+    command += ["--out", run.page, "--checks", save(tmp_path / "checks"), "--params", settings]
+    done = CliRunner().invoke(app, list(map(str, command)))
+    assert done.exit_code == 0, done.output
+    assert parse(run.page.read_text(encoding="utf-8"))["run-checks"]
 
 
 def test_the_command_writes_what_the_page_reads(tmp_path: Path):
