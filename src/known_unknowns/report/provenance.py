@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,20 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """What a model's distinct replies took over all benchmarks, now or in an earlier run: how many there are, their
+    tokens (None where the engine does not count them), seconds, and US dollars (None without a price), of which
+    ``priced`` replies have one."""
+
+    replies: int
+    seconds: float
+    input_tokens: int | None
+    output_tokens: int | None
+    usd: float | None
+    priced: int
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """``entry`` is the model's in params.yaml; ``facts`` is all that can change a reply and ``about`` is worth
     knowing besides, as the engine recorded them; ``turns`` counts what it was asked, over all benchmarks."""
@@ -37,6 +51,7 @@ class Model:
     facts: Mapping[str, Any]
     about: Mapping[str, Any]
     turns: int | None
+    spent: Spent | None = None
 
     @property
     def scripted(self) -> bool:
@@ -88,4 +103,20 @@ def _model(params: Params, model: str, results: Path) -> Model:
                 raise DataError(f"not valid JSON ({error}); delete it and run again", file=path) from error
     first = engines[0] if engines else {}
     turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
-    return Model(model, params.model(model), first.get("facts", {}), first.get("about", {}), turns)
+    return Model(model, params.model(model), first.get("facts", {}), first.get("about", {}), turns, _spent(engines))
+
+
+def _spent(engines: Sequence[Mapping[str, Any]]) -> Spent | None:
+    """The sums over benchmarks; None where an engine's record does not say."""
+    records = [engine["spent"] for engine in engines if engine.get("spent")]
+    if not records or len(records) < len(engines):
+        return None
+    costs = [record["usd"] for record in records if record["usd"] is not None]
+    return Spent(
+        replies=sum(record["replies"] for record in records),
+        seconds=sum(engine.get("reply_seconds", 0.0) for engine in engines),
+        input_tokens=sum(record["input_tokens"] for record in records) or None,
+        output_tokens=sum(record["output_tokens"] for record in records) or None,
+        usd=sum(costs) if costs else None,
+        priced=sum(record["priced"] for record in records),
+    )

@@ -40,6 +40,14 @@ from known_unknowns.records import (
 REPOSITORY = Path(__file__).resolve().parents[3]
 CATEGORIES = ("Object", "Relation", "Attribute")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7 * 7 }}", "\x1b[31mE\x00")
+SPENT = {
+    "replies": 1234,
+    "input_tokens": 56789,
+    "output_tokens": 2468,
+    "reasoning_tokens": 0,
+    "usd": 0.25,
+    "priced": 1200,
+}
 COLOURS = ("red", "green", "blue", "orange", "purple")
 
 
@@ -164,6 +172,7 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
         "turns": sum(map(len, varied.values())),
         "newly_asked": 0,
         "reply_seconds": 12.5,
+        "spent": SPENT,
     }
     (run.results / "replies" / model / "humblebench" / "engine.json").write_text(json.dumps(engine))
 

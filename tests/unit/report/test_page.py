@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -183,6 +184,21 @@ def test_one_reader_alone(tmp_path: Path) -> None:
     page = write(run)
     assert not [e for e in page.elements if e.attributes.get("id") == "humblebench-readers"]
     assert "robust" not in page["humblebench-headline"].text
+
+
+def test_what_a_model_took_stands_beside_it(page: Page) -> None:
+    """As the engine recorded it; the price is of the 1,200 replies that have one."""
+    row = next(line for line in page["run"].text.split("uniform")[1:] if "56,789" in line)
+    assert "1,234" in row and "2,468" in row and "0.2500" in row and "of 1,200 replies" in row
+
+
+def test_what_was_not_recorded_is_a_dash(tmp_path: Path) -> None:
+    run = make(tmp_path, questions=15, variants_kept=["original"])
+    for path in (run.results / "replies").rglob("engine.json"):
+        record = json.loads(path.read_text())
+        del record["spent"]
+        path.write_text(json.dumps(record))
+    assert "1,234" not in write(run)["run"].text
 
 
 def test_a_broken_record_is_named(tmp_path: Path) -> None:
