@@ -142,7 +142,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. ``logprobs`` maps each letter on offer to its log-probability, where the engine has them.
+    """What came back. ``logprobs`` maps each letter on offer to its log-probability, where the engine has them;
+    ``visual_tokens`` are those of ``input_tokens`` that stand for pictures, where it can tell.
 
     ``error`` is None, or why there is no usable text; such a reply is scored "failed", never dropped.
     ``seconds`` is the wall-clock share of this turn: it stays in the journal and in the timing table, because
@@ -153,6 +154,7 @@ class Reply:
     text: str
     logprobs: Mapping[str, float] | None = None
     input_tokens: int | None = None
+    visual_tokens: int | None = None
     output_tokens: int | None = None
     finish: str = "stop"
     error: str | None = None

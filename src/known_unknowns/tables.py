@@ -70,6 +70,7 @@ REPLIES = pa.schema(
         _required("reply", _TEXT),
         pa.field("logprobs", pa.map_(_TEXT, _FLOAT)),
         pa.field("input_tokens", _INT),
+        pa.field("visual_tokens", _INT),
         pa.field("output_tokens", _INT),
         _required("finish", _TEXT),
         pa.field("error", _TEXT),
@@ -230,6 +231,7 @@ def write_replies(path: str | Path, asked: Iterable[Asked]) -> None:
                 "reply": reply.text,
                 "logprobs": None if reply.logprobs is None else sorted(reply.logprobs.items()),
                 "input_tokens": reply.input_tokens,
+                "visual_tokens": reply.visual_tokens,
                 "output_tokens": reply.output_tokens,
                 "finish": reply.finish,
                 "error": reply.error,
@@ -242,10 +244,9 @@ def _asked(row: dict[str, Any]) -> Asked:
     reply = Reply(
         text=row.pop("reply"),
         logprobs=None if row["logprobs"] is None else dict(row["logprobs"]),
-        **{name: row[name] for name in ("input_tokens", "output_tokens", "finish", "error")},
+        **{name: row.pop(name) for name in ("input_tokens", "visual_tokens", "output_tokens", "finish", "error")},
     )
-    for name in ("logprobs", "input_tokens", "output_tokens", "finish", "error"):
-        del row[name]
+    del row["logprobs"]
     letters = row.pop("letters")
     return Asked(
         **row | {"images": tuple(row["images"])},

@@ -26,6 +26,7 @@ replies = st.builds(
     text=text,
     logprobs=st.none() | st.dictionaries(st.sampled_from("ABCDEFGH"), st.floats(-50, 0), max_size=5),
     input_tokens=st.none() | st.integers(0, 10**6),
+    visual_tokens=st.none() | st.integers(0, 10**6),
     output_tokens=st.none() | st.integers(0, 10**6),
     finish=st.sampled_from(["stop", "length"]),
     error=st.none() | text,

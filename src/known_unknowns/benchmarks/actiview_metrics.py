@@ -227,12 +227,13 @@ def needed_views(with_views: Mapping[str, bool], without: Mapping[str, bool]) ->
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Means over ``n`` questions of the turns, of the pictures shown in them, and of the input tokens, most of which
-    are visual; ``input_tokens`` is None where the engine does not count them."""
+    """Means over ``n`` questions of the turns, of the pictures shown in them, of the input tokens and of those among
+    them that stand for pictures; None where the engine does not count them."""
 
     turns: float
     pictures: float
     input_tokens: float | None
+    visual_tokens: float | None
     n: int
 
 
@@ -244,11 +245,15 @@ def cost(dialogues: Sequence[Sequence[Asked]]) -> Cost:
     if not dialogues:
         raise ValueError("no dialogues: the cost of a question is not defined")
     turns = [turn for dialogue in dialogues for turn in dialogue]
-    tokens = [turn.reply.input_tokens for turn in turns if turn.reply.error is None]
-    known = [count for count in tokens if count is not None]
+    replies = [turn.reply for turn in turns if turn.reply.error is None]
+
+    def mean(counts: Sequence[int | None]) -> float | None:
+        return sum(counts) / len(dialogues) if counts and None not in counts else None
+
     return Cost(
         turns=len(turns) / len(dialogues),
         pictures=sum(len(turn.images) for turn in turns) / len(dialogues),
-        input_tokens=sum(known) / len(dialogues) if known and len(known) == len(tokens) else None,
+        input_tokens=mean([reply.input_tokens for reply in replies]),
+        visual_tokens=mean([reply.visual_tokens for reply in replies]),
         n=len(dialogues),
     )

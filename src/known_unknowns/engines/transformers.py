@@ -115,10 +115,22 @@ class TransformersEngine:
         )
         new_tokens = sequences[:, -recorder.steps :].tolist()
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        visual = self._visual_tokens(inputs["input_ids"])
         return [
-            replace(self._reply(turn, new_tokens[row], forms[row], recorder, row), input_tokens=lengths[row])
+            replace(
+                self._reply(turn, new_tokens[row], forms[row], recorder, row),
+                input_tokens=lengths[row],
+                visual_tokens=visual[row],
+            )
             for row, turn in enumerate(turns)
         ]
+
+    def _visual_tokens(self, input_ids: torch.Tensor) -> list[int | None]:
+        """How many tokens of each row stand for pictures; None where the checkpoint has no token for that."""
+        token = getattr(self.checkpoint.model.config, "image_token_id", None)
+        if token is None:
+            return [None] * len(input_ids)
+        return (input_ids == token).sum(dim=1).tolist()
 
     def _reply(self, turn: Turn, new_tokens: list[int], forms: Forms, recorder: LetterRecorder, row: int) -> Reply:
         tokenizer = self.checkpoint.tokenizer

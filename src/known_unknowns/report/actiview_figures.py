@@ -231,16 +231,17 @@ def cost_in_pictures(run: Run, outcomes: Outcomes) -> Figure:
 
 
 def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
-    """Accuracy against the tokens that went in for it, of the models that count them."""
-    return _cost_figure(
-        "tokens", "input tokens for a question (most are visual)", lambda cost: cost.input_tokens, run, outcomes
-    )
+    """Accuracy against the visual tokens that went in for it, of the models that count them."""
+    return _cost_figure("tokens", "visual tokens for a question", lambda cost: cost.visual_tokens, run, outcomes)
 
 
 def _cost_figure(
     unit: str, x_title: str, amount: Callable[[Cost], float | None], run: Run, outcomes: Outcomes
 ) -> Figure:
-    name, title = f"actiview_cost_{unit}", f"Accuracy against its cost in {unit}"
+    name, title = (
+        f"actiview_cost_{unit}",
+        f"Accuracy against its cost in {'visual tokens' if unit == 'tokens' else unit}",
+    )
     found = [one for one in _measured(run, outcomes) if amount(one[3]) is not None]
     if not found:
         return placeholder(name, title, f"not drawn: no model of this run counts its {unit}")
@@ -299,9 +300,9 @@ def _cost_table(found: Sequence[Measured], run: Run) -> Table:
     rows = []
     for model, variant, metric, cost in found:
         numbers = [f"{cost.turns:.2f}", f"{cost.pictures:.2f}"]
-        numbers.append(DASH if cost.input_tokens is None else f"{cost.input_tokens:,.0f}")
+        numbers += [DASH if n is None else f"{n:,.0f}" for n in (cost.visual_tokens, cost.input_tokens)]
         cells = (metric_cell(metric), *(Cell(number, kind="plain") for number in numbers))
         rows.append(Row((Head(model), Head(run.section.name(variant))), cells))
-    columns = [Head("percent right"), Head("turns"), Head("pictures"), Head("input tokens")]
+    columns = [Head("percent right"), Head("turns"), Head("pictures"), Head("visual tokens"), Head("input tokens")]
     columns, body = say_n_once(columns, _under_one_head(rows))
     return Table("Accuracy and what it cost, a question", ("Model", "Pipeline"), columns, body)

@@ -499,6 +499,14 @@ def test_a_system_prompt_reaches_the_model(llava):
     assert answers(made, [turn(0)])[0].input_tokens > answers(plain, [turn(0)])[0].input_tokens
 
 
+def test_visual_tokens_are_those_of_the_pictures(llava):
+    """A picture of 32 x 32 pixels in patches of 8 is 16 tokens."""
+    made = TransformersEngine("tiny", entry(llava))
+    seeing, blind = (answers(made, [turn(0), turn(1, images=0)])[index] for index in (0, 1))
+    assert (seeing.visual_tokens, blind.visual_tokens) == (16, 0)
+    assert seeing.input_tokens > 16
+
+
 def test_created_from_the_registry_without_a_word_on_stderr(llava, capfd):
     made = create("tiny", entry(llava))
     answers(made, [turn(0)])

@@ -233,13 +233,24 @@ def test_needed_is_right_with_the_views_and_wrong_without():
 
 
 def test_the_cost_is_of_all_turns_and_pictures():
-    first = dialogue("zooming", ask("a", [1]), [Reply("1,2", input_tokens=100), Reply("B", input_tokens=300)])
-    second = dialogue("zooming", ask("b", [1]), [Reply("?", input_tokens=100), Reply("B", input_tokens=101)])
+    first = dialogue(
+        "zooming",
+        ask("a", [1]),
+        [Reply("1,2", input_tokens=100, visual_tokens=80), Reply("B", input_tokens=300, visual_tokens=240)],
+    )
+    second = dialogue(
+        "zooming",
+        ask("b", [1]),
+        [Reply("?", input_tokens=100, visual_tokens=80), Reply("B", input_tokens=101, visual_tokens=81)],
+    )
     found = cost([first, second])
     assert (found.turns, found.pictures, found.n) == (2, ((1 + 3) + (1 + 1)) / 2, 2)
     assert found.input_tokens == (100 + 300 + 100 + 101) / 2
+    assert found.visual_tokens == (80 + 240 + 80 + 81) / 2
     silent = dialogue("full_image", ask("c", [1]), [Reply("B")])
     assert cost([silent]).input_tokens is None
+    half = dialogue("zooming", ask("d", [1]), [Reply("1", visual_tokens=80), Reply("B")])
+    assert cost([half]).visual_tokens is None
     with pytest.raises(ValueError, match="no dialogues"):
         cost([])
 

@@ -130,7 +130,9 @@ def _questions(folder: Path, per_class: int) -> Iterable[Question]:
 
 def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
     dice = random.Random(f"{question.id}:{turn.step}:{turn.text}")
-    return Reply(_says(question, turn, dice), input_tokens=40 + 60 * len(turn.images))
+    return Reply(
+        _says(question, turn, dice), input_tokens=40 + 60 * len(turn.images), visual_tokens=60 * len(turn.images)
+    )
 
 
 def _says(question: Question, turn: Turn, dice: random.Random) -> str:
