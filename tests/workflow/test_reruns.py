@@ -61,8 +61,16 @@ def test_other_statistics_measure_again_and_ask_nothing(rerun):
 def test_an_edited_scorer_scores_again_and_asks_nothing(rerun):
     with (rerun.root / "src/known_unknowns/scorers/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
-    scores = {f"scores/oracle/humblebench/{variant}/seed0.parquet" for variant in VARIANTS}
-    assert written_again(rerun, ONE_MODEL) == scores | {"metrics/oracle/humblebench.parquet"}
+    journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
+    replies = [f"replies/oracle/humblebench/{variant}/seed0.parquet" for variant in VARIANTS]
+    kept = [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)]
+
+    again = written_again(rerun, ONE_MODEL)
+    scores = {path.replace("replies", "scores") for path in replies}
+    assert again >= scores | {"metrics/oracle/humblebench.parquet"}
+    # What a protocol asks next can depend on a scorer, so that the replies are gone through, but from the journal.
+    assert again - scores <= {"metrics/oracle/humblebench.parquet", "replies/oracle/humblebench/engine.json", *replies}
+    assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
 
 
 def test_a_new_seed_leaves_the_journal_to_answer_for_the_old_one(rerun):
