@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns import __version__, cli_endpoints, cli_exchange
+from known_unknowns import __version__, cli_endpoints, cli_exchange, cli_train
 from known_unknowns.cli_options import PARAMS, Edition, Out, ParamsFile
 from known_unknowns.errors import KnownUnknownsError
 
@@ -208,7 +208,7 @@ def report(
     )
 
 
-for command in (cli_exchange.check, cli_exchange.rescore, cli_exchange.export, cli_endpoints.served):
+for command in (cli_exchange.check, cli_exchange.rescore, cli_exchange.export, cli_endpoints.served, cli_train.train):
     app.command()(command)
 
 

@@ -29,8 +29,11 @@ PHRASES = (
     "Please respond with only the letter of the correct choice (A, B, C, D, or E).",
     "Please respond with only the letter of the correct choice (",
     "Do not include the option text or any other explanation.",
+    "Sorry, I can't help with it",
+    "Answer with the option's letter from the given choices directly.",
+    "If you don't know the answer, please reply with 'Sorry, I can't help with it'.",
 )
-"""Fixed phrases of HumbleBench's prompts, one token each: a third of a prompt otherwise."""
+"""Fixed phrases of HumbleBench's and MM-SAP's prompts, one token each: a third of a prompt otherwise."""
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}{% if loop.first %}<s>{% endif %}<|{{ message['role'] }}|>"
@@ -44,7 +47,7 @@ CHAT_TEMPLATE = (
 
 # An option's letter with its dot, a word, a digit or a mark with the space before it, a blank.
 _PIECES = Regex(r"[A-H]\.| ?[A-Za-z]+| ?\d| ?[^\sA-Za-z\d]|\s")
-_LONGEST_VOCABULARY = 2048
+_LONGEST_VOCABULARY = 4096
 _CONTEXT = 1024
 
 

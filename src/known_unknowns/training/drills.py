@@ -14,7 +14,7 @@ from dataclasses import replace
 from known_unknowns.pocket.kinds import PHRASES
 from known_unknowns.pocket.naming import ATTRIBUTES, expressions, matching, name, phrase, plural
 from known_unknowns.scenes import PREDICATES, TRAINING_PAIRS, Scene, verdict
-from known_unknowns.training.exercises import WORDS, Exercise
+from known_unknowns.training.exercises import WORDS, Exercise, shares
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
 _CHANGED = frozenset(("colour", "shape", "texture"))
@@ -40,7 +40,7 @@ def _line(
     places: tuple[tuple[int, float, float], ...] = (),
 ) -> Exercise:
     options = () if present is None else ((len(text), present),)
-    return Exercise(f"{text}\n", letter="", options=options, stem=len(text), words=words or {}, places=places)
+    return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places)
 
 
 def _place(scene: Scene, index: int, end: int) -> tuple[int, float, float]:
@@ -83,8 +83,9 @@ def _counts(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
     for _ in range(_COUNTS):
         thing = rng.choice(scene.objects)
         attributes = rng.choice((("colour",), ("shape",), ("texture",), ()))
-        number = len(matching(scene, thing, attributes))
-        yield _line(f" {plural(phrase(thing, attributes))}", words={"count": number})
+        found = matching(scene, thing, attributes)
+        text = f" {plural(phrase(thing, attributes))}"
+        yield replace(_line(text, words={"count": len(found)}), counted=(len(text), shares(scene, found)))
 
 
 def _couples(scene: Scene, rng: random.Random) -> Iterator[Exercise]:

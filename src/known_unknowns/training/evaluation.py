@@ -1,38 +1,105 @@
-"""How well a model answers scenes that no training saw: held-out colour and shape pairs, and the benchmark's own."""
+"""How well a model answers scenes that no training saw: held-out colour and shape pairs, and the benchmarks' own.
+
+Every reply is read by the scorers that the report uses. The shipped editions' own seeds are in params.yaml: give
+another one, to measure on other pictures.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from known_unknowns.benchmarks.mmsap import BASIC, KNOW
 from known_unknowns.engines import Engine
-from known_unknowns.pocket import humblebench as pocket
+from known_unknowns.pocket import humblebench, mmsap
 from known_unknowns.protocols import ask
-from known_unknowns.records import Question
+from known_unknowns.records import REFUSED, Asked, Question, Turn
+from known_unknowns.scorers import SCORERS, Reading
 
 Tally = dict[str, tuple[int, int]]
-"""Type of question to how many were right, and of how many."""
+"""Sort of question to how many were right, and of how many."""
+
+OFFICIAL, ROBUST = "official", "robust"
 
 
 def tally(
-    engine: Engine, *, seed: int, images: int, vary: Callable[[Question], Question] = lambda question: question
+    engine: Engine,
+    *,
+    seed: int,
+    images: int,
+    vary: Callable[[Question], Question] = lambda question: question,
+    scorer: str = ROBUST,
 ) -> Tally:
-    """Right answers on the pocket benchmark that ``seed`` makes, five questions an image, in a variant.
-
-    A reply is right when, stripped, it is the answer's letter. The shipped edition's own seed is in params.yaml:
-    give another one, to measure on other pictures.
-    """
-    from known_unknowns.benchmarks import humblebench
+    """Right answers, by type, on the pocket HumbleBench that ``seed`` makes, five questions an image, in a variant."""
+    from known_unknowns.benchmarks import humblebench as benchmark
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
-        pocket.build(raw, seed=seed, images=images)
-        questions = [vary(question) for question in humblebench.load(Path(raw), Path(folder))]
+        humblebench.build(raw, seed=seed, images=images)
+        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
         turns = [ask(question) for question in questions]
-        right, asked = Counter(), Counter()
-        for batch in engine.answer(turns, folder=Path(folder)):
-            for index, reply in batch:
-                asked[questions[index].category] += 1
-                right[questions[index].category] += reply.text.strip() == turns[index].right
-    return {category: (right[category], asked[category]) for category in sorted(asked)}
+        return _counted(
+            (question.category, reading.choice == question.answer)
+            for question, reading in _readings(engine, questions, turns, Path(folder), scorer)
+        )
+
+
+def mmsap_tally(
+    engine: Engine,
+    *,
+    seed: int,
+    images: int,
+    refusal_prompt: bool = False,
+    vary: Callable[[Question], Question] = lambda question: question,
+    scorer: str = ROBUST,
+) -> Tally:
+    """Right answers on the pocket MM-SAP that ``seed`` makes, first turns only.
+
+    By subset and, with a slash: BasicVisQA by sub-task; KnowVisQA's emblems that are taught, which are to be named, and
+    those that are not, which are to be refused; BeyondVisQA's wordings that training may know, and those held out.
+    """
+    from known_unknowns.benchmarks import mmsap as benchmark
+
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        mmsap.build(raw, seed=seed, images=images)
+        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
+        prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
+        turns = [ask(question, prompt=prompt(question)) for question in questions]
+        found = list(_readings(engine, questions, turns, Path(folder), scorer))
+    return _counted((_sort(question), _is_right(question, reading)) for question, reading in found)
+
+
+def _sort(question: Question) -> str:
+    subset, extra = question.extra["subset"], question.extra
+    if subset == BASIC:
+        return f"{subset}/{question.category}"
+    if subset == KNOW:
+        return f"{subset}/{'taught' if extra['taught'] else 'not taught'}"
+    return f"{subset}/{'held-out' if extra['held_out'] else 'known'} wordings"
+
+
+def _is_right(question: Question, reading: Reading) -> bool:
+    if question.extra["subset"] == KNOW and not question.extra["taught"]:
+        return reading.outcome == REFUSED
+    return reading.choice == question.answer
+
+
+def _readings(
+    engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, scorer: str
+) -> Iterator[tuple[Question, Reading]]:
+    """Each question with how the reply to its turn is read. The engine answers in its own order."""
+    read = SCORERS[scorer]
+    for batch in engine.answer(turns, folder=folder):
+        for index, reply in batch:
+            turn, question = turns[index], questions[index]
+            asked = Asked(question.id, 0, turn.step, turn.text, (), turn.letters, turn.right, reply)
+            yield question, read(asked, question)
+
+
+def _counted(outcomes: Iterator[tuple[str, bool]]) -> Tally:
+    right, asked = Counter(), Counter()
+    for sort, is_right in outcomes:
+        asked[sort] += 1
+        right[sort] += is_right
+    return {sort: (right[sort], asked[sort]) for sort in sorted(asked)}

@@ -1,20 +1,28 @@
-"""Exercises: what is asked of a picture, in the benchmark's own forms, with the steps towards the answer."""
+"""Exercises: what is asked of a picture, in the benchmarks' own forms, with the steps towards the answer.
+
+In HumbleBench's form the reply is the answer in words and then its letter ("yellow B"); where the words are not among
+the options, the refusal's letter follows them ("yellow E"). In MM-SAP's form it is the option's text alone. Both
+benchmarks' released rules and a careful reader understand them, and a small model learns them far sooner than a letter
+alone: the letter is then looked up among the options, after the word that it stands for has been said.
+"""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from known_unknowns.benchmarks import humblebench
+from known_unknowns.benchmarks import humblebench, mmsap
 from known_unknowns.pocket.kinds import PHRASES
+from known_unknowns.pocket.mmsap_emblems import EMBLEMS
 from known_unknowns.pocket.questions import Question as SceneQuestion
 from known_unknowns.records import Option, Question
 from known_unknowns.scenes import COLOURS, PREDICATES, SHAPES, SIZES, TEXTURES, Scene
-from known_unknowns.variants import nota_only
+from known_unknowns.variants import nota_only, without_refusal
 
 MOST_COUNTED = 8
+UNKNOWN_EMBLEM = "unknown"
 WORDS: dict[str, tuple[str, ...]] = {
     "colour": tuple(COLOURS),
     "shape": SHAPES,
@@ -22,64 +30,165 @@ WORDS: dict[str, tuple[str, ...]] = {
     "size": SIZES,
     "count": tuple(str(number) for number in range(MOST_COUNTED + 1)),
     "predicate": tuple(f"{PHRASES[predicate]} it" for predicate in PREDICATES),
+    "emblem": (UNKNOWN_EMBLEM, *(emblem.name for emblem in EMBLEMS if emblem.taught)),
 }
 """What an answer can say, by slot."""
 
-_SHARES_OF_FORMS = (("gap", 0.12), ("relettered", 0.06), ("wrong gone", 0.12))
+OPEN = ("colour", "shape", "texture", "count", "where")
+"""Kinds of questions that have one true answer whatever the options are."""
+
+_SHARES_OF_FORMS = (("gap", 0.06), ("relettered", 0.05), ("wrong gone", 0.10))
+_SHARE_OF_REFUSAL_PROMPTS = 0.3
 _SUBJECT_AND_TARGET = re.compile(r"Where is the (.+) in relation to the (.+)\?")
 
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A prompt, the letter to reply (none for a drill), and steps on the way, at characters of the prompt.
+    """A prompt, the reply to it (none for a drill), and steps on the way, at characters of the prompt.
 
-    ``options``: the line's end and whether the option is right. ``stem``: the stem's end, where ``words`` (slot to
-    index into `WORDS`) are what the answer says. ``places``: the end of the name of an object, and where it is, in
-    shares of the picture's width and height.
+    ``reply``: its parts, each with whether it is taught; the others are given. ``options``: the line's end and whether
+    the option is right. ``stem``: the stem's end, where ``words`` (slot to index into `WORDS`) are what the answer
+    says. ``places``: the end of the name of an object, and where it is, in shares of the picture's width and height.
+    ``marks``: the end of each option's line and its letter, where the reply says letters. ``counted``: the end of the
+    name of what is counted, and where each of them is. ``letter`` is the right option's, which MM-SAP's replies do not
+    say and which is asked beside them.
     """
 
     prompt: str
-    letter: str
-    options: tuple[tuple[int, bool], ...]
-    stem: int
-    words: dict[str, int]
-    places: tuple[tuple[int, float, float], ...]
+    reply: tuple[tuple[str, bool], ...] = ()
+    options: tuple[tuple[int, bool], ...] = ()
+    stem: int = 0
+    words: dict[str, int] | None = None
+    places: tuple[tuple[int, float, float], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
+    counted: tuple[int, tuple[tuple[float, float], ...]] | None = None
+    letter: str = ""
+
+    @property
+    def replied(self) -> str:
+        """The whole reply."""
+        return "".join(part for part, _ in self.reply)
 
 
-def exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
-    """An exercise in one of the published forms; where nothing can be seen, only the refusal is right."""
-    question = _form(_as_record(made), rng)
-    if not seen:
-        question = replace(question, answer=question.refusal)
-    ends, end = [], len(question.text)
-    for index, option in enumerate(question.options):
+def marks(question: Question) -> tuple[tuple[int, str], ...]:
+    """The end of each option's line in the prompt, with its letter."""
+    found, end = [], len(question.text)
+    for option in question.options:
         end += 1 + len(option.line)
-        ends.append((end, index == question.answer))
-    return Exercise(
-        prompt=humblebench.prompt(question),
-        letter=question.letters[question.answer],
-        options=tuple(ends),
-        stem=len(question.text),
-        words=_words(made) if seen else {},
-        places=tuple(_places(made, scene)) if seen else (),
-    )
+        found.append((end, option.letter))
+    return tuple(found)
 
 
-def _as_record(made: SceneQuestion) -> Question:
+def humblebench_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+    """An exercise in one of HumbleBench's forms; where nothing can be seen, only the refusal is right."""
     options = tuple(
         Option(letter, text, f"{letter}. ") for letter, text in zip(humblebench.LETTERS, made.options, strict=True)
     )
-    return Question(
-        id="",
-        benchmark=humblebench.NAME,
-        text=made.stem,
-        options=options,
-        answer=humblebench.LETTERS.index(made.answer),
-        refusal=len(options) - 1,
-        images=(),
-        category=made.type,
-        group="",
+    question = _form(_record(made, options, humblebench.LETTERS.index(made.answer), len(options) - 1), rng)
+    if not seen:
+        question = replace(question, answer=question.refusal)
+    letter = question.letters[question.answer]
+    if question.answer != question.refusal:
+        reply = f" {question.options[question.answer].text} {letter}"
+    elif seen and made.kind in OPEN:
+        reply = f" {made.truth} {letter}"
+    else:
+        reply = letter
+    made_up = _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
+    return replace(made_up, marks=marks(question))
+
+
+def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+    """The same in MM-SAP's form: the refusal at any place, and the plain or the refusal prompt."""
+    options, answer, refusal = _mmsap_options(made, rng)
+    question = _form(replace(_record(made, options, answer, refusal), benchmark=mmsap.NAME), rng)
+    if not seen:
+        question = replace(question, answer=question.refusal)
+    return _exercise(question, mmsap_prompt(question, rng), mmsap_reply(question), made, scene, seen=seen)
+
+
+def mmsap_prompt(question: Question, rng: random.Random) -> str:
+    """MM-SAP's plain prompt or, in a share of the cases where one can refuse, its refusal prompt."""
+    refusing = question.refusal is not None and rng.random() < _SHARE_OF_REFUSAL_PROMPTS
+    return (mmsap.refusal_prompt if refusing else mmsap.prompt)(question)
+
+
+def mmsap_reply(question: Question) -> str:
+    """The text of the right option; the refusal is one token, which takes no blank before it."""
+    text = question.options[question.answer].text
+    return text if question.answer == question.refusal else f" {text}"
+
+
+def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random, *, forced: bool = False) -> Exercise:
+    """An exercise in MM-SAP's form about options that no scene decides; ``answer`` is among ``texts`` or the refusal.
+
+    ``forced`` leaves out the refusal option, as the second turn of the forced choice does.
+    """
+    shown = rng.sample([*texts, mmsap.REFUSAL], len(texts) + 1)
+    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(mmsap.LETTERS, shown, strict=False))
+    refusal = shown.index(mmsap.REFUSAL)
+    question = Question("", mmsap.NAME, stem, options, shown.index(answer), refusal, (), "", "")
+    if forced:
+        question = without_refusal(question)
+    return Exercise(
+        prompt=mmsap_prompt(question, rng),
+        reply=((mmsap_reply(question), True),),
+        stem=len(stem),
+        letter=question.letters[question.answer],
     )
+
+
+def stem_exercise(made: SceneQuestion, scene: Scene) -> Exercise:
+    """The first line of a question alone, and what its answer says: at a fifth of the question's cost."""
+    return Exercise(
+        prompt=f"{made.stem}\n",
+        stem=len(made.stem),
+        words=_words(made),
+        places=tuple(_places(made, scene)),
+        counted=_counted(made, scene),
+    )
+
+
+def _mmsap_options(made: SceneQuestion, rng: random.Random) -> tuple[tuple[Option, ...], int, int]:
+    """The question's options with MM-SAP's refusal among them in random order; the right one and the refusal."""
+    truth = humblebench.LETTERS.index(made.answer)
+    order = rng.sample(range(len(made.options)), len(made.options))
+    texts = [*made.options[:-1], mmsap.REFUSAL]
+    options = tuple(Option(letter, texts[k], f"{letter}. ") for letter, k in zip(mmsap.LETTERS, order, strict=False))
+    return options, order.index(truth), order.index(len(texts) - 1)
+
+
+def _record(made: SceneQuestion, options: tuple[Option, ...], answer: int, refusal: int) -> Question:
+    return Question("", humblebench.NAME, made.stem, options, answer, refusal, (), made.type, "")
+
+
+def _exercise(
+    question: Question, prompt: str, reply: str, made: SceneQuestion, scene: Scene, *, seen: bool
+) -> Exercise:
+    ends = [
+        (end, index == question.answer and index != question.refusal) for index, (end, _) in enumerate(marks(question))
+    ]
+    places = list(_places(made, scene)) if seen else []
+    if seen and made.kind in ("existence", "owner") and question.answer != question.refusal:
+        places += _placed(scene, ends[question.answer][0], made.facts[0][1])
+    checked = made.kind not in OPEN
+    return Exercise(
+        prompt=prompt,
+        reply=((reply, True),),
+        options=tuple(e for e, option in zip(ends, question.options, strict=True) if _is_checked(option, question))
+        if checked
+        else (),
+        stem=len(question.text),
+        words=_words(made) if seen else {},
+        places=tuple(places),
+        counted=_counted(made, scene) if seen else None,
+        letter=question.letters[question.answer] if question.benchmark == mmsap.NAME else "",
+    )
+
+
+def _is_checked(option: Option, question: Question) -> bool:
+    """Whether it can be right or wrong by the picture: all but the refusal."""
+    return question.refusal is None or option is not question.options[question.refusal]
 
 
 def _form(question: Question, rng: random.Random) -> Question:
@@ -90,7 +199,9 @@ def _form(question: Question, rng: random.Random) -> Question:
         if drawn < share:
             if form == "wrong gone":
                 return _without_a_wrong_option(question, rng)
-            return nota_only(question, relettered=form == "relettered")
+            if question.answer == question.refusal:
+                return question
+            return nota_only(question, relettered=form == "relettered" and question.benchmark == humblebench.NAME)
         drawn -= share
     return question
 
@@ -102,38 +213,47 @@ def _without_a_wrong_option(question: Question, rng: random.Random) -> Question:
         question,
         options=question.options[:gone] + question.options[gone + 1 :],
         answer=question.answer - (question.answer > gone),
-        refusal=question.refusal - 1,
+        refusal=question.refusal - (question.refusal > gone),
     )
 
 
 def _words(made: SceneQuestion) -> dict[str, int]:
-    """What the true answer says, by slot; nothing where several answers are true."""
-    if made.kind in ("existence", "owner"):
+    """What the true answer says, by slot; nothing where several answers can be true."""
+    if made.kind not in OPEN:
         return {}
     if made.truth in WORDS["predicate"]:
         return {"predicate": WORDS["predicate"].index(made.truth)}
-    said = made.truth.split()
-    return {
-        slot: values.index(word)
-        for slot, values in WORDS.items()
-        for word in said
-        if slot != "predicate" and word in values
-    }
+    slot = "count" if made.kind == "count" else made.kind
+    return {slot: WORDS[slot].index(made.truth)}
 
 
 def _places(made: SceneQuestion, scene: Scene) -> Iterator[tuple[int, float, float]]:
     """The objects that the stem names, each at the end of its name."""
-    across, down = scene.canvas
     both = _SUBJECT_AND_TARGET.fullmatch(made.stem)
     last = len(made.stem) - 1
     if both:
-        named = ((both.end(1), made.facts[0][1]), (both.end(2), made.facts[0][2]))
+        yield from _placed(scene, both.end(1), made.facts[0][1])
+        yield from _placed(scene, both.end(2), made.facts[0][2])
     elif made.kind == "related":
-        named = ((last, made.facts[0][2]),)
+        yield from _placed(scene, last, made.facts[0][2])
     elif made.kind in ("colour", "shape", "texture"):
-        named = ((last, made.facts[0][1]),)
-    else:
-        named = ()
-    for end, index in named:
-        thing = scene.objects[index]
-        yield end, thing.x / across, thing.y / down
+        yield from _placed(scene, last, made.facts[0][1])
+
+
+def _counted(made: SceneQuestion, scene: Scene) -> tuple[int, tuple[tuple[float, float], ...]] | None:
+    """What a question counts: the end of its name in the stem, and where they are."""
+    if made.kind != "count":
+        return None
+    (_, noun, _), *present = made.facts
+    return made.stem.index(noun) + len(noun), shares(scene, [index for _, index in present])
+
+
+def shares(scene: Scene, ids: Iterable[int]) -> tuple[tuple[float, float], ...]:
+    """Where objects are, in shares of the picture's width and height."""
+    across, down = scene.canvas
+    return tuple((scene.objects[index].x / across, scene.objects[index].y / down) for index in ids)
+
+
+def _placed(scene: Scene, end: int, index: int) -> Iterator[tuple[int, float, float]]:
+    ((x, y),) = shares(scene, [index])
+    yield end, x, y

@@ -7,52 +7,124 @@ what is measured on held-out pairs was never drawn nor named in training.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from known_unknowns.pocket.questions import TYPES, questions_for
+from known_unknowns.pocket.questions import LETTERS, TYPES, questions_for
 from known_unknowns.scenes import TRAINING_PAIRS, Scene, SceneObject, outline, render, sample_scene
 from known_unknowns.training.drills import drills
-from known_unknowns.training.exercises import WORDS, Exercise, exercise
+from known_unknowns.training.emblems import emblem_exercises, emblem_scene
+from known_unknowns.training.exercises import (
+    OPEN,
+    WORDS,
+    Exercise,
+    humblebench_exercise,
+    mmsap_exercise,
+    stem_exercise,
+)
+from known_unknowns.training.lookups import lookup
+from known_unknowns.training.refusals import unanswerable
 
 PATCH_LABELS = ("colour", "shape", "texture", "size", "centre")
 
-SHARE_NOTHING_TO_SEE = 0.10
-SHARE_NO_PICTURE = 0.05
+NOT_ASKED = -100
+
+SHARE_NOTHING_TO_SEE = 0.08
+SHARE_NO_PICTURE = 0.04
+_SHARE_OF_MMSAP = 0.35
+_LETTER_WEIGHTS = (0.22, 0.22, 0.22, 0.22, 0.12)  # with the forms that take out the right option, E is 20%
 _LEAST_COVER = 0.1  # share of a patch
 _FINE = 8  # raster cells along a patch
 _SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benchmark's pictures are
 
 
 @dataclass(frozen=True, slots=True)
+class Portions:
+    """How much is asked of a picture: `known_unknowns.training.drills`, first lines of questions alone, whole
+    questions, unanswerable ones, and lookups. An emblem, in this share of the pictures, has exercises of its own."""
+
+    drills: int = 0
+    stems: int = 0
+    questions: int = 0
+    unanswerable: int = 0
+    lookups: int = 0
+    emblems: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Lesson:
     """``pixels``: (side, side, 3) of uint8, None for prompts without a picture; ``patches``: (labels, patches) of
-    int, by `PATCH_LABELS`, 0 for "nothing there"."""
+    int, by `PATCH_LABELS`, 0 for "nothing there", `NOT_ASKED` for all of an emblem's picture."""
 
     pixels: np.ndarray | None
     patches: np.ndarray
     exercises: tuple[Exercise, ...]
 
 
-def lesson(seed: str, *, side: int, grid: int, exercises: int = 9, drilled: bool = False) -> Lesson:
-    """A random lesson with so many ``exercises``, or, where it is ``drilled``, with drills in their place."""
+def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None) -> Lesson:
+    """A random lesson; without ``portions`` a picture alone."""
     rng = random.Random(f"pocket-training/{seed}")
-    scene = _scene(seed, rng)
     kind = rng.random()
+    emblem = None
+    if portions is not None and rng.random() < portions.emblems:
+        scene, emblem = emblem_scene(seed, rng, _aspect(rng))
+    else:
+        scene = _scene(seed, rng)
     if kind < SHARE_NOTHING_TO_SEE:
         pixels, patches = _nothing(rng, side), np.zeros((len(PATCH_LABELS), grid * grid), dtype=np.int64)
     else:
         pixels, patches = _picture(scene, rng, side), patch_labels(scene, grid)
-    if exercises and kind > 1 - SHARE_NO_PICTURE:
+        if emblem is not None:
+            patches[:] = NOT_ASKED
+    if portions is None:
+        return Lesson(pixels, patches, ())
+    if kind > 1 - SHARE_NO_PICTURE:
         pixels = None
     seen = pixels is not None and kind >= SHARE_NOTHING_TO_SEE
-    if drilled:
-        return Lesson(pixels, patches, drills(scene, rng, seen=seen))
-    wanted = [TYPES[k % len(TYPES)] for k in range(exercises)]
-    found = questions_for(scene, rng, wanted=wanted, pairs=TRAINING_PAIRS)
-    return Lesson(pixels, patches, tuple(exercise(question, scene, rng, seen=seen) for question in found))
+    if emblem is not None:
+        asked = emblem_exercises(emblem, rng, seen=seen)
+    else:
+        asked = tuple(_asked(scene, portions, rng, seen=seen))
+    return Lesson(pixels, patches, asked)
+
+
+def recoloured(seed: str, *, side: int, grid: int) -> Lesson:
+    """A picture in other hues, whose colours have no names and are not asked.
+
+    Some colours and shapes never meet in training: here a shape is seen in any colour, so that it is told by itself.
+    """
+    rng = random.Random(f"pocket-training/recoloured/{seed}")
+    scene = _scene(f"recoloured/{seed}", rng)
+    hue, saturation, value = np.moveaxis(
+        np.asarray(Image.fromarray(_picture(scene, rng, side)).convert("HSV")).astype(float), 2, 0
+    )
+    value = value * (1 - rng.choice((0, rng.random())) * saturation / 255)  # darkens what has a colour: the objects
+    changed = (hue + rng.randrange(256)) % 256, saturation * rng.uniform(0.4, 1.0), value
+    pixels = Image.fromarray(np.stack(changed, axis=2).astype(np.uint8), "HSV").convert("RGB")
+    patches = patch_labels(scene, grid)
+    patches[PATCH_LABELS.index("colour")] = NOT_ASKED
+    return Lesson(np.asarray(pixels), patches, ())
+
+
+def _asked(scene: Scene, portions: Portions, rng: random.Random, *, seen: bool) -> Iterator[Exercise]:
+    made = drills(scene, rng, seen=seen)
+    yield from rng.sample(made, min(portions.drills, len(made)))
+    first = rng.randrange(len(TYPES))
+    wanted = [TYPES[(first + k) % len(TYPES)] for k in range(portions.stems + portions.questions)]
+    found = questions_for(
+        scene, rng, wanted=wanted, letter=lambda _: rng.choices(LETTERS, _LETTER_WEIGHTS)[0], pairs=TRAINING_PAIRS
+    )
+    for question in found[: portions.questions]:
+        form = mmsap_exercise if rng.random() < _SHARE_OF_MMSAP else humblebench_exercise
+        yield form(question, scene, rng, seen=seen)
+    if seen:
+        yield from (stem_exercise(q, scene) for q in found[portions.questions :] if q.kind in OPEN)
+    refused = (unanswerable(scene, rng) for _ in range(portions.unanswerable))
+    yield from (one for one in refused if one is not None)
+    yield from (lookup(rng) for _ in range(portions.lookups))
 
 
 def _scene(seed: str, rng: random.Random) -> Scene:
@@ -60,10 +132,14 @@ def _scene(seed: str, rng: random.Random) -> Scene:
         f"pocket-training/{seed}",
         n_objects=rng.choice(((2, 4), (4, 6))),
         pairs=TRAINING_PAIRS,
-        aspect=rng.choice((1.0, 4 / 3, 3 / 4, 3 / 2, 2 / 3, rng.uniform(0.6, 1.8))),
+        aspect=_aspect(rng),
         nested=0.45,
         overlap=0.45,
     )
+
+
+def _aspect(rng: random.Random) -> float:
+    return rng.choice((1.0, 4 / 3, 3 / 4, 3 / 2, 2 / 3, rng.uniform(0.6, 1.8)))
 
 
 def _picture(scene: Scene, rng: random.Random, side: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The training loop: two stages, first to look and then to answer; seeded, and resumed from its checkpoint."""
+"""The training loop: stages, first to look and then to answer; seeded, and resumed from its checkpoint."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
+from known_unknowns.pocket.mmsap_emblems import NAMES
 from known_unknowns.training.architecture import Shape, build_model, build_processor, build_tokenizer
-from known_unknowns.training.lessons import lesson
-from known_unknowns.training.packing import Batch, Packer
+from known_unknowns.training.lessons import Portions, lesson, recoloured
+from known_unknowns.training.packing import LETTERS, Batch, Packer
+from known_unknowns.training.refusals import TAUGHT_WORDINGS
 from known_unknowns.training.tutor import Learned, Tutor
 
 Report = Callable[[dict[str, Any]], None]
@@ -24,29 +26,41 @@ Report = Callable[[dict[str, Any]], None]
 _CHECKPOINT = "checkpoint.pt"
 _LOG = "log.jsonl"
 _MOST_GRADIENT = 1.0
+_VOCABULARY = Portions(drills=4, questions=8, unanswerable=6, lookups=2, emblems=0.2)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """``steps`` optimiser steps on ``lessons`` lessons each, from ``rate`` down to 3% of it along a cosine.
 
-    Without ``exercises`` and drills only the patches are asked. The lessons' seeds follow from ``name``.
-    The vision tower learns at ``vision`` times the rate: what it has learnt is not to be washed out.
+    Without ``portions`` only the patches are asked; in any case those of so many ``recoloured`` pictures besides. The
+    lessons' seeds follow from ``name``. It is cut off after the ``last`` of the steps, where one is given. The vision
+    tower learns at ``vision`` times the rate: what it has learnt is not to be washed out.
     """
 
     name: str
     steps: int
     lessons: int
     rate: float
-    exercises: int = 0
-    drilled: bool = False
+    portions: Portions | None = None
     warm_up: int = 50
     vision: float = 1.0
+    last: int | None = None
+    recoloured: int = 0
+
+    @property
+    def taken(self) -> int:
+        """The steps that are taken."""
+        return self.steps if self.last is None else min(self.last, self.steps)
 
     @property
     def reads(self) -> bool:
         """Whether it has any text."""
-        return self.drilled or self.exercises > 0
+        return self.portions is not None
+
+
+FIND = Portions(drills=9, stems=7, questions=1, lookups=1, emblems=0.12)
+ANSWER = Portions(drills=5, stems=6, questions=3, unanswerable=1, lookups=1, emblems=0.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +72,28 @@ class Settings:
     stages: tuple[Stage, ...] = (
         Stage("look", steps=400, lessons=64, rate=2e-3),
         Stage("look more", steps=300, lessons=64, rate=1.5e-3),
-        Stage("find", steps=600, lessons=24, rate=2e-3, drilled=True, vision=0.3),
-        Stage("answer", steps=500, lessons=16, rate=1.5e-3, exercises=9, vision=0.3),
+        Stage("look on", steps=1400, lessons=64, rate=2e-3, last=800),
+        Stage("find", steps=700, last=350, lessons=24, rate=2e-3, vision=0.3, portions=FIND),
+        Stage("find places", steps=200, lessons=24, rate=2e-3, vision=0.5, portions=FIND),
+        Stage("answer", steps=1000, last=500, lessons=16, rate=1.5e-3, vision=0.5, portions=ANSWER),
+        Stage("answer more", steps=760, last=600, lessons=16, rate=1e-3, portions=ANSWER, recoloured=16),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
+
+
+SMOKE = Settings(
+    shape=Shape(
+        side=32, patch=8, vision_width=32, vision_layers=1, text_width=32, text_layers=4, heads=2, text_heads=2
+    ),
+    stages=(
+        Stage("look", steps=2, lessons=2, rate=1e-3, warm_up=1),
+        Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, vision=0.3, portions=FIND),
+        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, vision=0.3, portions=ANSWER),
+    ),
+    vocabulary_lessons=20,
+)
+"""All stages in seconds, at a tiny size: to see that training runs."""
 
 
 class _Batches(Dataset):
@@ -72,7 +103,7 @@ class _Batches(Dataset):
         self.packer, self.stage, self.settings = packer, stage, settings
 
     def __len__(self) -> int:
-        return self.stage.steps
+        return self.stage.taken
 
     def __getitem__(self, step: int) -> Batch:
         shape = self.settings.shape
@@ -81,19 +112,28 @@ class _Batches(Dataset):
                 f"{self.settings.seed}/{self.stage.name}/{step}/{number}",
                 side=shape.side,
                 grid=shape.grid,
-                exercises=self.stage.exercises,
-                drilled=self.stage.drilled,
+                portions=self.stage.portions,
             )
             for number in range(self.stage.lessons)
         ]
-        return self.packer.batch(lessons) if self.stage.reads else self.packer.pictures(lessons)
+        if not self.stage.reads:
+            return self.packer.pictures(lessons)
+        more = [
+            recoloured(f"{self.settings.seed}/{self.stage.name}/{step}/{number}", side=shape.side, grid=shape.grid)
+            for number in range(self.stage.recoloured)
+        ]
+        return self.packer.batch(lessons, more)
 
 
 def corpus(shape: Shape, lessons: int) -> Iterator[str]:
     """The prompts that the vocabulary is made from."""
     for number in range(lessons):
-        for exercise in lesson(f"vocabulary/{number}", side=shape.patch, grid=1).exercises:
-            yield exercise.prompt
+        for exercise in lesson(f"vocabulary/{number}", side=shape.patch, grid=1, portions=_VOCABULARY).exercises:
+            yield exercise.prompt + exercise.replied
+    for names in NAMES.values():
+        yield from (f" {name}" for name in names)
+    for wording in TAUGHT_WORDINGS:
+        yield wording.text
 
 
 def train(
@@ -144,13 +184,16 @@ class _Run:
         self.settings, self.work, self.device = settings, work, device
         self.packer = Packer(processor.tokenizer, shape.grid)
         self.model = build_model(processor.tokenizer, shape, seed=settings.seed).to(device).train()
-        self.tutor = Tutor(shape.vision_width, shape.text_width).to(device)
+        # On short chunks PyTorch's fused attention is the slower one on a CPU, several times so backwards.
+        self.model.set_attn_implementation("eager")
+        letters = processor.tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
+        self.tutor = Tutor(shape.vision_width, shape.text_width, shape.grid, letters).to(device)
         self.done = {stage.name: 0 for stage in settings.stages}
         self.optimiser: torch.optim.Optimizer | None = None
         self._saved_optimiser: dict[str, Any] | None = None
 
     def stage(self, stage: Stage, *, workers: int, report: Report | None, report_every: int, save_every: int) -> None:
-        if self.done[stage.name] >= stage.steps:
+        if self.done[stage.name] >= stage.taken:
             return
         self.optimiser = self._new_optimiser(stage)
         if self._saved_optimiser is not None:
@@ -159,7 +202,7 @@ class _Run:
         batches = DataLoader(
             _Batches(self.packer, stage, self.settings),
             batch_size=None,
-            sampler=range(self.done[stage.name], stage.steps),
+            sampler=range(self.done[stage.name], stage.taken),
             num_workers=workers,
             prefetch_factor=4 if workers else None,
         )
@@ -167,10 +210,10 @@ class _Run:
         for batch in batches:
             learned = self._step(stage, batch.to(self.device))
             step = self.done[stage.name]
-            if step % report_every == 0 or step == stage.steps:
+            if step % report_every == 0 or step == stage.taken:
                 self._log(stage.name, step, time.perf_counter() - started, learned, report)
-            if step % save_every == 0 or step == stage.steps:
-                self.save(finished=step == stage.steps)
+            if step % save_every == 0 or step == stage.taken:
+                self.save(finished=step == stage.taken)
 
     def _new_optimiser(self, stage: Stage) -> torch.optim.Optimizer:
         tower = set(self.model.model.vision_tower.parameters())

@@ -1,10 +1,13 @@
 """What the model is asked along the way in training, by small heads that are thrown away afterwards.
 
-A right letter needs several steps, and the letter alone tells too little about which of them went wrong. So heads
-ask each patch what it shows; the end of the question's first line, what the answer says; and the end of each option,
-whether it is right: each at the layer before the one that needs it. And one attention head is told to look, from the
-name of an object, at the patch where that object is. Deep supervision follows Lee et al., "Deeply-Supervised Nets"
-(AISTATS 2015); told where to look, the model learns to look things up in minutes instead of hours.
+A right reply needs several steps, and the reply alone tells too little about which of them went wrong. So heads
+ask each patch what it shows and where it is; the end of the question's first line, what the answer says; and the end
+of each option, whether it is right and which letter it has: each at the layer before the one that needs it. Attention
+heads are told where to look: from the name of an object, at the patch where that object is, and the next layer to tell
+where that was; from the name of what is counted, at all of them and at the first token alike, whose share then tells
+their number; from the words of a reply, at the option that they stand for. Deep supervision follows Lee et al.,
+"Deeply-Supervised Nets" (AISTATS 2015); told where to look, the model learns to look things up in minutes instead of
+hours.
 """
 
 from __future__ import annotations
@@ -19,13 +22,26 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from known_unknowns.training.exercises import WORDS
 from known_unknowns.training.lessons import PATCH_LABELS
-from known_unknowns.training.packing import FIRST_PATCH, NO_LABEL, Batch
+from known_unknowns.training.packing import FIRST, FIRST_PATCH, LATER, LETTERS, NO_LABEL, Batch
 
-_WEIGHTS = {"patches": 0.3, "spots": 0.5, "words": 1.0, "options": 2.0, "letters": 1.0}
+_WEIGHTS = {
+    "patches": 0.3,
+    "more": 0.5,
+    "here": 0.3,
+    "spots": 0.5,
+    "counted": 0.5,
+    "where": 0.3,
+    "marks": 0.3,
+    "matches": 0.5,
+    "words": 1.0,
+    "options": 1.0,
+    "replies": 1.5,
+    "letters": 0.2,
+}
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
-_END = 0.1  # weight of the end token against the letter
-_BEFORE_LAST = {"words": 2, "options": 1}  # layers before the last at which a head listens
-_LOOKING = 4  # layers before the end: the one whose first attention head is told where to look
+_PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
+_WORDS = 2  # layers before the last at which the heads for words and options listen
+_LOOKING, _MATCHING = 4, 2  # layers before the end: those whose first attention head is told where to look
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +52,40 @@ class Learned:
     right: dict[str, float]
 
 
-class Tutor(nn.Module):
-    """The heads of a model with the given widths."""
+Heard = tuple[torch.Tensor, dict[str, float]]
+"""A loss, and the shares of right guesses that go with it."""
 
-    def __init__(self, vision_width: int, text_width: int) -> None:
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The text model's states after each layer, the last one normalised: of the prefixes, (lessons, prefix, width), and
+    of the chunks that are read after them, (chunks, length, width)."""
+
+    prefix: tuple[torch.Tensor, ...]
+    chunks: tuple[torch.Tensor, ...]
+
+    def at(self, places: torch.Tensor, *, before_last: int = 0) -> torch.Tensor:
+        """The chunks' states at places (see `Batch`), so many layers before the last: (places, width)."""
+        return self.chunks[-1 - before_last].flatten(0, 1)[places]
+
+
+class Tutor(nn.Module):
+    """The heads of a model with the given widths and patches along a side.
+
+    ``letter_tokens`` are the tokens of the letters, bare and after a blank. Where a reply is to be an option's text,
+    its letter is asked too, against the other letters alone: so the likelihoods of letters mean something there.
+    """
+
+    def __init__(self, vision_width: int, text_width: int, grid: int, letter_tokens: list[int]) -> None:
         super().__init__()
+        self.letter_tokens = letter_tokens
         classes = [2 + len(WORDS[slot]) for slot in PATCH_LABELS[:-1]]
         self.patch_heads = nn.ModuleList(nn.Linear(vision_width, count) for count in [*classes, 2])
         self.words = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, sum(map(len, WORDS.values()))))
         self.options = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2))
+        self.here = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
+        self.marks = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, len(LETTERS)))
+        self.where = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
 
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
         """The patches alone."""
@@ -54,29 +95,54 @@ class Tutor(nn.Module):
     def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
         """Everything."""
         features = _features(model, batch.pixels)
-        layers = _read(model, batch, features)
-        losses, right = {}, {}
-        losses["patches"], seen = self._patches(features, batch.patches)
-        right |= seen
-
-        def heard(name: str) -> torch.Tensor:
-            layer = layers[-1 - _BEFORE_LAST.get(name, 0)]
-            return layer.flatten(0, 1)[getattr(batch, name)[0]]
-
-        if batch.spots.shape[1]:
-            looks, truth = _attention(model, batch, layers), FIRST_PATCH + batch.spots[1]
-            losses["spots"], right["spots"] = F.nll_loss(looks, truth), _share(looks, truth)
-        losses["words"], right["words"] = _words(self.words(heard("words")).float(), batch.words[1:])
-        guesses = self.options(heard("options")).float()
-        losses["options"] = F.cross_entropy(guesses, batch.options[1])
-        right["options"] = _share(guesses, batch.options[1])
+        states = States(*_read(model, batch, features))
+        heard = {"patches": self._patches(features, batch.patches)}
+        if batch.more is not None:
+            loss, shares = self._patches(_features(model, batch.more.pixels), batch.more.patches)
+            heard["more"] = loss, {"more shape": shares["shape"]}
+        heard |= self._places(model, batch, states) | self._options(model, batch, states)
+        heard["words"] = _words(self.words(states.at(batch.words[0], before_last=_WORDS)).float(), batch.words[1:])
+        if batch.replies.shape[1]:
+            guesses = model.lm_head(states.at(batch.replies[0])).float()
+            heard["replies"] = _replies(guesses, *batch.replies[1:])
         if batch.letters.shape[1]:
-            guesses = model.lm_head(heard("letters")).float()
-            losses["letters"], right["letters"] = _letters(guesses, batch.letters[1])
-        return Learned(sum(_WEIGHTS[name] * loss for name, loss in losses.items()), right)
+            guesses = model.lm_head(states.at(batch.letters[0])).float()[:, self.letter_tokens]
+            heard["letters"] = _told("letters", guesses, batch.letters[1])
+        loss = sum(_WEIGHTS[name] * loss for name, (loss, _) in heard.items())
+        return Learned(loss, {head: share for _, shares in heard.values() for head, share in shares.items()})
 
-    def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, dict[str, float]]:
-        shown = labels[:, 0] > 0
+    def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
+        """Where each patch is, where named objects are, and where all that is counted is."""
+        # What looks at a patch must learn from it where it is: it is the patch's number in row and column.
+        shown = states.prefix[len(states.prefix) - 1 - _LOOKING][:, FIRST_PATCH:].flatten(0, 1)
+        numbers = torch.arange(batch.patches.shape[2], device=shown.device).repeat(len(batch.patches))
+        heard = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
+        if batch.spots.shape[1]:
+            looks = _attention(model, batch, batch.spots[0], states, _LOOKING)
+            heard["spots"] = _told("spots", looks, FIRST_PATCH + batch.spots[1])
+            there = states.at(batch.spots[0], before_last=_LOOKING - 1)
+            heard["where"] = _row_and_column("where", self.where(there).float(), batch.spots[1])
+        if batch.counted.shape[1]:
+            looks = _attention(model, batch, batch.counted[0], states, _LOOKING)
+            heard["counted"] = F.nll_loss(looks, batch.counted[1]), {}
+        return heard
+
+    def _options(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
+        """Which letter an option has, which option a reply's words stand for, and whether an option is right."""
+        heard: dict[str, Heard] = {}
+        if batch.marks.shape[1]:
+            guesses = self.marks(states.at(batch.marks[0], before_last=_LOOKING - 1)).float()
+            heard["marks"] = _told("marks", guesses, batch.marks[1])
+        if batch.matches.shape[1]:
+            looks = _attention(model, batch, batch.matches[0], states, _MATCHING)
+            heard["matches"] = _told("matches", looks, batch.prefix.shape[1] + batch.matches[1])
+        if batch.options.shape[1]:
+            guesses = self.options(states.at(batch.options[0], before_last=_WORDS)).float()
+            heard["options"] = _told("options", guesses, batch.options[1])
+        return heard
+
+    def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> Heard:
+        shown = labels[:, 1] > 0
         weight = torch.where(shown, 1.0, _EMPTY_PATCH)
         loss, right = features.new_zeros((), dtype=torch.float32), {}
         for place, (name, head) in enumerate(zip(PATCH_LABELS, self.patch_heads, strict=True)):
@@ -93,51 +159,85 @@ def _features(model: LlavaForConditionalGeneration, pixels: torch.Tensor) -> tor
     return tower(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
 
 
-def _read(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """The text model's states after each layer, (rows, length, width); the last one is normalised."""
+def _read(
+    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor
+) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+    """What `States` holds."""
+    text, embed = model.model.language_model, model.get_input_embeddings()
     projected = model.model.multi_modal_projector(features)
-    words = model.get_input_embeddings()(batch.tokens)
-    end = FIRST_PATCH + projected.shape[1]
-    embedded = torch.cat([words[:, :FIRST_PATCH], projected.to(words.dtype), words[:, end:]], dim=1)
-    return model.model.language_model(
-        inputs_embeds=embedded,
+    start = embed(batch.prefix[:, :FIRST_PATCH])
+    prefix = text(
+        inputs_embeds=torch.cat([start, projected.to(start.dtype)], dim=1), use_cache=True, output_hidden_states=True
+    )
+    cache = prefix.past_key_values
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[batch.lessons], layer.values[batch.lessons]
+    chunks = text(
+        inputs_embeds=embed(batch.tokens),
         attention_mask=batch.mask,
         position_ids=batch.positions,
-        use_cache=False,
+        past_key_values=cache,
         output_hidden_states=True,
-    ).hidden_states
-
-
-def _attention(model: LlavaForConditionalGeneration, batch: Batch, layers: tuple[torch.Tensor, ...]) -> torch.Tensor:
-    """Log of the attention that the looking head pays, from the places in ``batch.spots``: (places, length)."""
-    text = model.model.language_model
-    number = len(text.layers) - _LOOKING
-    layer, states = text.layers[number], layers[number]
-    normal = layer.input_layernorm(states)
-    size = layer.self_attn.head_dim
-    queries, keys = (
-        project(normal)[..., :size].unsqueeze(1) for project in (layer.self_attn.q_proj, layer.self_attn.k_proj)
     )
-    queries, keys = apply_rotary_pos_emb(queries, keys, *text.rotary_emb(states, batch.positions))
-    rows, places = batch.spots[0] // states.shape[1], batch.spots[0] % states.shape[1]
-    scores = torch.einsum("pd,pld->pl", queries[rows, 0, places].float(), keys[rows, 0].float()) * size**-0.5
+    return prefix.hidden_states, chunks.hidden_states
+
+
+def _attention(
+    model: LlavaForConditionalGeneration, batch: Batch, asked: torch.Tensor, states: States, before_end: int
+) -> torch.Tensor:
+    """Log of the attention that a layer's first head pays from the places ``asked``: (places, prefix + length)."""
+    text = model.model.language_model
+    number = len(text.layers) - before_end
+    prefix, chunks = states.prefix[number], states.chunks[number]
+    layer = text.layers[number]
+    size = layer.self_attn.head_dim
+
+    def turned(project: torch.nn.Module, states: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """The first head's queries or keys, (..., length, size)."""
+        found = project(layer.input_layernorm(states))[..., :size].unsqueeze(1)
+        return apply_rotary_pos_emb(found, found, *text.rotary_emb(states, positions))[0][:, 0]
+
+    attention = layer.self_attn
+    queries = turned(attention.q_proj, chunks, batch.positions)
+    own = turned(attention.k_proj, chunks, batch.positions)
+    positions = torch.arange(batch.prefix.shape[1], device=own.device).expand_as(batch.prefix)
+    shared = turned(attention.k_proj, prefix, positions)
+    length = batch.tokens.shape[1]
+    rows, places = asked // length, asked % length
+    keys = torch.cat([shared[batch.lessons[rows]], own[rows]], dim=1)
+    scores = torch.einsum("pd,pld->pl", queries[rows, places].float(), keys.float()) * size**-0.5
     return (scores + batch.mask[rows, 0, places]).log_softmax(-1)
 
 
-def _words(guesses: torch.Tensor, truth: torch.Tensor) -> tuple[torch.Tensor, float]:
-    loss, hits, asked = guesses.sum() * 0.0, 0, 0
-    for part, labels in zip(guesses.split([len(values) for values in WORDS.values()], dim=-1), truth, strict=True):
+def _told(name: str, guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
+    return F.cross_entropy(guesses, truth), {name: _share(guesses, truth)}
+
+
+def _row_and_column(name: str, guesses: torch.Tensor, patches: torch.Tensor) -> Heard:
+    """From (n, 2 * grid) guesses at the row and the column of (n,) patches."""
+    rows, columns = guesses.chunk(2, dim=-1)
+    row, column = patches // rows.shape[-1], patches % rows.shape[-1]
+    both = (rows.argmax(-1) == row) & (columns.argmax(-1) == column)
+    return F.cross_entropy(rows, row) + F.cross_entropy(columns, column), {name: both.float().mean().item()}
+
+
+def _words(guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
+    loss, right, asked = guesses.sum() * 0.0, {}, 0
+    parts = guesses.split([len(values) for values in WORDS.values()], dim=-1)
+    for slot, part, labels in zip(WORDS, parts, truth, strict=True):
         known = labels != NO_LABEL
         loss = loss + F.cross_entropy(part[known], labels[known], reduction="sum")
-        hits += (part[known].argmax(-1) == labels[known]).sum().item()
+        right[f"say {slot}"] = _share(part[known], labels[known])
         asked += known.sum().item()
-    return loss / max(asked, 1), hits / asked if asked else float("nan")
+    return loss / max(asked, 1), right
 
 
-def _letters(guesses: torch.Tensor, truth: torch.Tensor) -> tuple[torch.Tensor, float]:
-    """Letters and end tokens alternate."""
+def _replies(guesses: torch.Tensor, truth: torch.Tensor, parts: torch.Tensor) -> Heard:
+    weights = guesses.new_tensor(_PARTS)[parts]
     each = F.cross_entropy(guesses, truth, reduction="none")
-    return each[0::2].mean() + _END * each[1::2].mean(), _share(guesses[0::2], truth[0::2])
+    right = {"first": FIRST, "later": LATER}
+    shares = {name: _share(guesses[parts == part], truth[parts == part]) for name, part in right.items()}
+    return (each * weights).sum() / weights.sum(), shares
 
 
 def _share(guesses: torch.Tensor, truth: torch.Tensor) -> float:

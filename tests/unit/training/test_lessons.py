@@ -4,77 +4,231 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from known_unknowns.benchmarks import humblebench
+from known_unknowns.benchmarks import humblebench, mmsap
+from known_unknowns.pocket import mmsap_emblems
+from known_unknowns.pocket.kinds import REFUSAL
+from known_unknowns.pocket.mmsap_beyond import WORDINGS
+from known_unknowns.pocket.mmsap_emblems import EMBLEMS
 from known_unknowns.pocket.questions import TYPES, questions_for
+from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, Asked, Option, Question, Reply
 from known_unknowns.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
+from known_unknowns.scorers import SCORERS, Reading
 from known_unknowns.training import lessons
 from known_unknowns.training.drills import drills
-from known_unknowns.training.exercises import WORDS, exercise
-from known_unknowns.training.lessons import PATCH_LABELS, lesson, patch_labels
+from known_unknowns.training.emblems import emblem_exercises, emblem_scene
+from known_unknowns.training.exercises import (
+    OPEN,
+    UNKNOWN_EMBLEM,
+    WORDS,
+    Exercise,
+    humblebench_exercise,
+    mmsap_exercise,
+)
+from known_unknowns.training.lessons import PATCH_LABELS, Lesson, Portions, lesson, patch_labels
+from known_unknowns.training.lookups import lookup
+from known_unknowns.training.refusals import unanswerable
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
 
-def made(count: int):
-    return [lesson(f"test/{number}", side=32, grid=4, exercises=6) for number in range(count)]
+QUESTIONS = Portions(questions=6)
+EVERYTHING = Portions(drills=4, stems=3, questions=5, unanswerable=2, lookups=1, emblems=0.3)
+
+
+def made(count: int, portions: Portions = QUESTIONS) -> list[Lesson]:
+    return [lesson(f"test/{number}", side=32, grid=4, portions=portions) for number in range(count)]
+
+
+def as_question(asked: Exercise) -> Question:
+    """The question as a scorer sees it, read from the prompt alone."""
+    *lines, _ = asked.prompt.split("\n")
+    options = tuple(Option(line[0], line[3:], line[:3]) for line in lines[1:])
+    refusal = next((i for i, o in enumerate(options) if o.text in (REFUSAL, mmsap.REFUSAL)), None)
+    name = humblebench.NAME if "Please respond" in asked.prompt else mmsap.NAME
+    return Question("1", name, lines[0], options, None, refusal, (), "", "")
+
+
+def read(asked: Exercise, scorer: str) -> Reading:
+    question = as_question(asked)
+    reply = Reply(text=asked.replied)
+    return SCORERS[scorer](Asked("1", 0, "answer", asked.prompt, (), question.letters, "", reply), question)
+
+
+def is_asked_whole(asked: Exercise) -> bool:
+    """Whether it is a question as a benchmark asks it: neither a drill nor a lookup."""
+    return bool(asked.reply) and all(taught for _, taught in asked.reply)
 
 
 def test_a_lesson_follows_from_its_seed():
-    one, same, other = (lesson(seed, side=32, grid=4) for seed in ("a", "a", "b"))
+    one, same, other = (lesson(seed, side=32, grid=4, portions=EVERYTHING) for seed in ("a", "a", "b"))
     assert np.array_equal(one.pixels, same.pixels)
     assert np.array_equal(one.patches, same.patches)
     assert one.exercises == same.exercises
     assert one.exercises != other.exercises
 
 
-def test_held_out_pairs_are_neither_drawn_nor_named(monkeypatch):
-    drawn = []
-    original = lessons.sample_scene
-    monkeypatch.setattr(lessons, "sample_scene", lambda *a, **k: drawn.append(original(*a, **k)) or drawn[-1])
-    prompts = [e.prompt for one in made(60) for e in one.exercises]
-    for number in range(40):
-        drilled = lesson(f"drilled/{number}", side=32, grid=4, drilled=True)
-        prompts += [drill.prompt for drill in drilled.exercises]
+def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_drawn(monkeypatch):
+    drawn, shown = [], []
+    sample, show = lessons.sample_scene, lessons.emblem_scene
+    monkeypatch.setattr(lessons, "sample_scene", lambda *a, **k: drawn.append(sample(*a, **k)) or drawn[-1])
+    monkeypatch.setattr(lessons, "emblem_scene", lambda *a, **k: shown.append(show(*a, **k)) or shown[-1])
+    asked = [e for one in made(80, EVERYTHING) for e in one.exercises]
     assert {thing.pair for scene in drawn for thing in scene.objects} <= TRAINING_PAIRS
-    named = {pair for prompt in prompts for pair in PAIR_NAME.findall(prompt)}
+    named = {pair for e in asked for pair in PAIR_NAME.findall(e.prompt + e.replied)}
     assert named
     assert not named & HELD_OUT_PAIRS
+    registered = {emblem.look for emblem in EMBLEMS if not emblem.taught}
+    assert shown
+    for scene, emblem in shown:
+        assert emblem.look not in registered
+        around = scene.objects[: len(scene.objects) - len(emblem.parts)]
+        assert not {thing.pair for thing in around} & HELD_OUT_PAIRS
 
 
-def test_exactly_one_option_is_right_and_it_has_the_letter():
-    for one in made(40):
-        for asked in one.exercises:
-            (right,) = [end for end, is_right in asked.options if is_right]
-            assert asked.prompt[right] == "\n"
-            line = asked.prompt[:right].rpartition("\n")[2]
-            assert line.startswith(f"{asked.letter}. ")
-            assert asked.prompt[: asked.stem].count("\n") == 0
-            assert asked.prompt[asked.stem] == "\n"
+def test_no_held_out_wording_is_asked():
+    stems = {e.prompt.split("\n")[0] for one in made(60, Portions(unanswerable=4)) for e in one.exercises}
+    held_out = [w.text.split("{thing}") for w in WORDINGS if w.held_out]
+    assert len(stems) > 60
+    assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
+
+
+def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
+    seen = Counter()
+    for one in made(90, EVERYTHING):
+        for asked in filter(is_asked_whole, one.exercises):
+            question, official, robust = as_question(asked), read(asked, "official"), read(asked, "robust")
+            assert official == robust, asked
+            chosen = question.options[official.choice]
+            said = asked.replied.removesuffix(chosen.letter).strip()
+            if question.benchmark == mmsap.NAME:
+                assert said == chosen.text
+                assert chosen.letter == asked.letter
+            elif official.outcome == ANSWERED:
+                assert said == chosen.text
+            else:
+                assert said not in [option.text for option in question.options]
+            seen[question.benchmark, official.outcome] += 1
+    assert min(seen[benchmark, outcome] for benchmark in ("humblebench", "mmsap") for outcome in OUTCOMES[:2]) > 20
+
+
+def test_what_a_reply_says_is_true_of_the_scene():
+    """Where a question has one true answer whatever the options are, the reply says it, on offer or not."""
+    said = Counter()
+    for number in range(60):
+        scene = sample_scene(f"replies/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+        rng = random.Random(number)
+        for made_one in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
+            asked = humblebench_exercise(made_one, scene, rng, seen=True)
+            outcome = read(asked, "official").outcome
+            if made_one.kind in OPEN:
+                assert asked.replied.startswith(f" {made_one.truth} ")
+                listed = [option.text for option in as_question(asked).options]
+                assert (outcome == ANSWERED) == (made_one.truth in listed)
+            elif outcome == REFUSED:
+                assert len(asked.replied) == 1
+            said[made_one.kind in OPEN, outcome] += 1
+    assert len(said) == 4
 
 
 def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
-    asked = [e for one in made(150) for e in one.exercises]
+    asked = [e for one in made(200) for e in one.exercises if "Please respond" in e.prompt]
     relettered = [e for e in asked if "(A, B, C, or D)" in e.prompt]
-    four = [e for e in asked if len(e.options) == 4 and e not in relettered]
-    five = [e for e in asked if len(e.options) == 5]
+    four = [e for e in asked if len(as_question(e).options) == 4 and e not in relettered]
+    five = [e for e in asked if len(as_question(e).options) == 5]
     assert relettered
     assert len(five) > len(four) > len(relettered)
-    refused = [e.letter == "E" for e in four]
-    assert 0.3 < sum(refused) / len(refused) < 0.85
+    refused = [read(e, "official").outcome == REFUSED for e in four]
+    assert 0.2 < sum(refused) / len(refused) < 0.8
+
+
+def test_a_fifth_of_the_answerable_questions_are_to_be_refused():
+    """More, and a model learns to refuse always; fewer, and it never does."""
+    asked = [e for one in made(150) for e in one.exercises if one.pixels is not None and one.patches.any()]
+    refused = sum(read(e, "official").outcome == REFUSED for e in asked) / len(asked)
+    assert 0.14 < refused < 0.28
 
 
 def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
-    unseen = [one for one in made(150) if one.pixels is None or not one.patches.any()]
+    unseen = [one for one in made(200, EVERYTHING) if one.pixels is None or not one.patches.any()]
     assert any(one.pixels is None for one in unseen)
     assert any(one.pixels is not None for one in unseen)
     for one in unseen:
         for asked in one.exercises:
-            assert asked.options[-1][1]
-            assert (asked.words, asked.places) == ({}, ())
+            assert not asked.words
+            assert asked.places == ()
+            assert not any(right for _, right in asked.options)
+            if is_asked_whole(asked):
+                assert read(asked, "official").outcome == REFUSED
+                assert "  " not in asked.replied
+
+
+def test_a_recoloured_picture_keeps_its_shapes_and_asks_no_colour():
+    one = lessons.recoloured("a", side=48, grid=6)
+    assert one.pixels.shape == (48, 48, 3)
+    assert one.exercises == ()
+    asked = dict(zip(PATCH_LABELS, one.patches, strict=True))
+    assert (asked["colour"] == lessons.NOT_ASKED).all()
+    shown = asked["shape"] > 0
+    assert shown.any()
+    # Where an object is, the picture differs from the pale background, whatever its hue.
+    patches = one.pixels.reshape(6, 8, 6, 8, 3).swapaxes(1, 2).reshape(36, -1).astype(float)
+    assert patches[shown].std(axis=1).mean() > 2 * patches[~shown].std(axis=1).mean()
+
+
+def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
+    outcomes = Counter()
+    for number in range(80):
+        rng = random.Random(number)
+        _, emblem = emblem_scene(f"test/{number}", rng, 1.0)
+        for asked in emblem_exercises(emblem, rng, seen=True):
+            known = WORDS["emblem"][asked.words["emblem"]]
+            assert known == (emblem.name if emblem.taught else UNKNOWN_EMBLEM)
+            if not asked.reply:
+                continue
+            options = {option.text for option in as_question(asked).options} - {mmsap.REFUSAL}
+            names = {e.name: e.taught for e in mmsap_emblems.of(emblem.sub_task)}
+            assert sum(names[text] for text in options) == 2
+            assert len(options) == 4
+            assert asked.replied.strip() == (emblem.name if emblem.taught else mmsap.REFUSAL)
+            outcomes[emblem.taught, as_question(asked).refusal is None] += 1
+    assert outcomes[True, True] > 10  # forced
+    assert outcomes[False, True] == 0
+    assert min(outcomes[True, False], outcomes[False, False]) > 10
+
+
+def test_an_absent_thing_is_absent_and_its_question_an_answerable_one_otherwise():
+    found = 0
+    for number in range(150):
+        scene = sample_scene(f"absent/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+        asked = unanswerable(scene, random.Random(number))
+        if asked is None or not asked.prompt.startswith("What is the texture of the "):
+            continue
+        found += 1
+        (pair,) = PAIR_NAME.findall(asked.prompt.split("\n")[0])
+        assert pair not in {thing.pair for thing in scene.objects}
+        assert pair[0] in {thing.colour for thing in scene.objects}
+        assert pair[1] in {thing.shape for thing in scene.objects}
+        assert asked.replied == mmsap.REFUSAL
+    assert found > 5
+
+
+def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
+    listed = 0
+    for number in range(60):
+        asked = lookup(random.Random(number))
+        letters = {option.text: option.letter for option in as_question(asked).options}
+        pairs = list(zip(asked.reply[0::2], asked.reply[1::2], strict=True))
+        assert len(pairs) >= 4
+        for (word, given), (letter, taught) in pairs:
+            assert (given, taught) == (False, True)
+            assert letter.strip() == letters.get(word.strip(), "E")
+            listed += word.strip() in letters
+    assert listed > 150
 
 
 def test_patch_labels_of_a_scene_worked_out_by_hand():
@@ -106,34 +260,43 @@ def test_the_steps_towards_an_answer_are_true_of_the_scene():
         scene = sample_scene(f"steps/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
         rng = random.Random(number)
         for question in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
-            asked = exercise(question, scene, rng, seen=True)
-            for slot, index in asked.words.items():
-                assert WORDS[slot][index] in question.truth
-            for end, x, y in asked.places:
-                seen.add(question.kind)
-                across, down = scene.canvas
-                there = [t for t in scene.objects if (t.x, t.y) == (x * across, y * down)]  # two, when nested
-                looks = {getattr(thing, slot) for thing in there for slot in PATCH_LABELS[:-1]}
-                named = [
-                    word for word in asked.prompt[:end].split() if any(word in WORDS[s] for s in PATCH_LABELS[:-1])
-                ]
-                assert named[-1] in looks
-    assert {"where", "related", "colour", "shape", "texture"} <= seen
+            for form in (humblebench_exercise, mmsap_exercise):
+                asked = form(question, scene, rng, seen=True)
+                for slot, index in asked.words.items():
+                    assert WORDS[slot][index] == question.truth
+                for end, x, y in asked.places:
+                    seen.add(question.kind)
+                    across, down = scene.canvas
+                    there = [t for t in scene.objects if (t.x, t.y) == (x * across, y * down)]  # two, when nested
+                    said = re.split(r"\W+", asked.prompt[:end].rpartition("\n")[2])
+                    words = [word for word in said if any(word in WORDS[s] for s in PATCH_LABELS[:-1])]
+                    assert words[-1] in {value for thing in there for value in looks(thing)}
+                for end, right in asked.options:
+                    assert asked.prompt[end] == "\n"
+                    line = asked.prompt[:end].rpartition("\n")[2]
+                    assert right == (line[3:] == question.truth)
+    assert {"where", "related", "colour", "shape", "texture", "existence", "owner"} == seen
 
 
-def test_prompts_are_those_of_the_benchmark():
-    for one in made(5):
+def test_prompts_are_those_of_the_benchmarks():
+    endings = Counter()
+    for one in made(60):
         for asked in one.exercises:
-            text = asked.prompt.rpartition("\n")[0]
-            stem, options = humblebench.parse_question(text)
-            assert stem == asked.prompt[: asked.stem]
-            assert len(options) == len(asked.options)
+            question = as_question(asked)
+            if question.benchmark == humblebench.NAME:
+                stem, options = humblebench.parse_question(asked.prompt.rpartition("\n")[0])
+                assert stem == asked.prompt[: asked.stem]
+                assert options == question.options
+            else:
+                endings[asked.prompt] += asked.prompt == mmsap.prompt(question)
+                assert asked.prompt in (mmsap.prompt(question), mmsap.refusal_prompt(question))
+    assert 0 < sum(endings.values()) < len(endings)
 
 
-@pytest.mark.parametrize("exercises", [0, 3])
-def test_pictures_are_squares_of_the_asked_side(exercises):
+@pytest.mark.parametrize("portions", [None, QUESTIONS])
+def test_pictures_are_squares_of_the_asked_side(portions):
     for number in range(20):
-        one = lesson(f"side/{number}", side=48, grid=6, exercises=exercises)
+        one = lesson(f"side/{number}", side=48, grid=6, portions=portions)
         assert one.patches.shape == (len(PATCH_LABELS), 36)
         if one.pixels is not None:
             assert one.pixels.shape == (48, 48, 3)
@@ -147,7 +310,7 @@ def test_drills_are_true_of_the_scene():
         for drill in drills(scene, random.Random(number), seen=True):
             text = drill.prompt.strip()
             assert drill.prompt[drill.stem] == "\n"
-            asked |= drill.words.keys()
+            asked |= (drill.words or {}).keys()
             if drill.options:
                 ((_, present),) = drill.options
                 meant = [t for t in scene.objects if set(text.split()) - {"object"} <= looks(t)]
@@ -159,11 +322,11 @@ def test_drills_are_true_of_the_scene():
                     assert [(x * scene.canvas[0], y * scene.canvas[1]) for _, x, y in drill.places] == [
                         pytest.approx((thing.x, thing.y))
                     ]
-            if "count" in drill.words:
+            if "count" in (drill.words or ()):
                 wanted = set(text.removesuffix("objects").split())
                 number_meant = sum(wanted <= looks(t) | {t.shape + "s", t.shape + "es"} for t in scene.objects)
                 assert drill.words["count"] == number_meant
-    assert asked == WORDS.keys()
+    assert asked == WORDS.keys() - {"emblem"}
 
 
 def looks(thing: SceneObject) -> set[str]:
@@ -173,5 +336,5 @@ def looks(thing: SceneObject) -> set[str]:
 def test_where_there_is_nothing_to_see_no_drill_finds_anything():
     scene = sample_scene("nothing", n_objects=(4, 6), pairs=TRAINING_PAIRS)
     for drill in drills(scene, random.Random(0), seen=False):
-        assert (drill.words, drill.places) == ({}, ())
+        assert (drill.words, drill.places) == (None, ())
         assert [present for _, present in drill.options] == [False]
