@@ -1,7 +1,7 @@
 """Checkpoints of the `transformers` engine: where they come from, that they are the pinned ones, how they load.
 
-A local folder is pinned by the sha256 of its weights, a repository on the hub by its commit. A folder is loaded
-without touching the network, and no code of a repository is run unless the entry says so.
+A local folder is pinned by the sha256 of its weights, a repository on the hub by its commit and, where
+params.lock.yaml has it, by the hash of every file. A folder is loaded without touching the network, and no code of a repository is run unless the entry says so.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from typing import Any
 
 import torch
 import transformers
+from huggingface_hub import snapshot_download
 from huggingface_hub.utils import disable_progress_bars
 from transformers import AutoModelForImageTextToText, AutoProcessor, GenerationConfig
 
-from known_unknowns.errors import ConfigError
+from known_unknowns import lock
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.fetching import files, hub
 
 UNPINNED = "unpinned"
 """A folder's revision while its weights are still changing: nothing is compared, the real hash is recorded."""
@@ -57,11 +60,12 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
     Raises:
         ConfigError: there is no such folder or repository, its weights are not the pinned ones or not safetensors,
             or it lacks what an engine needs (a chat template, the image backend that was asked for).
+        DataError: a file of a repository is not the one that params.lock.yaml holds it to.
     """
     _quiet()
     path = f"models.{name}"
     source, revision = entry["source"], entry["revision"]
-    folder = Path(source).expanduser()
+    folder, held = Path(source).expanduser(), None
     if folder.is_dir():
         identity = _check_folder(folder, revision, path=path)
         where: dict[str, Any] = {"local_files_only": True}
@@ -73,9 +77,15 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
             path=f"{path}.source",
         )
     else:
-        identity, where = {}, {"revision": revision}
+        held = lock.of_model(entry)
+        identity, where = {}, {"revision": held.commit if held else revision}
     where["trust_remote_code"] = entry.get("trust_remote_code", False)
+    if held and where["trust_remote_code"]:
+        snapshot_download(source, revision=held.commit, allow_patterns=["*.py"])
+        _check_held(source, held)  # before any of it is run
     processor, model = _from_pretrained(source, where, entry, path=path)
+    if held:
+        _check_held(source, held)
     if not identity:
         identity = {"revision": getattr(model.config, "_commit_hash", None) or revision}
     identity |= {
@@ -149,6 +159,14 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
         )
     settings = sorted({file for pattern in _SETTINGS for file in folder.glob(pattern)})
     return {"revision": found, "settings": _files_sha256(settings)}
+
+
+def _check_held(repository: str, held: lock.Locked) -> None:
+    """The hub's client does not hash what it takes from its cache, nor, over plain HTTP, what it downloads."""
+    for name, place in hub.cached(repository, held.commit, held.files).items():
+        wrong = files.difference(held.files[name].of(Path(place)), held.files[name])
+        if wrong is not None:
+            raise DataError(f"{wrong}; delete it, and the next run downloads it again", file=place)
 
 
 def _from_pretrained(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> tuple[Any, Any]:

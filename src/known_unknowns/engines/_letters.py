@@ -43,14 +43,17 @@ class LetterRecorder(LogitsProcessor):
 
     def __init__(self, tokens: Iterable[int]) -> None:
         self.columns = {token: column for column, token in enumerate(sorted(set(tokens)))}
-        self._steps: list[torch.Tensor] = []
-        self._sound: list[torch.Tensor] = []
+        self.rows: Sequence[int] | None = None
+        """Which replies the rows of the next step are; None for all of them."""
+        self._steps: list[dict[int, torch.Tensor]] = []
+        self._sound: list[dict[int, bool]] = []
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         total = scores.float().logsumexp(dim=-1, keepdim=True)
         index = torch.tensor(list(self.columns), dtype=torch.long, device=scores.device)
-        self._steps.append((scores[:, index].float() - total).cpu())
-        self._sound.append(total[:, 0].isfinite().cpu())
+        rows = range(len(scores)) if self.rows is None else self.rows
+        self._steps.append(dict(zip(rows, (scores[:, index].float() - total).cpu(), strict=True)))
+        self._sound.append(dict(zip(rows, total[:, 0].isfinite().tolist(), strict=True)))
         return scores
 
     @property
@@ -59,7 +62,7 @@ class LetterRecorder(LogitsProcessor):
 
     def sound(self, row: int, steps: int) -> bool:
         """Whether the first ``steps`` logits of a row summed to finite numbers: half precision can overflow."""
-        return all(bool(sound[row]) for sound in self._sound[:steps])
+        return all(sound[row] for sound in self._sound[:steps])
 
     def logprobs(self, row: int, step: int, forms: Forms) -> dict[str, float]:
         """Each letter's natural log-probability at a row's step: that of the likelier of its forms."""

@@ -1,7 +1,9 @@
 """The `transformers` engine: any image-text-to-text checkpoint with a chat template, in process, on a CPU or a GPU.
 
-One ``generate`` call a batch gives both the text, decoded greedily, and the option letters' log-probabilities, from
-the same forward passes. Needs torch, transformers, NumPy and Pillow, and nothing else.
+A picture's tokens are computed once for all questions about it (`known_unknowns.engines.sharing`); where a model
+cannot share, or is not asked to, one ``generate`` call a batch does it all. Either way the same forward passes give
+the text, decoded greedily, and the option letters' log-probabilities. Needs torch, transformers, NumPy and Pillow,
+and nothing else. See docs/sharing_prefixes.md.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,27 @@ import tokenizers
 import torch
 import transformers
 
-from known_unknowns.engines import _checkpoint
+from known_unknowns.engines import _checkpoint, _memory
+from known_unknowns.engines._flips import Flips
+from known_unknowns.engines._grouping import batches, groups
 from known_unknowns.engines._letters import Forms, LetterRecorder, letter_step, token_forms
+from known_unknowns.engines._prompts import Prompt, Prompts, ahead, head, picture_tokens
+from known_unknowns.engines.sharing import check
+from known_unknowns.engines.sharing.sharer import GROUPS, Sharer
 from known_unknowns.errors import ConfigError
-from known_unknowns.images import open_image
 from known_unknowns.records import Reply, Turn
 
-DEFAULT_BATCH_SIZE = 8
+OFF, AUTO, ON = "off", "auto", "on"
+_ASKED = {False: OFF, True: ON}
+"""What YAML makes of a bare off and on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Turns that go through the model together, and whether they share the prefixes of their pictures."""
+
+    indices: Sequence[int]
+    shared: bool
 
 
 class TransformersEngine:
@@ -32,7 +48,11 @@ class TransformersEngine:
     ``Reply.text`` is the new tokens without special ones; ``finish`` is "stop" or, when the length limit cut the
     reply, "length"; ``output_tokens`` counts the end token. ``Reply.logprobs`` are natural logarithms over the whole
     vocabulary, rounded to 6 decimals, at the step that gives the reply's first bare letter on offer (else at step 0);
-    they are None for free text, or when a letter is no single token. ``seconds`` is the batch's time over its size.
+    they are None for free text, or when a letter is no single token. ``seconds`` is the chunk's time over its size.
+
+    ``about["sharing"]`` tells which plans of sharing were used, how far each was from ``generate`` when it was
+    checked, and which were given up and why; ``about["certificate"]``, in half precision, how often the letter was
+    another one than at batch 1.
 
     Raises:
         ConfigError: the checkpoint cannot be used (see `_checkpoint.load`), or the device is not there.
@@ -43,13 +63,31 @@ class TransformersEngine:
     def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
         self.name = name
         self.device = _device(entry.get("device", "auto"), path=f"models.{name}.device")
-        self.batch_size = entry.get("batch_size", DEFAULT_BATCH_SIZE)
         self.system = entry.get("system")
         self.max_new_tokens = entry.get("decoding", {}).get("max_new_tokens")
+        asked = entry.get("sharing", AUTO)
+        self.sharing = _ASKED.get(asked, asked)
+        self.notes: Path | None = None
         self.checkpoint = _checkpoint.load(name, entry, self.device)
+        self._room = _memory.room(self.checkpoint.model, self.device)
+        self.batch_size = entry.get("batch_size") or self._room.batch_size
+        self._prompts = Prompts(name, self.checkpoint, self.system)
         self._known_forms: dict[tuple[str, ...], Forms] = {}
         self.facts = self._facts(entry)
+        self._flips = Flips(self.facts) if entry["dtype"] != "float32" else None
+        self._why_not = ""
+        self._sharer = self._new_sharer(entry)
         self.about = self._about()
+
+    def _new_sharer(self, entry: Mapping[str, Any]) -> Sharer | None:
+        if self.sharing == OFF:
+            return None
+        limit = int(entry.get("cache_gib", _memory.CACHE_GIB) * 2**30)
+        try:
+            return Sharer(self.checkpoint, limit=limit, at_once=self._room.prefixes)
+        except ValueError as error:
+            self._why_not = str(error)
+            return None
 
     def _facts(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         decoding = _checkpoint.decoding_facts(self.checkpoint.generation)
@@ -74,63 +112,157 @@ class TransformersEngine:
             "threads": torch.get_num_threads(),
             "parameters": sum(weight.numel() for weight in self.checkpoint.model.parameters()),
             "batch_size": self.batch_size,
+            "sharing": self._about_sharing(),
         }
 
-    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        """Answer every turn once, a batch at a time. Raises DataError for a picture that cannot be read."""
-        for batch in batches(turns, self.batch_size, max_new_tokens=self.max_new_tokens):
-            replies = self._answer([turns[index] for index in batch], folder)
-            yield list(zip(batch, replies, strict=True))
+    def _about_sharing(self) -> dict[str, Any]:
+        told: dict[str, Any] = {"asked": self.sharing}
+        if self._why_not:
+            told["fell_back"] = [{"plan": "all", "why": self._why_not}]
+        if self._sharer is not None:
+            told |= self._sharer.told()
+        return told
 
-    def _answer(self, turns: Sequence[Turn], folder: Path) -> list[Reply]:
-        """The replies to one batch; when memory runs out, to its two halves in turn."""
+    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
+        """Answer every turn once, a chunk at a time. Raises DataError for a picture that cannot be read."""
+        if self._flips is not None:
+            self._flips.read(self.notes)
+        try:
+            self._check_sharing(turns, folder)
+
+            def make(chunk: Chunk) -> Any:
+                return self._made([turns[index] for index in chunk.indices], folder, shared=chunk.shared)
+
+            for chunk, made in ahead(make, self._chunks(turns)):
+                asked = [turns[index] for index in chunk.indices]
+                replies = self._answer(asked, made, folder, shared=chunk.shared)
+                yield list(zip(chunk.indices, replies, strict=True))
+                self._certify(asked[0], replies[0], folder)
+        finally:
+            self.about["sharing"] = self._about_sharing()
+            if self._flips is not None:
+                self.about["certificate"] = self._flips.told()
+
+    def _shares(self, turn: Turn) -> bool:
+        return self._sharer is not None and bool(self._sharer.plans) and bool(turn.images)
+
+    def _chunks(self, turns: Sequence[Turn]) -> Iterator[Chunk]:
+        sharing = {index for index, turn in enumerate(turns) if self._shares(turn)}
+        for indices in groups(turns, sorted(sharing), size=self.batch_size, tokens=self._room.tokens):
+            yield Chunk(indices, shared=True)
+        rest = [index for index in range(len(turns)) if index not in sharing]
+        plain = [turns[index] for index in rest]
+        for batch in batches(plain, self.batch_size, max_new_tokens=self.max_new_tokens):
+            yield Chunk([rest[index] for index in batch], shared=False)
+
+    def _made(self, turns: Sequence[Turn], folder: Path, *, shared: bool) -> Any:
+        return self._prompts.each(turns, folder) if shared else self._prompts.batch(turns, folder)
+
+    def _check_sharing(self, turns: Sequence[Turn], folder: Path) -> None:
+        """At the first use: does sharing give what ``generate`` gives?"""
+        heads: dict[Any, list[Turn]] = {}
+        for turn in turns:
+            if self._shares(turn):
+                heads.setdefault(head(turn), []).append(turn)
+        if not heads:
+            return
+        sharer = self._sharer
+        sharer.prefixes.keep_only(heads.keys(), {tuple(i.sha256 for i in asked[0].images) for asked in heads.values()})
+        wanted = GROUPS - sharer.checked
+        if wanted <= 0:
+            return
+        # Those with most questions, so that they are seen not to look at each other.
+        some = sorted(heads.values(), key=len, reverse=True)[:wanted]
+        sharer.check([self._sampled(asked, folder) for asked in some])
+
+    def _sampled(self, turns: Sequence[Turn], folder: Path) -> list[tuple[Prompt, Any]]:
+        prompts = self._prompts.each(turns[: check.LOOKED_AT], folder)
+        picked = check.sample(prompts)
+        return [(prompts[index], self._prompts.batch([turns[index]], folder)) for index in picked]
+
+    def _answer(self, turns: Sequence[Turn], made: Any, folder: Path, *, shared: bool) -> list[Reply]:
+        """The replies to one chunk; when memory runs out, to its two halves in turn."""
         started = time.perf_counter()
         failure = ""
         try:
-            replies = self._generate(turns, folder)
+            replies = self._share(turns, made, folder) if shared else self._generate(turns, made)
         except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
+            if not _memory.is_exhausted(error):
                 raise
             failure = str(error).partition("\n")[0] or type(error).__name__
         seconds = (time.perf_counter() - started) / len(turns)
         # Only here are the failed pass's tensors free: the exception had held them.
         if not failure:
             return [replace(reply, seconds=seconds) for reply in replies]
+        if self._sharer is not None:
+            self._sharer.prefixes.clear()
         if self.device.startswith("cuda"):
             torch.cuda.empty_cache()
         if len(turns) == 1:
             return [Reply(text="", finish="error", error=f"out of memory: {failure}", seconds=seconds)]
         half = len(turns) // 2
-        return self._answer(turns[:half], folder) + self._answer(turns[half:], folder)
+        return [
+            reply
+            for some in (slice(None, half), slice(half, None))
+            for reply in self._answer(
+                turns[some], made[some] if shared else self._prompts.batch(turns[some], folder), folder, shared=shared
+            )
+        ]
+
+    def _share(self, turns: Sequence[Turn], prompts: Sequence[Prompt], folder: Path) -> list[Reply]:
+        """The replies by a shared prefix; by ``generate``, once sharing has been given up."""
+        replies: dict[int, Reply] = {}
+        for some in self._sharer.split(prompts) if self._sharer.plans else ():
+            asked = [turns[index] for index in some]
+            limits = [self.max_new_tokens or turn.max_new_tokens for turn in asked]
+            forms, recorder = self._recorder(asked)
+            try:
+                written = self._sharer.write([prompts[index] for index in some], limits, recorder)
+            except Exception as error:
+                if isinstance(error, (RuntimeError, MemoryError)) and _memory.is_exhausted(error):
+                    raise
+                self._sharer.drop_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                break
+            for row, index in enumerate(some):
+                reply = self._reply(asked[row], written[row], forms[row], recorder, row)
+                replies[index] = self._counted(reply, prompts[index].ids)
+        left = [index for index in range(len(turns)) if index not in replies]
+        for batch in batches([turns[index] for index in left], self.batch_size, max_new_tokens=self.max_new_tokens):
+            asked = [turns[left[index]] for index in batch]
+            found = self._generate(asked, self._prompts.batch(asked, folder))
+            replies |= {left[index]: reply for index, reply in zip(batch, found, strict=True)}
+        return [replies[index] for index in range(len(turns))]
 
     @torch.inference_mode()
-    def _generate(self, turns: Sequence[Turn], folder: Path) -> list[Reply]:
-        inputs = self._inputs(turns, folder).to(self.device, dtype=self.checkpoint.model.dtype)
-        forms = [self._forms(turn.letters or ()) for turn in turns]
-        recorder = LetterRecorder(token for row in forms for tokens in row.values() for token in tokens)
-        sequences = self.checkpoint.model.generate(
+    def _generate(self, turns: Sequence[Turn], inputs: Any) -> list[Reply]:
+        """The replies by one ``generate`` call."""
+        model = self.checkpoint.model
+        inputs = inputs.to(self.device, dtype=model.dtype)
+        forms, recorder = self._recorder(turns)
+        sequences = model.generate(
             **inputs,
             max_new_tokens=self.max_new_tokens or turns[0].max_new_tokens,
             logits_processor=[recorder],
         )
         new_tokens = sequences[:, -recorder.steps :].tolist()
-        lengths = inputs["attention_mask"].sum(dim=1).tolist()
-        visual = self._visual_tokens(inputs["input_ids"])
+        prompts = [
+            row[there.bool()].tolist()
+            for row, there in zip(inputs["input_ids"].cpu(), inputs["attention_mask"].cpu(), strict=True)
+        ]
         return [
-            replace(
-                self._reply(turn, new_tokens[row], forms[row], recorder, row),
-                input_tokens=lengths[row],
-                visual_tokens=visual[row],
-            )
+            self._counted(self._reply(turn, new_tokens[row], forms[row], recorder, row), prompts[row])
             for row, turn in enumerate(turns)
         ]
 
-    def _visual_tokens(self, input_ids: torch.Tensor) -> list[int | None]:
-        """How many tokens of each row stand for pictures; None where the checkpoint has no token for that."""
-        token = getattr(self.checkpoint.model.config, "image_token_id", None)
-        if token is None:
-            return [None] * len(input_ids)
-        return (input_ids == token).sum(dim=1).tolist()
+    def _recorder(self, turns: Sequence[Turn]) -> tuple[list[Forms], LetterRecorder]:
+        forms = [self._forms(turn.letters or ()) for turn in turns]
+        return forms, LetterRecorder(token for row in forms for tokens in row.values() for token in tokens)
+
+    def _counted(self, reply: Reply, prompt: Sequence[int]) -> Reply:
+        """With the tokens of its prompt, and those of them that stand for pictures."""
+        pictures = picture_tokens(self.checkpoint)
+        visual = sum(token in pictures for token in prompt) if pictures else None
+        return replace(reply, input_tokens=len(prompt), visual_tokens=visual)
 
     def _reply(self, turn: Turn, new_tokens: list[int], forms: Forms, recorder: LetterRecorder, row: int) -> Reply:
         tokenizer = self.checkpoint.tokenizer
@@ -158,55 +290,13 @@ class TransformersEngine:
                 return tokens[: place + 1], "stop"
         return tokens, "length"
 
-    def _inputs(self, turns: Sequence[Turn], folder: Path) -> Any:
-        """The processor's tensors for a batch, padded on the left."""
-        pictures = {image: open_image(image, folder) for turn in turns for image in turn.images}
-        # A question is data: an "<image>" or an end token in its text must stay text.
-        sanitize = any(token in turn.text for turn in turns for token in self.checkpoint.tokenizer.all_special_tokens)
-        try:
-            return self.checkpoint.processor.apply_chat_template(
-                [self._conversation(turn, pictures) for turn in turns],
-                add_generation_prompt=True,
-                tokenize=True,
-                return_dict=True,
-                return_tensors="pt",
-                sanitize_control_tokens=sanitize,
-                processor_kwargs={"padding": True, "padding_side": "left"},
-            )
-        except NotImplementedError as error:
-            raise ConfigError(
-                "a question's text holds one of the tokenizer's control tokens, and this checkpoint's chat template "
-                f"cannot keep it as text ({error}); leave the question out, or ask another checkpoint",
-                path=f"models.{self.name}",
-            ) from error
-
-    def _conversation(self, turn: Turn, pictures: Mapping[Any, Any]) -> list[dict[str, Any]]:
-        content = [
-            {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": pictures[part]}
-            for part in turn.content
-        ]
-        system = [{"role": "system", "content": [{"type": "text", "text": self.system}]}] if self.system else []
-        return [*system, {"role": "user", "content": content}]
-
-
-def batches(turns: Sequence[Turn], size: int, *, max_new_tokens: int | None = None) -> Iterator[list[int]]:
-    """Indices into ``turns``, at most ``size`` at a time, each batch alike in its number of pictures and its limit.
-
-    The batches are runs of one stable order, so that what is left after the first of them is batched as it would
-    have been: a run that was cut off and goes on computes the same bits as one that was not.
-    """
-
-    def kind(index: int) -> tuple[int, int]:
-        return len(turns[index].images), max_new_tokens or turns[index].max_new_tokens
-
-    batch: list[int] = []
-    for index in sorted(range(len(turns)), key=kind):
-        if batch and (len(batch) == size or kind(index) != kind(batch[0])):
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+    def _certify(self, turn: Turn, reply: Reply, folder: Path) -> None:
+        """In half precision: what does the same turn say at batch 1, by ``generate``?"""
+        if self._flips is None or not reply.logprobs or not self._flips.wanted:
+            return
+        alone = self._answer([turn], self._prompts.batch([turn], folder), folder, shared=False)[0]
+        if alone.logprobs:
+            self._flips.add(alone.logprobs, reply.logprobs)
 
 
 def _device(wanted: str, *, path: str) -> str:
@@ -219,9 +309,3 @@ def _device(wanted: str, *, path: str) -> str:
                 f"there is no {wanted}: torch sees {torch.cuda.device_count()} GPU(s); use cpu or auto", path=path
             )
     return wanted
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    return "can't allocate memory" in str(error) or "not enough memory" in str(error)

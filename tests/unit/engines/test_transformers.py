@@ -17,7 +17,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # 
 
 from known_unknowns.engines import _checkpoint, create  # noqa: E402
 from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms  # noqa: E402
-from known_unknowns.engines.transformers import TransformersEngine, batches  # noqa: E402
+from known_unknowns.engines._grouping import batches
+from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
 from known_unknowns.errors import ConfigError, DataError  # noqa: E402
 from known_unknowns.images import drawn, open_image  # noqa: E402
 from known_unknowns.records import Image, Turn  # noqa: E402
@@ -247,7 +248,7 @@ def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply
     made = engine()
     (reply,) = answers(made, [asked]).values()
     assert reply.text == " KB B"
-    inputs = made._inputs([asked], Path())
+    inputs = made._prompts.batch([asked], Path())
     tokenizer, model = made.checkpoint.tokenizer, made.checkpoint.model
     before = tokenizer(" KB", return_tensors="pt", add_special_tokens=False)["input_ids"]
     step = before.shape[1]
@@ -367,15 +368,17 @@ def test_a_resumed_run_gives_the_same_bits(llava):
 
 
 def test_out_of_memory_halves_the_batch_and_is_counted_when_one_turn_is_too_much(llava, monkeypatch):
-    made = TransformersEngine("tiny", entry(llava, batch_size=4))
-    expected = answers(TransformersEngine("tiny", entry(llava, batch_size=1)), [turn(n) for n in range(4)])
+    made = TransformersEngine("tiny", entry(llava, batch_size=4, sharing="off"))
+    expected = answers(
+        TransformersEngine("tiny", entry(llava, batch_size=1, sharing="off")), [turn(n) for n in range(4)]
+    )
     generate, sizes = made._generate, []
 
-    def scarce(turns, folder):
+    def scarce(turns, inputs):
         sizes.append(len(turns))
         if len(turns) > 1 or turns[0].question_id == "2":
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore")
-        return generate(turns, folder)
+        return generate(turns, inputs)
 
     monkeypatch.setattr(made, "_generate", scarce)
     replies = answers(made, [turn(n) for n in range(4)])
@@ -386,7 +389,7 @@ def test_out_of_memory_halves_the_batch_and_is_counted_when_one_turn_is_too_much
 
 
 def test_other_faults_are_not_taken_for_a_lack_of_memory(llava, monkeypatch):
-    made = TransformersEngine("tiny", entry(llava))
+    made = TransformersEngine("tiny", entry(llava, sharing="off"))
     monkeypatch.setattr(made, "_generate", lambda *_: (_ for _ in ()).throw(RuntimeError("shape mismatch")))
     with pytest.raises(RuntimeError, match="shape mismatch"):
         answers(made, [turn(0)])
@@ -405,8 +408,8 @@ def test_control_tokens_in_a_question_are_text(llava):
     """An "<image>" in a question must not become a picture, nor an end token end the prompt."""
     made = TransformersEngine("tiny", entry(llava, batch_size=2))
     nasty = turn(0, text="What is <image> and <|im_end|>?\nA. Red")
-    inputs = made._inputs([nasty], Path())
-    plain = made._inputs([turn(0, text="What is it?\nA. Red")], Path())
+    inputs = made._prompts.batch([nasty], Path())
+    plain = made._prompts.batch([turn(0, text="What is it?\nA. Red")], Path())
     for token in ("<image>", "<|im_end|>"):
         number = made.checkpoint.tokenizer.convert_tokens_to_ids(token)
         assert (inputs["input_ids"] == number).sum() == (plain["input_ids"] == number).sum()
@@ -494,7 +497,7 @@ def test_generation_settings_of_the_checkpoint_hold_unless_overridden(tmp_path):
 def test_a_system_prompt_reaches_the_model(llava):
     made = TransformersEngine("tiny", entry(llava, system="Answer B."))
     plain = TransformersEngine("tiny", entry(llava))
-    text = made.checkpoint.tokenizer.decode(made._inputs([turn(0)], Path())["input_ids"][0])
+    text = made.checkpoint.tokenizer.decode(made._prompts.batch([turn(0)], Path())["input_ids"][0])
     assert "system\nAnswer B." in text
     assert answers(made, [turn(0)])[0].input_tokens > answers(plain, [turn(0)])[0].input_tokens
 
@@ -519,7 +522,7 @@ def test_pictures_reach_the_model_in_their_place(llava):
     made = TransformersEngine("tiny", entry(llava))
     one, other = drawn("normal-noise", 32, 32, 1), drawn("blank", 32, 32)
     asked = Turn("q", "answer", ("First", one, "then", other, "What?"), LETTERS)
-    inputs = made._inputs([asked], Path())
+    inputs = made._prompts.batch([asked], Path())
     expected = made.checkpoint.processor.image_processor(
         [open_image(one, Path()), open_image(other, Path())], return_tensors="pt"
     )["pixel_values"]

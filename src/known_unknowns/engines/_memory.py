@@ -1,0 +1,68 @@
+"""How much goes through a model at once, by its size and the memory that there is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+CACHE_GIB = 1.0
+"""Room for prefixes and visual features that are kept from one wave to the next, where the entry names none."""
+_WORTH = 3e10
+"""Floating-point operations in one pass on a CPU beyond which a longer one is no more efficient."""
+_FEWEST, _MOST_CPU, _MOST_GPU = 512, 4096, 16384
+_PROMPT = 6
+"""A question's prompt, pictures and all, in units of what comes after its pictures."""
+_TOKENS_A_QUESTION = 64
+_TOKENS_A_PREFIX = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """``tokens`` of questions in one pass, ``batch_size`` questions, and ``prefixes`` computed in one pass.
+
+    On a CPU they depend on the machine's whole memory, not on what is free just now, so that a run that was cut off
+    goes on with the same chunks; and prefixes are computed one at a time there, whose bits then do not depend on
+    what is beside them.
+    """
+
+    tokens: int
+    batch_size: int
+    prefixes: int
+
+
+def room(model: Any, device: str) -> Room:
+    """What a loaded model leaves room for."""
+    per_token = _bytes_per_token(model)
+    weights = sum(weight.numel() for weight in model.parameters())
+    if device.startswith("cuda"):
+        free, _ = torch.cuda.mem_get_info(device)
+        tokens = _power_of_two(min(_MOST_GPU, free // 2 // per_token))
+        return Room(tokens, max(1, min(256, tokens // _TOKENS_A_QUESTION)), max(1, tokens // _TOKENS_A_PREFIX))
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    worth = min(_MOST_CPU, max(_FEWEST, int(_WORTH / (2 * weights))))
+    tokens = _power_of_two(min(worth, whole // 8 // per_token))
+    return Room(tokens, max(1, tokens // _TOKENS_A_QUESTION), prefixes=1)
+
+
+def is_exhausted(error: Exception) -> bool:
+    """Whether an error says that memory ran out."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return "can't allocate memory" in str(error) or "not enough memory" in str(error)
+
+
+def _bytes_per_token(model: Any) -> int:
+    """Of a question in a pass: what one layer computes with, and the keys and values of its prompt in all layers."""
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    kept = 2 * heads * head * config.num_hidden_layers * _PROMPT
+    computed = 10 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    return (kept + computed) * model.dtype.itemsize
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << max(0, int(number).bit_length() - 1)

@@ -1,0 +1,193 @@
+"""Turns as the processor's tensors, made ahead of the model, each picture decoded and preprocessed once."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from known_unknowns.engines._checkpoint import Checkpoint
+from known_unknowns.errors import ConfigError
+from known_unknowns.images import open_image
+from known_unknowns.records import Image, Turn
+
+SEQUENCES = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "cross_attention_mask")
+"""The processor's tensors of shape (rows, tokens, ...); all others belong to the pictures."""
+
+_DECODERS = min(4, os.cpu_count() or 1)
+_AHEAD = 2
+
+Work = TypeVar("Work")
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One turn's prompt. ``head`` stands for all up to and with its last picture: prompts with the same head share
+    their first ``cut`` tokens, and ``tensors``, the processor's output for one of them (1 row)."""
+
+    ids: tuple[int, ...]
+    cut: int
+    head: Hashable
+    pictures: tuple[str, ...]
+    tensors: Mapping[str, torch.Tensor]
+
+
+def head(turn: Turn) -> tuple[Hashable, ...]:
+    """What of a turn comes up to and with its last picture; () where it has none."""
+    last = max((place for place, part in enumerate(turn.content) if isinstance(part, Image)), default=-1)
+    return tuple(part if isinstance(part, str) else part.sha256 for part in turn.content[: last + 1])
+
+
+class Prompts:
+    """Makes prompts with a checkpoint's processor. One thread at a time may use it."""
+
+    def __init__(self, name: str, checkpoint: Checkpoint, system: str | None) -> None:
+        self._name = name
+        self._system = system
+        self._processor = checkpoint.processor
+        self._tokenizer = checkpoint.tokenizer
+        self._picture_tokens = picture_tokens(checkpoint)
+        self._special = set(self._tokenizer.all_special_ids) | set(self._tokenizer.added_tokens_decoder)
+        self._decoders = ThreadPoolExecutor(_DECODERS, thread_name_prefix="pictures")
+        self._opened: dict[Image, Any] = {}
+        if not isinstance(self._processor.image_processor, _Once):
+            self._processor.image_processor = _Once(self._processor.image_processor)
+
+    def batch(self, turns: Sequence[Turn], folder: Path) -> Any:
+        """The processor's tensors for several turns, padded on the left."""
+        return self._encode(turns, self._open(turns, folder))
+
+    def each(self, turns: Sequence[Turn], folder: Path) -> list[Prompt]:
+        """A prompt for each turn."""
+        pictures = self._open(turns, folder)
+        shared: dict[Hashable, tuple[int, Mapping[str, torch.Tensor]]] = {}
+        prompts = []
+        for turn in turns:
+            encoded = self._encode([turn], pictures)
+            ids = tuple(encoded["input_ids"][0].tolist())
+            key = head(turn)
+            if key not in shared:
+                shared[key] = self._cut(ids), dict(encoded)
+            cut, tensors = shared[key]
+            prompts.append(Prompt(ids, cut, key, tuple(image.sha256 for image in turn.images), tensors))
+        return prompts
+
+    def _cut(self, ids: Sequence[int]) -> int:
+        """How many tokens come up to and with the last picture, and the special tokens that close it; 0 for none.
+
+        It depends on nothing but the prompt itself. Behind a special token the tokenizer starts anew, so that what
+        is asked after it cannot change the tokens before.
+        """
+        last = max((place for place, token in enumerate(ids) if token in self._picture_tokens), default=-1)
+        cut = last + 1
+        while cut and cut < len(ids) - 1 and ids[cut] in self._special:
+            cut += 1
+        return min(cut, len(ids) - 1)
+
+    def _open(self, turns: Iterable[Turn], folder: Path) -> dict[Image, Any]:
+        images = list(dict.fromkeys(image for turn in turns for image in turn.images))
+        new = [image for image in images if image not in self._opened]
+        opened = self._decoders.map(lambda image: open_image(image, folder), new)
+        found = self._opened | dict(zip(new, opened, strict=True))
+        # One call's pictures are kept for the next: a picture with many questions is asked about again and again.
+        self._opened = {image: found[image] for image in images}
+        return self._opened
+
+    def _encode(self, turns: Sequence[Turn], pictures: Mapping[Image, Any]) -> Any:
+        # A question is data: an "<image>" or an end token in its text must stay text.
+        sanitize = any(token in turn.text for turn in turns for token in self._tokenizer.all_special_tokens)
+        try:
+            return self._processor.apply_chat_template(
+                [self._conversation(turn, pictures) for turn in turns],
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=True,
+                return_tensors="pt",
+                sanitize_control_tokens=sanitize,
+                processor_kwargs={"padding": True, "padding_side": "left"},
+            )
+        except NotImplementedError as error:
+            raise ConfigError(
+                "a question's text holds one of the tokenizer's control tokens, and this checkpoint's chat template "
+                f"cannot keep it as text ({error}); leave the question out, or ask another checkpoint",
+                path=f"models.{self._name}",
+            ) from error
+
+    def _conversation(self, turn: Turn, pictures: Mapping[Image, Any]) -> list[dict[str, Any]]:
+        content = [
+            {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": pictures[part]}
+            for part in turn.content
+        ]
+        system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}] if self._system else []
+        return [*system, {"role": "user", "content": content}]
+
+
+def picture_tokens(checkpoint: Checkpoint) -> frozenset[int]:
+    """The tokens that stand for pictures in a prompt; none where the checkpoint does not say."""
+    config = checkpoint.model.config
+    found = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+    return frozenset(token for token in found if token is not None)
+
+
+def ahead(make: Callable[[Work], Made], work: Iterable[Work]) -> Iterator[tuple[Work, Made]]:
+    """Each piece of work with what ``make`` gives for it, made in another thread while the caller is at the last."""
+    waiting: deque[tuple[Work, Future[Made]]] = deque()
+    maker = ThreadPoolExecutor(1, thread_name_prefix="prompts")
+    try:
+        for piece in work:
+            waiting.append((piece, maker.submit(make, piece)))
+            if len(waiting) > _AHEAD:
+                piece, made = waiting.popleft()
+                yield piece, made.result()
+        while waiting:
+            piece, made = waiting.popleft()
+            yield piece, made.result()
+    finally:
+        maker.shutdown(wait=True, cancel_futures=True)
+
+
+class _Once:
+    """Stands in for a processor's image processor: pictures that come again, one call later, are not done again."""
+
+    def __init__(self, image_processor: Any) -> None:
+        self.__dict__.update(_real=image_processor, _asked=None, _pictures=(), _made=None)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_real"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:
+            self.__dict__[name] = value
+        else:
+            setattr(self._real, name, value)
+
+    def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
+        pictures = tuple(_flat(images))
+        asked = tuple(map(id, pictures)), _shape(images), repr(args), repr(sorted(kwargs.items(), key=str))
+        if asked != self._asked:
+            made = self._real(images, *args, **kwargs)
+            # The pictures are kept, so that another one cannot come to live at the same address.
+            self._asked, self._pictures, self._made = asked, pictures, made
+        again = copy.copy(self._made)
+        again.data = dict(self._made.data)  # processors take entries out
+        return again
+
+
+def _flat(images: Any) -> Iterator[Any]:
+    if isinstance(images, (list, tuple)):
+        for image in images:
+            yield from _flat(image)
+    else:
+        yield images
+
+
+def _shape(images: Any) -> Any:
+    return tuple(map(_shape, images)) if isinstance(images, (list, tuple)) else None

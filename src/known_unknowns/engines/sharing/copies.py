@@ -1,0 +1,48 @@
+"""The same for models with recurrent layers, whose state cannot be taken apart by tokens: a copy for each question.
+
+Questions of equal length go together, as padding would run through the state.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from known_unknowns.engines.sharing.prefix import Prefix
+
+
+class Copies:
+    """Questions behind one prefix, all of equal length. ``logits`` (questions, vocabulary) follow the last token."""
+
+    @torch.inference_mode()
+    def __init__(self, model: Any, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
+        self._model = model
+        self._cache = copy.deepcopy(prefix.cache)
+        self._cache.reorder_cache(torch.zeros(len(suffixes), dtype=torch.long, device=model.device))
+        self._seen = prefix.length
+        self._delta = prefix.delta
+        self.logits = self._forward(torch.tensor([list(suffix) for suffix in suffixes], device=model.device))
+
+    def step(self, tokens: Sequence[int]) -> torch.Tensor:
+        """Give each row its next token. Returns the logits (rows, vocabulary) of the one after."""
+        return self._forward(torch.tensor(tokens, device=self._model.device)[:, None])
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with some of the rows only."""
+        self._cache.reorder_cache(torch.tensor(rows, device=self._model.device))
+
+    def _forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        count, length = tokens.shape
+        places = self._seen + torch.arange(length, device=tokens.device)
+        self._seen += length
+        return self._model(
+            input_ids=tokens,
+            position_ids=(places + self._delta).expand(count, length),
+            attention_mask=tokens.new_ones(count, self._seen),
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits[:, -1]
