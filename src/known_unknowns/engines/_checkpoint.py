@@ -1,7 +1,8 @@
 """Checkpoints of the `transformers` engine: where they come from, that they are the pinned ones, how they load.
 
 A local folder is pinned by the sha256 of its weights, a repository on the hub by its commit and, where
-params.lock.yaml has it, by the hash of every file. A folder is loaded without touching the network, and no code of a repository is run unless the entry says so.
+params.lock.yaml has it, by the hash of every file. A folder is loaded without touching the network, and no code of a
+repository is run unless the entry says so.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
     if held:
         _check_held(source, held)
     if not identity:
-        identity = {"revision": getattr(model.config, "_commit_hash", None) or revision}
+        identity = {"revision": held.commit if held else hub.commit_in_cache(source, revision) or revision}
     identity |= {
         "image_backend": _check_image_backend(processor, entry.get("image_backend", "pil"), path=path),
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),

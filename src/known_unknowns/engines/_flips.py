@@ -33,7 +33,7 @@ class Flips:
         for line in notes.read_text().splitlines() if notes.exists() else ():
             try:
                 note = json.loads(line)
-            except ValueError:  # torn off by a kill
+            except ValueError:  # empty, or torn off by a kill
                 continue
             if note.get("model") == self._model:
                 self._flips.append(note["flip"])
@@ -52,7 +52,7 @@ class Flips:
         if self._file is not None:
             note = {"model": self._model, "flip": flip, "gap": self._gaps[-1]}
             with self._file.open("a") as notes:
-                notes.write(json.dumps(note) + "\n")
+                notes.write(f"\n{json.dumps(note)}\n")  # a kill may have torn the last line off
 
     def told(self) -> dict[str, Any]:
         """``gaps`` are those of the flips, at batch 1, between the two likeliest letters, in nats."""

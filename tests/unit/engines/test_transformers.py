@@ -16,8 +16,8 @@ transformers = pytest.importorskip("transformers")
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 
 from known_unknowns.engines import _checkpoint, create  # noqa: E402
+from known_unknowns.engines._grouping import batches  # noqa: E402
 from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms  # noqa: E402
-from known_unknowns.engines._grouping import batches
 from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
 from known_unknowns.errors import ConfigError, DataError  # noqa: E402
 from known_unknowns.images import drawn, open_image  # noqa: E402

@@ -1,0 +1,214 @@
+"""The transformers engine when it shares: what it remembers, what it does without memory, and what it tells."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from known_unknowns.engines import _prompts  # noqa: E402
+from known_unknowns.engines._flips import MOST, Flips  # noqa: E402
+from known_unknowns.errors import DataError  # noqa: E402
+from known_unknowns.images import drawn  # noqa: E402
+from known_unknowns.records import Image, Turn  # noqa: E402
+from tests.unit.engines import tiny  # noqa: E402
+
+LETTERS = ("A", "B", "C", "D", "E")
+
+
+def turn(number: int, picture: int, **changes) -> Turn:
+    asked = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
+    made = Turn(str(number), "answer", (drawn("normal-noise", 32, 24, picture), asked), LETTERS, max_new_tokens=6)
+    return dataclasses.replace(made, **changes)
+
+
+TURNS = [turn(number, number % 4) for number in range(14)]
+
+
+@pytest.fixture(scope="module")
+def llava(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints") / "llava"
+    tiny.build("llava", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def qwen3(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints") / "qwen3.5"
+    tiny.build("qwen3.5", folder)
+    return folder
+
+
+def answers(engine, turns) -> dict:
+    pairs = [pair for batch in engine.answer(turns, folder=Path()) for pair in batch]
+    assert sorted(index for index, _ in pairs) == list(range(len(turns)))
+    return {index: dataclasses.replace(reply, seconds=0.0) for index, reply in pairs}
+
+
+@pytest.mark.parametrize("committed", [1, 2, 4])
+def test_a_resumed_run_gives_the_same_bits(llava, committed):
+    """Though the first engine remembers pictures that the second has to compute again."""
+    whole_engine = tiny.engine("llava", llava, batch_size=3)
+    whole = answers(whole_engine, TURNS)
+    running = whole_engine.answer(TURNS, folder=Path())
+    done = dict(pair for _ in range(committed) for pair in next(running))
+    running.close()
+    left = [index for index in range(len(TURNS)) if index not in done]
+    resumed = answers(tiny.engine("llava", llava, batch_size=3), [TURNS[index] for index in left])
+    assert left
+    assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
+
+
+def test_a_second_wave_looks_at_no_picture_again(llava):
+    """MM-SAP's second pass, ActiView's later steps."""
+    engine = tiny.engine("llava", llava, batch_size=4)
+    answers(engine, TURNS)
+    prefixes = engine._sharer.prefixes
+    assert prefixes.computed == 4
+    second = [turn(number, number % 4, step="forced") for number in range(20, 24)]
+    remembered = answers(engine, second)
+    assert prefixes.computed == 4
+    assert remembered == answers(tiny.engine("llava", llava, batch_size=4), second)
+    # pictures that a wave does not ask about are forgotten
+    answers(engine, [turn(30, 9)])
+    answers(engine, second)
+    assert prefixes.computed == 4 + 1 + 4
+
+
+def test_without_room_pictures_are_computed_again_and_the_bits_are_the_same(llava):
+    engine = tiny.engine("llava", llava, batch_size=2, cache_gib=0)
+    assert answers(engine, TURNS) == answers(tiny.engine("llava", llava, batch_size=2), TURNS)
+    assert engine._sharer.prefixes.computed == 4  # the last chunk's is always there: a picture's chunks come together
+    assert engine._sharer.prefixes._kept.bytes == 0
+
+
+def test_several_pictures_in_one_pass_answer_alike(tmp_path):
+    """As on a GPU: prefixes of unequal length side by side, padded on the left."""
+    for name in ("qwen2.5-vl", "llava-next", "gemma3", "mllama"):
+        tiny.build(name, tmp_path / name)
+        turns = [
+            dataclasses.replace(asked, content=(drawn("normal-noise", 24 + 16 * (k % 3), 32, k), asked.content[-1]))
+            for k, asked in enumerate([*TURNS[:6], *TURNS[:6]])
+        ]
+        alone = answers(tiny.engine(name, tmp_path / name, sharing="off", batch_size=1), turns)
+        engine = tiny.engine(name, tmp_path / name)
+        engine._sharer.prefixes.at_once = engine._sharer._at_once = 4
+        together = answers(engine, turns)
+        assert engine.about["sharing"]["fell_back"] == []
+        for index, reply in alone.items():
+            assert dataclasses.replace(together[index], logprobs=None) == dataclasses.replace(reply, logprobs=None)
+            assert together[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
+
+
+def test_a_picture_is_decoded_and_preprocessed_once(llava, monkeypatch):
+    engine = tiny.engine("llava", llava, batch_size=2, sharing="on")
+    answers(engine, TURNS[:1])  # the check
+    opened, made = [], []
+    opening, real = _prompts.open_image, engine.checkpoint.processor.image_processor._real
+
+    class Counting:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def __call__(self, images, *args, **kwargs):
+            made.append(images)
+            return real(images, *args, **kwargs)
+
+    engine.checkpoint.processor.image_processor._real = Counting()
+    monkeypatch.setattr(_prompts, "open_image", lambda image, folder: opened.append(image) or opening(image, folder))
+    engine._sharer.checked = 2
+    answers(engine, [turn(number, 5 + number // 7) for number in range(14)])
+    assert len(opened) == 2
+    assert len(made) == 2
+
+
+def test_out_of_memory_halves_the_chunk(llava, monkeypatch):
+    expected = answers(tiny.engine("llava", llava, batch_size=4), TURNS[:4])
+    engine = tiny.engine("llava", llava, batch_size=4)
+    answers(engine, TURNS[:2])
+    write, sizes = engine._sharer.write, []
+
+    def scarce(prompts, limits, recorder):
+        sizes.append(len(prompts))
+        if len(prompts) > 1 or prompts[0].ids == unlucky:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore")
+        return write(prompts, limits, recorder)
+
+    unlucky = engine._prompts.each([TURNS[2]], Path())[0].ids
+    monkeypatch.setattr(engine._sharer, "write", scarce)
+    replies = answers(engine, TURNS[:4])
+    assert sizes == [4, 2, 1, 1, 2, 1, 1]
+    assert (replies[2].error, replies[2].finish) == (
+        "out of memory: CUDA out of memory. Tried to allocate 2.00 GiB",
+        "error",
+    )
+    for index in (0, 1, 3):
+        assert replies[index].text == expected[index].text
+    assert engine.about["sharing"]["fell_back"] == []
+
+
+def test_a_broken_picture_stops_the_run_and_is_named(llava, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
+    broken = turn(0, 0, content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
+    with pytest.raises(DataError, match=r"broken\.png"):
+        list(tiny.engine("llava", llava).answer([broken], folder=tmp_path))
+
+
+def test_settings_that_are_not_known_mean_generate_and_are_named(llava, monkeypatch):
+    engine = tiny.engine("llava", llava, decoding={"min_length": 3, "max_new_tokens": 5})
+    assert engine.about["sharing"]["fell_back"] == [{"plan": "all", "why": "its generation settings have min_length"}]
+    assert len(answers(engine, TURNS[:2])) == 2
+
+
+def test_yaml_reads_off_and_on_as_booleans(llava):
+    assert tiny.engine("llava", llava, sharing=False).about["sharing"] == {"asked": "off"}
+    assert tiny.engine("llava", llava, sharing=True).about["sharing"]["asked"] == "on"
+
+
+def test_recurrent_models_go_on_by_copies(qwen3):
+    engine = tiny.engine("qwen3.5", qwen3)
+    shared, alone = answers(engine, TURNS), answers(tiny.engine("qwen3.5", qwen3, sharing="off", batch_size=1), TURNS)
+    assert engine.about["sharing"]["prompts"] == {"copies": 14}
+    assert {index: reply.text for index, reply in shared.items()} == {i: reply.text for i, reply in alone.items()}
+
+
+def test_half_precision_has_a_certificate_and_full_has_none(llava, tmp_path):
+    """Of each chunk one turn, and what was counted before a run was cut off counts."""
+    assert "certificate" not in tiny.engine("llava", llava).about
+    engine = tiny.engine("llava", llava, dtype="bfloat16", batch_size=4)
+    engine.notes = tmp_path / "notes.jsonl"
+    answers(engine, TURNS)
+    first = engine.about["certificate"]
+    assert first["compared"] == 4
+    assert first["rate"] == first["flips"] / 4
+    again = tiny.engine("llava", llava, dtype="bfloat16", batch_size=4)
+    again.notes = engine.notes
+    answers(again, TURNS[:4])
+    assert again.about["certificate"]["compared"] > 4
+    other = tiny.engine("llava", llava, dtype="bfloat16", system="Be brief.")
+    other.notes = engine.notes
+    answers(other, TURNS[:1])
+    assert other.about["certificate"]["compared"] == 1
+
+
+def test_flips_and_their_gaps_by_hand(tmp_path):
+    """Twice the same letter, once another one, where the two likeliest were 0.5 - 0.25 apart."""
+    notes = tmp_path / "notes.jsonl"
+    flips = Flips({"model": "m"})
+    flips.read(notes)
+    flips.add({"A": -0.5, "B": -1.5}, {"A": -0.6, "B": -1.4})
+    flips.add({"A": -0.5, "B": -0.25, "C": -3.0}, {"A": -0.2, "B": -0.3, "C": -3.0})
+    flips.add({"A": -2.0, "B": -1.0}, {"A": -2.0, "B": -1.0})
+    assert flips.told() == {"compared": 3, "flips": 1, "rate": 1 / 3, "gaps": [0.25]}
+    with notes.open("a") as torn:
+        torn.write('{"model": "half a li')
+    again = Flips({"model": "m"})
+    again.read(notes)
+    assert again.told() == flips.told()
+    assert Flips({"model": "m"}).told()["rate"] is None
+    for _ in range(MOST):
+        again.add({"A": -1.0}, {"A": -1.0})
+    assert not again.wanted

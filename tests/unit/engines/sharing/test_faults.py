@@ -1,0 +1,159 @@
+"""Faults injected on purpose: the check against generate must catch each, and the replies must be generate's."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from known_unknowns.engines.sharing import forest, prefix, rows, sharer  # noqa: E402
+from known_unknowns.images import drawn  # noqa: E402
+from known_unknowns.records import Turn  # noqa: E402
+from tests.unit.engines import tiny  # noqa: E402
+
+LETTERS = ("A", "B", "C", "D", "E")
+
+
+def turn(number: int, picture: int) -> Turn:
+    asked = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
+    return Turn(str(number), "answer", (drawn("normal-noise", 32, 24, picture), asked), LETTERS, max_new_tokens=4)
+
+
+TURNS = [turn(number, number % 2) for number in range(8)]
+
+
+@pytest.fixture(scope="module", params=["qwen2.5-vl", "llava-sliding"])
+def checkpoint(request, tmp_path_factory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("checkpoints") / request.param
+    tiny.build(request.param, folder)
+    return request.param, folder
+
+
+@pytest.fixture(scope="module")
+def qwen(tmp_path_factory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("checkpoints") / "qwen2.5-vl"
+    tiny.build("qwen2.5-vl", folder)
+    return "qwen2.5-vl", folder
+
+
+def replies(engine) -> dict:
+    pairs = [pair for batch in engine.answer(TURNS, folder=Path()) for pair in batch]
+    return {index: dataclasses.replace(reply, seconds=0.0) for index, reply in pairs}
+
+
+def caught(checkpoint, **entry) -> list[dict[str, str]]:
+    """Answers with the fault in place; gives what was given up."""
+    engine = tiny.engine(*checkpoint, sharing="on", **entry)
+    found = replies(engine)
+    if entry.get("dtype", "float32") == "float32":
+        plain = replies(tiny.engine(*checkpoint, sharing="off", batch_size=1))
+        for index, reply in plain.items():
+            assert found[index].text == reply.text
+            assert found[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
+    return engine.about["sharing"]["fell_back"]
+
+
+def off_by_one(monkeypatch) -> None:
+    row = prefix._row
+    monkeypatch.setattr(prefix, "_row", lambda *args: dataclasses.replace(whole := row(*args), delta=whole.delta + 1))
+
+
+def delta_ignored(monkeypatch) -> None:
+    row = prefix._row
+    monkeypatch.setattr(prefix, "_row", lambda *args: dataclasses.replace(row(*args), delta=0))
+
+
+def leak(monkeypatch) -> None:
+    """A packed question sees all that was packed before it."""
+
+    def all_before(tree):
+        return torch.ones(len(tree.tokens), len(tree.tokens), dtype=torch.bool).tril()
+
+    monkeypatch.setattr(forest.Tree, "ancestors", all_before)
+
+
+def window_forgotten(monkeypatch) -> None:
+    mask = sharer.Architecture.mask
+
+    def no_window(self, *args):
+        return mask(dataclasses.replace(self, window=None), *args)
+
+    monkeypatch.setattr(sharer.Architecture, "mask", no_window)
+
+
+def second_token_out_of_place(monkeypatch) -> None:
+    step = rows.Rows.step
+
+    def late(self, tokens):
+        self._positions = self._positions + 1
+        return step(self, tokens)
+
+    monkeypatch.setattr(rows.Rows, "step", late)
+
+
+def token_lost(monkeypatch) -> None:
+    grow = forest.grow
+    monkeypatch.setattr(
+        sharer, "grow", lambda place, asked, texts, limit: grow(place, asked, [t[1:] for t in texts], limit=limit)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("fault", [off_by_one, second_token_out_of_place, token_lost])
+def test_a_fault_in_all_plans_is_caught(checkpoint, monkeypatch, fault, dtype):
+    """In bfloat16 too, where a position off by one is lost in the rounding: the check is made in float32."""
+    fault(monkeypatch)
+    given_up = caught(checkpoint, dtype=dtype)
+    assert {entry["plan"] for entry in given_up} == {"packed", "rows"}
+    assert all("differ from generate's" in entry["why"] for entry in given_up)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_rope_delta_that_is_ignored_is_caught(qwen, monkeypatch, dtype):
+    delta_ignored(monkeypatch)
+    assert {entry["plan"] for entry in caught(qwen, dtype=dtype)} == {"packed", "rows"}
+
+
+def test_a_question_that_leaks_into_its_neighbour_is_caught(checkpoint, monkeypatch):
+    """Rows have nothing to leak: they are used instead."""
+    leak(monkeypatch)
+    assert [entry["plan"] for entry in caught(checkpoint)] == ["packed"]
+
+
+def test_a_window_that_is_forgotten_is_caught(tmp_path, monkeypatch):
+    tiny.build("llava-sliding", tmp_path)
+    window_forgotten(monkeypatch)
+    assert {entry["plan"] for entry in caught(("llava-sliding", tmp_path))} == {"packed", "rows"}
+
+
+def test_what_a_model_trips_over_later_is_said_and_generate_takes_over(qwen, monkeypatch):
+    """Not at the check, but at the third chunk."""
+    forward, calls = sharer.forward, []
+
+    def fails(*args):
+        calls.append(args)
+        if len(calls) > 5:
+            raise RuntimeError("shape mismatch\nand a long story")
+        return forward(*args)
+
+    monkeypatch.setattr(sharer, "forward", fails)
+    given_up = caught(qwen, batch_size=2)
+    assert {entry["why"] for entry in given_up} == {"RuntimeError: shape mismatch"}
+
+
+def test_too_little_memory_for_the_check_means_no_sharing(qwen, monkeypatch):
+    def exhausted(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(sharer.check, "reference", exhausted)
+    given_up = caught(qwen)
+    assert {entry["plan"] for entry in given_up} == {"packed", "rows"}
+    assert all("not enough memory" in entry["why"] for entry in given_up)
+
+
+def test_honest_plans_pass(checkpoint):
+    assert caught(checkpoint) == []
+    assert caught(checkpoint, dtype="bfloat16") == []

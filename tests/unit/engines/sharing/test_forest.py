@@ -1,0 +1,88 @@
+"""Trees of questions, and what is kept of pictures."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from known_unknowns.engines.sharing.architecture import Architecture  # noqa: E402
+from known_unknowns.engines.sharing.forest import grow  # noqa: E402
+from known_unknowns.engines.sharing.prefix import Store  # noqa: E402
+
+suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+@given(suffixes, st.integers(0, 20))
+def test_each_question_sees_its_own_words_in_order_and_nothing_else(texts, limit):
+    trees = grow(7, range(len(texts)), texts, limit=limit)
+    assert [question for tree in trees for question in tree.questions] == list(range(len(texts)))
+    for tree in trees:
+        assert tree.prefix == 7
+        assert len(tree.questions) == 1 or len(tree.tokens) <= limit
+        seen = tree.ancestors()
+        for question, path in zip(tree.questions, tree.paths, strict=True):
+            assert [tree.tokens[node] for node in path] == texts[question]
+            assert [tree.depths[node] for node in path] == list(range(len(path)))
+            for place, node in enumerate(path):
+                assert seen[node].nonzero()[:, 0].tolist() == path[: place + 1]
+
+
+def test_questions_that_begin_alike_share_their_beginning():
+    """By hand: 1 2 3, 1 2 4 and 1 5 are a tree of five nodes."""
+    (tree,) = grow(0, [0, 1, 2], [[1, 2, 3], [1, 2, 4], [1, 5]], limit=99)
+    assert (tree.tokens, tree.depths, tree.parents) == ([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0])
+    assert tree.paths == [[0, 1, 2], [0, 1, 3], [0, 4]]
+    # the same question twice has one end
+    (tree,) = grow(0, [0, 1], [[1, 2], [1, 2]], limit=99)
+    assert tree.paths == [[0, 1], [0, 1]]
+    # with no room to pack, each has a row of its own
+    assert [tree.tokens for tree in grow(0, [0, 1], [[1, 2], [1, 2]], limit=0)] == [[1, 2], [1, 2]]
+
+
+def architecture(**changes) -> Architecture:
+    facts = {"layers": 2, "hidden": 8, "weights": 100, "recurrent": False, "crossing": frozenset(), "window": None}
+    facts |= {"kinds": frozenset(), "eager": False, "rotary": None, "takes_features": True}
+    return Architecture(**(facts | changes))
+
+
+def test_a_window_is_measured_in_places_of_the_prompt():
+    """Two questions lie side by side in memory: of the second, tokens 4 and 5 see back three places, over the first."""
+    keys = torch.tensor([[0, 1, 2, 3, 3, 4, 5]])
+    queries = torch.tensor([[4, 5]])
+    own = torch.tensor([[1, 1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 1, 1, 1]], dtype=torch.bool)[None, None]
+    sliding = frozenset({"sliding_attention"})
+    mask = architecture(window=3, kinds=sliding).mask(own, queries, keys, torch.float32)
+    assert mask.int().tolist() == [[[[0, 0, 1, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1, 1]]]]
+    both = architecture(window=3, kinds=sliding | {"full_attention"}).mask(own, queries, keys, torch.float32)
+    assert torch.equal(both["sliding_attention"], mask)
+    assert torch.equal(both["full_attention"], own)
+    eager = architecture(eager=True).mask(own, queries, keys, torch.float32)
+    assert eager[0, 0, 0].tolist() == [0, 0, 0, torch.finfo(torch.float32).min, 0, 0, torch.finfo(torch.float32).min]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=30), st.integers(0, 100))
+def test_a_store_never_holds_more_than_it_may(things, limit):
+    store = Store(limit)
+    for key, size in things:
+        kept = store.get(key)
+        store.put(key, (key, size), size)
+        assert store.bytes <= limit
+        assert kept is None or store.get(key) == kept
+    store.keep_only({1, 2})
+    assert all(store.get(key) is None for key in range(10) if key not in (1, 2))
+    store.clear()
+    assert store.bytes == 0
+
+
+def test_a_store_throws_out_nothing_to_make_room():
+    """Waves go over the pictures in the same order: the oldest is what is needed first."""
+    store = Store(100)
+    for key in "abc":
+        store.put(key, key, 40)
+    assert [store.get(key) for key in "abc"] == ["a", "b", None]
+    store.keep_only({"b"})
+    store.put("c", "c", 60)
+    assert store.get("c") == "c"

@@ -1,0 +1,62 @@
+"""Which turns go through the model together."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("torch")
+
+from known_unknowns.engines._grouping import groups
+from known_unknowns.engines._prompts import head
+from known_unknowns.images import drawn
+from known_unknowns.records import Turn
+
+
+def turn(pictures: tuple[int, ...], words: int = 4, before: str = "") -> Turn:
+    images = [drawn("normal-noise", 8, 8, picture) for picture in pictures]
+    content = (*([before] if before else []), *images, "word " * words)
+    return Turn("q", "answer", content, ("A", "B"))
+
+
+asked = st.lists(
+    st.builds(turn, st.lists(st.integers(0, 3), min_size=1, max_size=2).map(tuple), st.integers(1, 60)), max_size=40
+)
+
+
+@given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(0, 9))
+def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, done):
+    """Every turn once, at most ``size`` at a time; and whatever is committed, the rest is cut as it would have been."""
+    planned = list(groups(turns, range(len(turns)), size=size, tokens=tokens))
+    assert sorted(index for chunk in planned for index in chunk) == list(range(len(turns)))
+    for chunk in planned:
+        assert len(chunk) <= size
+        assert len({len(turns[index].images) for index in chunk}) == 1
+    answered = {index for chunk in planned[:done] for index in chunk}
+    left = [index for index in range(len(turns)) if index not in answered]
+    again = groups([turns[index] for index in left], range(len(left)), size=size, tokens=tokens)
+    assert [[left[index] for index in chunk] for chunk in again] == planned[done:]
+
+
+def test_a_picture_with_few_questions_is_not_cut_up():
+    """By hand: a question of 4 words is 20 characters, about 5 tokens, and 8 more: 13. In 70 tokens there is room
+    for 5 of them: three of one picture, and not the first two of the next."""
+    turns = [turn((picture,)) for picture in (1, 2, 1, 2, 1, 2)]
+    chunks = list(groups(turns, range(6), size=99, tokens=70))
+    assert sorted(map(sorted, chunks)) == [[0, 2, 4], [1, 3, 5]]
+    assert sorted(map(len, groups(turns, range(6), size=99, tokens=78))) == [6]
+    # a picture with more questions than there is room for is cut where it is full
+    assert [len(chunk) for chunk in groups([turn((1,))] * 12, range(12), size=99, tokens=70)] == [5, 5, 2]
+    assert [len(chunk) for chunk in groups([turn((1,))] * 5, range(5), size=2, tokens=70)] == [2, 2, 1]
+
+
+def test_a_question_that_is_too_long_goes_alone():
+    assert list(groups([turn((1,), words=999)] * 2, range(2), size=9, tokens=10)) == [[0], [1]]
+
+
+def test_the_head_is_all_up_to_and_with_the_last_picture():
+    assert head(turn((1, 2), 3)) == head(turn((1, 2), 9))
+    assert head(turn((1, 2))) != head(turn((2, 1)))
+    assert head(turn((1,), before="Look: ")) != head(turn((1,), before="See: "))
+    assert head(turn((), before="Look: ")) == ()

@@ -1,0 +1,206 @@
+"""Sharing an image's prefix must not change a reply: every architecture, asked with and without, answers the same.
+
+What is held against `sharing: on` is `sharing: off` at batch 1: the checkpoint's own ``generate``, one turn at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from known_unknowns.images import drawn
+from known_unknowns.records import Image, Reply, Turn
+from tests.unit.engines import tiny
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+LETTERS = ("A", "B", "C", "D", "E")
+WIDE, TALL = drawn("normal-noise", 64, 32, 1), drawn("normal-noise", 24, 48, 2)
+SMALL, SQUARE = drawn("normal-noise", 32, 32, 3), drawn("normal-noise", 48, 48, 4)
+QUESTIONS = (
+    "What colour is the ball?\nA. Red\nB. Blue\nC. Green\nD. Yellow\nE. None of the above",
+    "What colour is the door beside the tree?\nA. Red\nB. Blue\nC. Green\nD. Yellow\nE. None of the above",
+    "How many chairs are there?\nA. Two\nB. Three\nC. Four\nD. Five\nE. None of the above",
+    "Is it open?\nA. Yes\nB. No\nC. Both\nD. Neither\nE. None of the above",
+    "Which animal sits beside the tree, and why does it look at the chair?\nA. A cat\nB. A dog\nC. A cow\nE. No",
+)
+LONG = " ".join(["a red ball beside the tree and a blue chair"] * 8)
+GAP = 0.1
+"""In half precision a letter may change only where the two likeliest are nearer than this, in log-probability."""
+
+
+def ask(*content: Image | str, letters: Sequence[str] | None = LETTERS, limit: int = 4) -> Turn:
+    return Turn("q", "answer", content, tuple(letters) if letters else None, max_new_tokens=limit)
+
+
+CASES: dict[str, list[Turn]] = {
+    "five-questions-an-image": [ask(image, question) for image in (WIDE, TALL) for question in QUESTIONS],
+    "one-question-an-image": [ask(image, QUESTIONS[0]) for image in (SMALL, WIDE, TALL, SQUARE)],
+    "several-images": [
+        *(ask(SMALL, WIDE, question) for question in QUESTIONS[:3]),
+        ask(WIDE, SMALL, QUESTIONS[0]),
+        *(ask(TALL, TALL, SQUARE, question) for question in QUESTIONS[:2]),
+    ],
+    "text-before-the-image": [
+        *(ask("Look at the picture first.", WIDE, question) for question in QUESTIONS[:3]),
+        ask("Describe what you see.", WIDE, QUESTIONS[0]),
+        ask(QUESTIONS[1], WIDE),
+        ask(QUESTIONS[1], TALL),
+        ask("First", SMALL, "and then", WIDE, QUESTIONS[0]),
+        ask("First", SMALL, "and then", WIDE, QUESTIONS[1]),
+    ],
+    "long-and-short-options": [
+        ask(WIDE, f"What is it?\nA. {LONG}\nB. Blue"),
+        ask(WIDE, "What is it?\nA. 1\nB. 2\nC. 3"),
+        ask(WIDE, "?\nA. x\nB. y", letters=("A", "B")),
+        ask(TALL, f"?\nA. x\nB. {LONG}", letters=("A", "B")),
+        ask(TALL, f"{LONG}?\nA. {LONG}\nB. {LONG}\nC. {LONG}"),
+    ],
+    "free-text-mixed-in": [
+        ask(WIDE, QUESTIONS[0]),
+        ask(WIDE, "Describe what you see in a few words.", letters=None, limit=12),
+        ask(TALL, "Describe what you see in a few words.", letters=None, limit=12),
+        ask(WIDE, QUESTIONS[1], letters=None, limit=12),
+        ask(WIDE, QUESTIONS[2], limit=12),
+        ask(TALL, QUESTIONS[2], limit=1),
+        ask(SQUARE, "Why?", letters=None, limit=12),
+    ],
+    "control-tokens-in-the-question": [
+        ask(WIDE, "What is <|im_end|> to a <|im_start|>?\nA. Red\nB. Blue"),
+        ask(WIDE, "What is <|im_end|>?\nA. Red\nB. Blue"),
+    ],
+    "the-same-question-again": [ask(WIDE, QUESTIONS[0]), ask(WIDE, QUESTIONS[0]), ask(TALL, QUESTIONS[0])],
+    "no-image": [ask(QUESTIONS[0]), ask(QUESTIONS[1])],
+}
+
+
+def fitting(name: str, turns: Sequence[Turn]) -> list[Turn]:
+    """The turns that the architecture and its processor take."""
+    takes = tiny.CHECKPOINTS[name]
+    return [
+        turn
+        for turn in turns
+        if takes.least <= len(turn.images) <= takes.most and (takes.control_tokens or "<|" not in turn.text)
+    ]
+
+
+def everything(name: str) -> list[Turn]:
+    """All cases in one wave, a picture's questions far apart."""
+    turns = [turn for case in CASES.values() for turn in fitting(name, case)]
+    return turns[::3] + turns[1::3] + turns[2::3]
+
+
+def answers(engine: Any, turns: Sequence[Turn]) -> list[Reply]:
+    """The replies in the order of the turns, every turn answered once, without the seconds."""
+    pairs = [pair for batch in engine.answer(turns, folder=Path()) for pair in batch]
+    assert sorted(index for index, _ in pairs) == list(range(len(turns)))
+    return [dataclasses.replace(reply, seconds=0.0) for _, reply in sorted(pairs, key=lambda pair: pair[0])]
+
+
+class Checkpoint:
+    """A tiny checkpoint; what it replies without sharing is asked for once."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+        self._without: dict[str, tuple[Any, dict[Turn, Reply]]] = {}
+        self.sharing = self.engine(sharing="on")
+
+    def engine(self, **entry: Any) -> Any:
+        return tiny.engine(self.name, self.folder, **entry)
+
+    def without(self, turns: Sequence[Turn], **entry: Any) -> list[Reply]:
+        """The checkpoint's own ``generate``, one turn at a time."""
+        if str(entry) not in self._without:
+            self._without[str(entry)] = self.engine(sharing="off", batch_size=1, **entry), {}
+        engine, known = self._without[str(entry)]
+        new = [turn for turn in dict.fromkeys(turns) if turn not in known]
+        known |= zip(new, answers(engine, new), strict=True)
+        return [known[turn] for turn in turns]
+
+
+@pytest.fixture(scope="module", params=tiny.CHECKPOINTS)
+def checkpoint(request, tmp_path_factory) -> Checkpoint:
+    folder = tmp_path_factory.mktemp("checkpoints") / request.param
+    tiny.build(request.param, folder)
+    return Checkpoint(request.param, folder)
+
+
+def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
+    for reply, wanted in zip(replies, expected, strict=True):
+        assert wanted.error is None
+        assert dataclasses.replace(reply, logprobs=None) == dataclasses.replace(wanted, logprobs=None)
+        assert reply.logprobs == pytest.approx(wanted.logprobs, abs=2e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_replies(checkpoint, case):
+    """In float32. The engine is one for all cases: prefixes that it keeps from one to the next are used again."""
+    turns = fitting(checkpoint.name, CASES[case])
+    if not turns:
+        pytest.skip(f"{checkpoint.name} takes no such prompt")
+    assert_same(answers(checkpoint.sharing, turns), checkpoint.without(turns))
+
+
+def test_the_same_replies_in_one_wave(checkpoint):
+    """And by sharing, not by falling back, except where no prefix can be shared."""
+    turns = everything(checkpoint.name)
+    engine = checkpoint.engine(sharing="on", batch_size=5)
+    assert_same(answers(engine, turns), checkpoint.without(turns))
+    told = engine.about["sharing"]
+    if tiny.CHECKPOINTS[checkpoint.name].shares:
+        assert told["fell_back"] == []
+        assert sum(told["prompts"].values()) == sum(bool(turn.images) for turn in turns)
+    else:
+        assert told["fell_back"]
+        assert all(fallen["plan"] and fallen["why"] for fallen in told["fell_back"])
+        assert not sum(told["prompts"].values())
+
+
+def test_the_same_replies_under_a_repetition_penalty(checkpoint):
+    """The penalty counts the prompt's tokens, of which a shared prefix is a part."""
+    turns = fitting(checkpoint.name, CASES["five-questions-an-image"][3:7] + CASES["free-text-mixed-in"])
+    decoding = {"repetition_penalty": 1.3}
+    expected = checkpoint.without(turns, decoding=decoding)
+    assert_same(answers(checkpoint.engine(sharing="on", decoding=decoding), turns), expected)
+    if checkpoint.name != "blip-2":  # it leaves decoding to its language model, which has settings of its own
+        assert expected != checkpoint.without(turns)
+
+
+def test_in_bfloat16_the_letters_that_are_clear(checkpoint):
+    """By one token each: after a first token that differs, so does what follows."""
+    cases = ("five-questions-an-image", "several-images", "text-before-the-image", "long-and-short-options")
+    turns = [dataclasses.replace(turn, max_new_tokens=1) for case in cases for turn in CASES[case][:4]]
+    turns = fitting(checkpoint.name, turns)
+    free = fitting(checkpoint.name, CASES["free-text-mixed-in"][:4])
+    shared = answers(checkpoint.engine(sharing="on", dtype="bfloat16"), [*turns, *free])
+    alone = checkpoint.without(turns, dtype="bfloat16")
+    assert all(reply.error is None for reply in [*shared, *alone])
+    clear = [index for index, reply in enumerate(alone) if gap(reply) > GAP]
+    assert len(clear) > len(turns) / 2
+    assert [letter(shared[index]) for index in clear] == [letter(alone[index]) for index in clear]
+
+
+def letter(reply: Reply) -> str:
+    return max(reply.logprobs, key=reply.logprobs.get)
+
+
+def gap(reply: Reply) -> float:
+    first, second = sorted(reply.logprobs.values(), reverse=True)[:2]
+    return first - second
+
+
+def test_the_turns_bring_every_kind_of_reply(checkpoint):
+    """Else the matrix would not see how a reply goes on after a letter, or after another first token."""
+    replies = checkpoint.without([turn for turn in everything(checkpoint.name) if turn.letters])
+    begins = [reply.text.strip()[:1] in LETTERS for reply in replies]
+    assert any(begins)
+    assert not all(begins)
+    assert {reply.finish for reply in replies} == {"stop", "length"}
+    assert len({letter(reply) for reply in replies}) > 1

@@ -1,0 +1,73 @@
+"""Tiny random checkpoints of every architecture that the engine's shared prefixes are held to.
+
+Each has a few ten thousand parameters, a real image processor (PIL), the shared tokenizer with its architecture's own
+tokens, and a chat template. `build` writes one to a folder; `engine` opens it, whatever its processor needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from known_unknowns.engines import _checkpoint
+from known_unknowns.engines.transformers import TransformersEngine
+from tests.unit.engines.tiny import llava, others, qwen, tiles
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """``make`` gives the model and its processor. ``least`` to ``most`` pictures stand in one prompt, ``tokens`` for
+    each, where that does not depend on its size. ``from_folder``: the processor loads without torchvision.
+    ``control_tokens``: the processor can keep one in a question as text. ``shares``: a prefix can be shared at all."""
+
+    make: Callable[[], tuple[Any, Any]]
+    least: int = 0
+    most: int = 3
+    tokens: int | None = None
+    from_folder: bool = True
+    control_tokens: bool = True
+    shares: bool = True
+
+
+CHECKPOINTS: Mapping[str, Tiny] = {
+    "qwen2-vl": Tiny(qwen.qwen2_vl, from_folder=False),
+    "qwen2.5-vl": Tiny(qwen.qwen2_5_vl, from_folder=False),
+    "qwen2.5-vl-sliding": Tiny(qwen.qwen2_5_vl_sliding, from_folder=False),
+    "qwen3-vl": Tiny(qwen.qwen3_vl, from_folder=False),
+    "qwen3.5": Tiny(qwen.qwen3_5, from_folder=False),
+    "glm-4v": Tiny(qwen.glm4v, from_folder=False),
+    "llava": Tiny(llava.llava, tokens=16),
+    "llava-sliding": Tiny(llava.llava_sliding, tokens=16),
+    "llava-next": Tiny(llava.llava_next),
+    "llava-onevision": Tiny(llava.llava_onevision, from_folder=False),
+    "idefics3": Tiny(tiles.idefics3, control_tokens=False),
+    "smolvlm": Tiny(tiles.smolvlm, from_folder=False),
+    "internvl": Tiny(tiles.internvl, from_folder=False),
+    "mistral3": Tiny(tiles.mistral3, from_folder=False),
+    "aya-vision": Tiny(tiles.aya_vision),
+    "gemma3": Tiny(others.gemma3, tokens=4),
+    "mllama": Tiny(others.mllama, tokens=1),
+    "paligemma": Tiny(others.paligemma, least=1, tokens=16, control_tokens=False, shares=False),
+    "blip-2": Tiny(others.blip2, least=1, most=1, tokens=8, from_folder=False, shares=False),
+}
+
+
+def build(name: str, folder: Path) -> None:
+    """Write the checkpoint's weights, and its processor where it can be loaded again, to ``folder``."""
+    model, processor = CHECKPOINTS[name].make()
+    model.save_pretrained(folder)
+    if CHECKPOINTS[name].from_folder:
+        processor.save_pretrained(folder)
+
+
+def engine(name: str, folder: Path, **entry: Any) -> TransformersEngine:
+    """The engine of the checkpoint in ``folder`` on the CPU, in float32; ``entry`` adds to its params.yaml entry."""
+    entry = {"source": str(folder), "revision": "unpinned", "dtype": "float32", "device": "cpu"} | entry
+    if CHECKPOINTS[name].from_folder:
+        return TransformersEngine(name, entry)
+    processor = CHECKPOINTS[name].make()[1]
+    with mock.patch.object(_checkpoint.AutoProcessor, "from_pretrained", lambda *_, **__: processor):
+        return TransformersEngine(name, entry)

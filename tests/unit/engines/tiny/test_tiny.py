@@ -1,0 +1,117 @@
+"""The tiny checkpoints look at what they are shown: else a test that compares their replies would see nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from known_unknowns.images import drawn, open_image  # noqa: E402
+from known_unknowns.records import Image  # noqa: E402
+from tests.unit.engines import tiny  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+QUESTION = "What colour is the ball beside the tree?\nA. Red\nB. Blue\nC. Green\nE. None of the above"
+WIDE, OTHER, SMALL = (drawn("normal-noise", *size) for size in ((64, 32, 1), (64, 32, 2), (32, 32, 1)))
+MOVED = 0.05
+"""A change is seen when some logit moves by more than this share of the logits' standard deviation."""
+
+
+@pytest.fixture(scope="module", params=tiny.CHECKPOINTS)
+def made(request) -> tuple[str, Any, Any]:
+    return request.param, *tiny.CHECKPOINTS[request.param].make()
+
+
+def inputs(processor: Any, image: Image, text: str = QUESTION) -> Any:
+    content = [{"type": "image", "image": open_image(image, Path())}, {"type": "text", "text": text}]
+    return processor.apply_chat_template(
+        [[{"role": "user", "content": content}]],
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+        processor_kwargs={"padding": True},
+    )
+
+
+def logits(model: Any, encoded: Any) -> torch.Tensor:
+    """Of the first token of the reply, as ``generate`` sees them."""
+    said = model.generate(
+        **encoded, max_new_tokens=1, do_sample=False, return_dict_in_generate=True, output_logits=True
+    )
+    return said.logits[0][0]
+
+
+def moved(one: torch.Tensor, other: torch.Tensor) -> float:
+    return ((one - other).abs().max() / one.std()).item()
+
+
+def test_logits_have_a_standard_deviation_of_about_one(made):
+    _, model, processor = made
+    assert 0.8 < logits(model, inputs(processor, WIDE)).std() < 1.25
+
+
+def test_another_picture_and_another_word_change_the_logits(made):
+    _, model, processor = made
+    one = logits(model, inputs(processor, WIDE))
+    assert torch.equal(one, logits(model, inputs(processor, WIDE)))
+    assert moved(one, logits(model, inputs(processor, OTHER))) > MOVED
+    for word, instead in (("Red", "Grey"), ("Green", "Brown"), ("ball", "door")):
+        assert moved(one, logits(model, inputs(processor, WIDE, QUESTION.replace(word, instead)))) > MOVED
+
+
+def test_positions_off_by_one_change_the_logits(made):
+    """The question moves one away from the picture: in the angles, or in BLIP-2's table of positions."""
+    name, model, processor = made
+    encoded = inputs(processor, WIDE)
+    one = logits(model, encoded)
+    pictures = encoded["input_ids"][0] == model.config.image_token_id
+    after = pictures.nonzero().max().item() + 1
+
+    def rotary(_, args, kwargs):
+        if "position_ids" in kwargs:
+            return args, kwargs | {"position_ids": shifted(kwargs["position_ids"])}
+        return (args[0], shifted(args[1]), *args[2:]), kwargs
+
+    def learned(_, args, kwargs):
+        return args, kwargs | {"position_ids": shifted(torch.arange(len(pictures))[None])}
+
+    def shifted(positions):
+        return torch.cat([positions[..., :after], positions[..., after:] + 1], dim=-1)
+
+    kind, hook = (".embed_positions", learned) if name == "blip-2" else ("language_model.rotary_emb", rotary)
+    hooks = [
+        module.register_forward_pre_hook(hook, with_kwargs=True)
+        for path, module in model.named_modules()
+        if path.endswith((kind, "text_model.rotary_emb"))
+    ]
+    assert len(hooks) == 1
+    assert moved(one, logits(model, encoded)) > MOVED
+    hooks[0].remove()
+
+
+def test_as_many_tokens_as_a_picture_s_size_asks_for(made):
+    name, model, processor = made
+    wide, small = (
+        (inputs(processor, image)["input_ids"] == model.config.image_token_id).sum().item() for image in (WIDE, SMALL)
+    )
+    tokens = tiny.CHECKPOINTS[name].tokens
+    if tokens:
+        assert (wide, small) == (tokens, tokens)
+    else:
+        assert 1 < wide != small > 1
+
+
+def test_head_and_embeddings_are_two_tensors_and_both_are_kept(made, tmp_path):
+    name, model, _ = made
+    tiny.build(name, tmp_path)
+    loaded = tiny.engine(name, tmp_path).checkpoint.model
+    assert type(loaded) is type(model)
+    for weight in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
+        assert any(torch.equal(weight, kept) for kept in loaded.parameters())
+    assert loaded.get_input_embeddings().weight is not loaded.get_output_embeddings().weight
