@@ -10,8 +10,8 @@ import torch
 
 CACHE_GIB = 1.0
 """Room for prefixes and visual features that are kept from one wave to the next, where the entry names none."""
-_WORTH = 3e10
-"""Floating-point operations in one pass on a CPU beyond which a longer one is no more efficient."""
+_WORTH_CPU, _WORTH_GPU = 3e10, 1e14
+"""Floating-point operations in one pass beyond which a longer one is no more efficient."""
 _FEWEST, _MOST_CPU, _MOST_GPU = 512, 4096, 16384
 _PROMPT = 6
 """A question's prompt, pictures and all, in units of what comes after its pictures."""
@@ -21,7 +21,8 @@ _TOKENS_A_PREFIX = 1024
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """``tokens`` of questions in one pass, ``batch_size`` questions, and ``prefixes`` computed in one pass.
+    """``tokens`` of questions, and ``batch_size`` questions, that are answered together; ``tokens_a_pass``, beyond
+    which a pass is no more efficient; and ``prefixes`` computed in one pass.
 
     On a CPU they depend on the machine's whole memory, not on what is free just now, so that a run that was cut off
     goes on with the same chunks; and prefixes are computed one at a time there, whose bits then do not depend on
@@ -29,6 +30,7 @@ class Room:
     """
 
     tokens: int
+    tokens_a_pass: int
     batch_size: int
     prefixes: int
 
@@ -37,14 +39,20 @@ def room(model: Any, device: str) -> Room:
     """What a loaded model leaves room for."""
     per_token = _bytes_per_token(model)
     weights = sum(weight.numel() for weight in model.parameters())
-    if device.startswith("cuda"):
-        free, _ = torch.cuda.mem_get_info(device)
-        tokens = _power_of_two(min(_MOST_GPU, free // 2 // per_token))
-        return Room(tokens, max(1, min(256, tokens // _TOKENS_A_QUESTION)), max(1, tokens // _TOKENS_A_PREFIX))
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    worth = min(_MOST_CPU, max(_FEWEST, int(_WORTH / (2 * weights))))
-    tokens = _power_of_two(min(worth, whole // 8 // per_token))
-    return Room(tokens, max(1, tokens // _TOKENS_A_QUESTION), prefixes=1)
+    on_gpu = device.startswith("cuda")
+    if on_gpu:
+        tokens = min(_MOST_GPU, torch.cuda.mem_get_info(device)[0] // 2 // per_token)
+    else:
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        tokens = min(_MOST_CPU, whole // 8 // per_token)
+    tokens = _power_of_two(tokens)
+    worth = max(_FEWEST, int((_WORTH_GPU if on_gpu else _WORTH_CPU) / (2 * weights)))
+    return Room(
+        tokens=tokens,
+        tokens_a_pass=min(tokens, worth),
+        batch_size=max(1, min(256, tokens // _TOKENS_A_QUESTION)),
+        prefixes=max(1, tokens // _TOKENS_A_PREFIX) if on_gpu else 1,
+    )
 
 
 def is_exhausted(error: Exception) -> bool:

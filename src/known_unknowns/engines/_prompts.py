@@ -20,6 +20,7 @@ from known_unknowns.records import Image, Turn
 
 SEQUENCES = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids", "cross_attention_mask")
 """The processor's tensors of shape (rows, tokens, ...); all others belong to the pictures."""
+_TYPES = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 _DECODERS = min(4, os.cpu_count() or 1)
 _AHEAD = 2
@@ -58,6 +59,7 @@ class Prompts:
         self._special = set(self._tokenizer.all_special_ids) | set(self._tokenizer.added_tokens_decoder)
         self._decoders = ThreadPoolExecutor(_DECODERS, thread_name_prefix="pictures")
         self._opened: dict[Image, Any] = {}
+        self._names: frozenset[str] = frozenset()
         if not isinstance(self._processor.image_processor, _Once):
             self._processor.image_processor = _Once(self._processor.image_processor)
 
@@ -105,7 +107,7 @@ class Prompts:
         # A question is data: an "<image>" or an end token in its text must stay text.
         sanitize = any(token in turn.text for turn in turns for token in self._tokenizer.all_special_tokens)
         try:
-            return self._processor.apply_chat_template(
+            encoded = self._processor.apply_chat_template(
                 [self._conversation(turn, pictures) for turn in turns],
                 add_generation_prompt=True,
                 tokenize=True,
@@ -114,12 +116,23 @@ class Prompts:
                 sanitize_control_tokens=sanitize,
                 processor_kwargs={"padding": True, "padding_side": "left"},
             )
-        except NotImplementedError as error:
-            raise ConfigError(
-                "a question's text holds one of the tokenizer's control tokens, and this checkpoint's chat template "
-                f"cannot keep it as text ({error}); leave the question out, or ask another checkpoint",
-                path=f"models.{self._name}",
-            ) from error
+        except (NotImplementedError, ValueError) as error:
+            if not sanitize:
+                raise
+            raise self._control_token(str(error)) from error
+        encoded.pop("labels", None)  # PaliGemma's processor makes them, for training
+        if lost := self._names - encoded.keys():
+            raise self._control_token(f"{', '.join(sorted(lost))} would be lost")
+        if not sanitize:
+            self._names = _TYPES & encoded.keys()
+        return encoded
+
+    def _control_token(self, why: str) -> ConfigError:
+        return ConfigError(
+            "a question's text holds one of the tokenizer's control tokens, and this checkpoint's processor cannot "
+            f"keep it as text ({why}); leave the question out, or ask another checkpoint",
+            path=f"models.{self._name}",
+        )
 
     def _conversation(self, turn: Turn, pictures: Mapping[Image, Any]) -> list[dict[str, Any]]:
         content = [

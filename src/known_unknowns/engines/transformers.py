@@ -84,7 +84,8 @@ class TransformersEngine:
             return None
         limit = int(entry.get("cache_gib", _memory.CACHE_GIB) * 2**30)
         try:
-            return Sharer(self.checkpoint, limit=limit, at_once=self._room.prefixes)
+            room = self._room
+            return Sharer(self.checkpoint, limit=limit, at_once=room.prefixes, tokens=room.tokens_a_pass)
         except ValueError as error:
             self._why_not = str(error)
             return None
@@ -241,6 +242,7 @@ class TransformersEngine:
         forms, recorder = self._recorder(turns)
         sequences = model.generate(
             **inputs,
+            generation_config=self.checkpoint.generation,
             max_new_tokens=self.max_new_tokens or turns[0].max_new_tokens,
             logits_processor=[recorder],
         )

@@ -48,6 +48,7 @@ def reference(model: Any, inputs: Any, steps: int = 2) -> tuple[torch.Tensor, li
     """
     made = model.generate(
         **inputs.to(model.device, dtype=model.dtype),
+        generation_config=model.generation_config,  # some hand on to a model that has one of its own
         max_new_tokens=steps,
         return_dict_in_generate=True,
         output_logits=True,

@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
+from transformers import DynamicCache
 
 from known_unknowns.engines.sharing.architecture import Architecture
 from known_unknowns.engines.sharing.forest import Grown
 from known_unknowns.engines.sharing.prefix import Prefix, new_cache
 
 
-class Rows:
-    """The caches of some questions out of a `Grown`, padded on the left, so that new tokens come right behind."""
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Where a question was left: in which pass, as which of its questions, behind which prefix."""
 
-    def __init__(
-        self, model: Any, architecture: Architecture, grown: Grown, questions: Sequence[int], prefixes: Sequence[Prefix]
-    ) -> None:
-        """``prefixes`` are the questions' own, in the order of ``questions``."""
+    grown: Grown
+    question: int
+    prefix: Prefix
+
+    @property
+    def row(self) -> int:
+        return self.grown.rows[self.question]
+
+    @property
+    def places(self) -> torch.Tensor:
+        return self.grown.places[self.question]
+
+
+class Rows:
+    """The caches of some questions, padded on the left, so that new tokens come right behind."""
+
+    def __init__(self, model: Any, architecture: Architecture, left: Sequence[Left]) -> None:
         self._model = model
-        places = [grown.places[question] for question in questions]
-        longest = max(map(len, places))
-        index = torch.stack([torch.cat([place.new_zeros(longest - len(place)), place]) for place in places])
-        there = torch.stack([torch.arange(longest) >= longest - len(place) for place in places])
-        rows = torch.tensor([grown.rows[question] for question in questions])
-        self._cache = _picked(model, architecture, grown, rows.to(model.device), index.to(model.device))
+        lengths = [len(question.places) for question in left]
+        there = torch.arange(max(lengths)) >= max(lengths) - torch.tensor(lengths)[:, None]
+        self._cache = _gathered(model, architecture, left, max(lengths))
         self._mask = there.long().to(model.device)
-        positions = [len(place) + prefix.delta for place, prefix in zip(places, prefixes, strict=True)]
+        positions = [length + question.prefix.delta for length, question in zip(lengths, left, strict=True)]
         self._positions = torch.tensor(positions, device=model.device)[:, None]
-        crossings = [prefix.crossing for prefix in prefixes]
+        crossings = [question.prefix.crossing for question in left]
         self._crossing = None if crossings[0] is None else torch.cat(crossings).to(model.device)
 
     def step(self, tokens: Sequence[int]) -> torch.Tensor:
@@ -58,16 +72,32 @@ class Rows:
             self._crossing = self._crossing[index]
 
 
-def _picked(model: Any, architecture: Architecture, grown: Grown, rows: torch.Tensor, index: torch.Tensor) -> Any:
+def _gathered(model: Any, architecture: Architecture, left: Sequence[Left], longest: int) -> DynamicCache:
+    """The questions' keys and values out of the caches of their passes, each padded on the left to ``longest``."""
     cache = new_cache(model, architecture)
-    cache.layers = [type(layer)() for layer in grown.cache.layers]
-    for number, (layer, old) in enumerate(zip(cache.layers, grown.cache.layers, strict=True)):
-        layer.lazy_initialization(old.keys, old.values)
+    of_pass: dict[int, list[int]] = {}
+    for place, question in enumerate(left):
+        of_pass.setdefault(id(question.grown), []).append(place)
+    parts = []
+    for places in of_pass.values():
+        some = [left[place] for place in places]
+        rows = torch.tensor([question.row for question in some], device=model.device)
+        index = torch.stack([pad(question.places, (longest - len(question.places), 0)) for question in some])
+        parts.append((torch.tensor(places, device=model.device), some[0].grown, rows[:, None], index.to(model.device)))
+    first = left[0].grown.cache
+    cache.layers = [type(layer)() for layer in first.layers]
+    for number, layer in enumerate(cache.layers):
+        like = first.layers[number].keys
+        layer.lazy_initialization(like, like)
+        length = like.shape[2] if number in architecture.crossing else longest
         for name in ("keys", "values"):
-            tensor = getattr(old, name)
-            if number in architecture.crossing:
-                picked = tensor[rows]
-            else:  # (rows, places, heads, size), then as attention wants it
-                picked = tensor.transpose(1, 2)[rows[:, None], index].transpose(1, 2)
-            setattr(layer, name, picked)
+            size = getattr(first.layers[number], name).shape
+            gathered = like.new_empty((len(left), size[1], length, size[3]))
+            for places, grown, rows, index in parts:
+                tensor = getattr(grown.cache.layers[number], name)
+                if number in architecture.crossing:
+                    gathered[places] = tensor[rows[:, 0]]
+                else:  # (rows, places, heads, size), then as attention wants it
+                    gathered[places] = tensor.transpose(1, 2)[rows, index].transpose(1, 2)
+            setattr(layer, name, gathered)
     return cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,9 +14,9 @@ from known_unknowns.engines._prompts import Prompt, picture_tokens
 from known_unknowns.engines.sharing import check
 from known_unknowns.engines.sharing.architecture import Architecture
 from known_unknowns.engines.sharing.copies import Copies
-from known_unknowns.engines.sharing.forest import PACK, PACKED, ROWS, Tree, cost, forward, grow
+from known_unknowns.engines.sharing.forest import PACK, PACKED, ROWS, Grown, Tree, cost, forward, grow
 from known_unknowns.engines.sharing.prefix import Prefix, Prefixes
-from known_unknowns.engines.sharing.rows import Rows
+from known_unknowns.engines.sharing.rows import Left, Rows
 from known_unknowns.engines.sharing.writing import GoesOn, Rules, write
 
 COPIES = "copies"
@@ -33,7 +33,9 @@ class Sharer:
     Raises ValueError, saying why, for a model that cannot share.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, limit: int, at_once: int) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, limit: int, at_once: int, tokens: int) -> None:
+        """``limit``: bytes to remember pictures in; ``at_once``: prefixes computed in one pass; ``tokens``: of
+        questions in one pass, beyond which a longer one is no more efficient."""
         self._model = checkpoint.model
         if not picture_tokens(checkpoint):
             raise ValueError("its configuration does not name the token that stands for pictures")
@@ -46,6 +48,7 @@ class Sharer:
         self.checked = 0
         self._limit = limit
         self._at_once = at_once
+        self._tokens = tokens
         self.prefixes = self._new_prefixes()
 
     @property
@@ -67,10 +70,7 @@ class Sharer:
 
     def write(self, prompts: Sequence[Prompt], limits: Sequence[int], recorder: LetterRecorder) -> list[list[int]]:
         """The tokens of the replies; `split` says which prompts may go together."""
-        prefixes = self._prefixes_of(prompts)
-        plan, start = self._cheapest(prompts, prefixes)
-        self.used[plan] += len(prompts)
-        first, go_on = start()
+        first, go_on = self._start(prompts)
         ids = [prompt.ids for prompt in prompts]
         return write(first, go_on, prompts=ids, limits=limits, rules=self._rules, recorder=recorder)
 
@@ -130,7 +130,7 @@ class Sharer:
         self, plan: str, prompts: Sequence[Prompt], expected: Sequence[tuple[torch.Tensor, list[int]]]
     ) -> float:
         """The largest at the first and at the second token of the replies."""
-        logits, go_on = self._starts(prompts, self._prefixes_of(prompts))[plan][1]()
+        logits, go_on = self._start(prompts, plan)
         worst = max(check.difference(row.float(), steps[0]) for row, (steps, _) in zip(logits, expected, strict=True))
         longer = [index for index, (steps, _) in enumerate(expected) if len(steps) > 1]
         if longer:
@@ -139,43 +139,39 @@ class Sharer:
                 worst = max(worst, check.difference(row.float(), expected[index][0][1]))
         return worst
 
-    def _prefixes_of(self, prompts: Sequence[Prompt]) -> list[Prefix]:
+    @torch.inference_mode()
+    def _start(self, prompts: Sequence[Prompt], plan: str | None = None) -> Started:
+        """By the given plan, or by the cheapest."""
         one_each = list({prompt.head: prompt for prompt in prompts}.values())
-        found = dict(zip((prompt.head for prompt in one_each), self.prefixes.of(one_each), strict=True))
-        return [found[prompt.head] for prompt in prompts]
-
-    def _cheapest(self, prompts: Sequence[Prompt], prefixes: Sequence[Prefix]) -> tuple[str, Callable[[], Started]]:
-        starts = self._starts(prompts, prefixes)
-        plan = min(self.plans, key=lambda name: starts[name][0])
-        return plan, starts[plan][1]
-
-    def _starts(
-        self, prompts: Sequence[Prompt], prefixes: Sequence[Prefix]
-    ) -> dict[str, tuple[float, Callable[[], Started]]]:
-        """Each plan's cost, and how it starts."""
-        suffixes = [prompt.ids[prompt.cut :] for prompt in prompts]
+        prefixes = dict(zip((prompt.head for prompt in one_each), self.prefixes.of(one_each), strict=True))
         if self._architecture.recurrent:
-            return {COPIES: (0.0, lambda: self._copied(prefixes, suffixes))}
-        starts = {}
-        for plan, limit in ((PACKED, PACK), (ROWS, 0)):
-            distinct, trees = _trees(prompts, prefixes, suffixes, limit)
-            starts[plan] = (
-                cost(self._architecture, distinct, trees),
-                lambda distinct=distinct, trees=trees: self._grown(distinct, trees, prefixes),
-            )
-        return starts
-
-    def _grown(self, distinct: Sequence[Prefix], trees: Sequence[Tree], prefixes: Sequence[Prefix]) -> Started:
-        grown = forward(self._model, self._architecture, distinct, trees)
+            self.used[COPIES] += len(prompts) if plan is None else 0
+            return self._copied(prefixes[prompts[0].head], [prompt.ids[prompt.cut :] for prompt in prompts])
+        left: dict[int, Left] = {}
+        for some in passes([prompt.head for prompt in prompts], list(map(_length, prompts)), self._tokens):
+            asked = [prompts[index] for index in some]
+            grown = self._grown(asked, prefixes, plan)
+            for question, index in enumerate(some):
+                left[index] = Left(grown, question, prefixes[prompts[index].head])
+        first = torch.stack([left[index].grown.logits[left[index].question] for index in range(len(prompts))])
 
         def go_on(questions: Sequence[int]) -> GoesOn:
-            own = [prefixes[question] for question in questions]
-            return Rows(self._model, self._architecture, grown, questions, own)
+            return Rows(self._model, self._architecture, [left[question] for question in questions])
 
-        return grown.logits, go_on
+        return first, go_on
 
-    def _copied(self, prefixes: Sequence[Prefix], suffixes: Sequence[Sequence[int]]) -> Started:
-        copies = Copies(self._model, prefixes[0], suffixes)
+    def _grown(self, prompts: Sequence[Prompt], prefixes: Mapping[Any, Prefix], plan: str | None) -> Grown:
+        ways: dict[str, list[Tree]] = {
+            name: _trees(prompts, limit) for name, limit in ((PACKED, PACK), (ROWS, 0)) if name in self.plans
+        }
+        distinct = [prefixes[head] for head in dict.fromkeys(prompt.head for prompt in prompts)]
+        if plan is None:
+            plan = min(ways, key=lambda name: cost(self._architecture, distinct, ways[name]))
+            self.used[plan] += len(prompts)
+        return forward(self._model, self._architecture, distinct, ways[plan])
+
+    def _copied(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> Started:
+        copies = Copies(self._model, prefix, suffixes)
 
         def go_on(questions: Sequence[int]) -> GoesOn:
             if len(questions) < len(suffixes):
@@ -185,16 +181,43 @@ class Sharer:
         return copies.logits, go_on
 
 
-def _trees(
-    prompts: Sequence[Prompt], prefixes: Sequence[Prefix], suffixes: Sequence[Sequence[int]], limit: int
-) -> tuple[list[Prefix], list[Tree]]:
-    """The distinct prefixes, and the trees behind them."""
-    members: dict[Any, list[int]] = {}
+def passes(heads: Sequence[Hashable], lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Which of some questions go through the model in one pass, given their heads and their lengths behind them.
+
+    Those of one head together, in the order of their lengths, so that there is little padding; heads with few
+    together, those with many cut up, where there are about ``tokens``.
+    """
+    members: dict[Hashable, list[int]] = {}
+    for question, head in enumerate(heads):
+        members.setdefault(head, []).append(question)
+    found: list[list[int]] = [[]]
+    room = tokens
+    for questions in members.values():
+        if found[-1] and sum(lengths[question] for question in questions) > room:
+            found.append([])
+            room = tokens
+        for question in sorted(questions, key=lambda question: lengths[question]):
+            if found[-1] and lengths[question] > room:
+                found.append([])
+                room = tokens
+            found[-1].append(question)
+            room -= lengths[question]
+    return found
+
+
+def _length(prompt: Prompt) -> int:
+    return len(prompt.ids) - prompt.cut
+
+
+def _trees(prompts: Sequence[Prompt], limit: int) -> list[Tree]:
+    """The trees of prompts, whose heads are numbered as they come."""
+    members: dict[Hashable, list[int]] = {}
     for question, prompt in enumerate(prompts):
         members.setdefault(prompt.head, []).append(question)
-    trees = [
+    return [
         tree
         for place, questions in enumerate(members.values())
-        for tree in grow(place, questions, [suffixes[question] for question in questions], limit=limit)
+        for tree in grow(
+            place, questions, [prompts[question].ids[prompts[question].cut :] for question in questions], limit=limit
+        )
     ]
-    return [prefixes[questions[0]] for questions in members.values()], trees

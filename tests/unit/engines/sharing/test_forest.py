@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from known_unknowns.engines.sharing.architecture import Architecture  # noqa: E402
 from known_unknowns.engines.sharing.forest import grow  # noqa: E402
 from known_unknowns.engines.sharing.prefix import Store  # noqa: E402
+from known_unknowns.engines.sharing.sharer import passes  # noqa: E402
 
 suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
 
@@ -86,3 +87,23 @@ def test_a_store_throws_out_nothing_to_make_room():
     store.keep_only({"b"})
     store.put("c", "c", 60)
     assert store.get("c") == "c"
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 30)), min_size=1, max_size=20),
+    st.integers(10, 60),
+)
+def test_passes_hold_every_question_once_and_little_more_than_their_room(asked, tokens):
+    heads, lengths = [head for head, _ in asked], [length for _, length in asked]
+    found = passes(heads, lengths, tokens)
+    assert sorted(question for some in found for question in some) == list(range(len(asked)))
+    assert all(len(some) == 1 or sum(lengths[question] for question in some) <= tokens for some in found)
+
+
+def test_questions_of_like_length_go_together():
+    """By hand: of one picture's six questions, in 20 tokens, the four shortest (2 + 3 + 4 + 9), then 9 + 10; the other
+    picture's (5 + 5) have no room beside these."""
+    heads = ["a"] * 6 + ["b"] * 2
+    lengths = [9, 2, 10, 3, 9, 4, 5, 5]
+    assert passes(heads, lengths, 20) == [[1, 3, 5, 0], [4, 2], [6, 7]]
+    assert passes(heads, lengths, 99) == [[1, 3, 5, 0, 4, 2, 6, 7]]
