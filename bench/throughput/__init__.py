@@ -1,0 +1,1 @@
+"""Questions a second: this project's engine against what a user would run instead. See README.md."""

@@ -1,0 +1,200 @@
+"""The floor: FLOPs that a question set needs, over the rate at which this machine multiplies the model's matrices.
+
+A FLOP is a multiplication or an addition. Counted are the matrix products and the attention (causal: what a token does
+not see is not counted), which are all but a few per mille of the work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+
+from known_unknowns.images import open_image
+from known_unknowns.records import Turn
+
+MOST_ROWS = 512
+"""Of one picture's tokens that are multiplied at once when the matrix rate is measured; more is no faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The turns of one picture: its patches (rows, columns), the tokens that all prompts begin with, and each
+    prompt's own tokens after them."""
+
+    grid: tuple[int, int]
+    prefix: int
+    suffixes: tuple[int, ...]
+
+
+def groups(processor: Any, turns: Sequence[Turn], folder: Path) -> list[Group]:
+    """One group for each picture, with as long a shared prefix as its prompts have."""
+    by_picture: dict[Any, list[Turn]] = defaultdict(list)
+    for turn in turns:
+        by_picture[turn.images].append(turn)
+    found = []
+    for pictures, asked in by_picture.items():
+        image = processor.image_processor(open_image(pictures[0], folder), return_tensors="pt")
+        rows, columns = image["image_grid_thw"][0, 1:].tolist()
+        more = rows * columns // processor.image_processor.merge_size**2 - 1
+        prompts = [_prompt_tokens(processor, turn.text) for turn in asked]
+        shared = _common_prefix(prompts)
+        found.append(Group((rows, columns), shared + more, tuple(len(prompt) - shared for prompt in prompts)))
+    return found
+
+
+def _prompt_tokens(processor: Any, text: str) -> list[int]:
+    """With one token for the picture."""
+    content = [{"type": "image"}, {"type": "text", "text": text}]
+    rendered = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+    return processor.tokenizer(rendered)["input_ids"]
+
+
+def _common_prefix(prompts: Sequence[Sequence[int]]) -> int:
+    """Tokens that all begin with, leaving each at least one of its own."""
+    shortest = min(map(len, prompts)) - 1
+    alike = takewhile(lambda place: len({prompt[place] for prompt in prompts}) == 1, range(shortest))
+    return sum(1 for _ in alike)
+
+
+@dataclass(frozen=True, slots=True)
+class Flops:
+    """FLOPs of the parts of a Qwen2.5-VL, from its configuration."""
+
+    config: Any
+
+    def tower(self, grid: tuple[int, int]) -> int:
+        """A picture of ``grid`` patches through the vision tower and its merger."""
+        vision = self.config.vision_config
+        width, patches = vision.hidden_size, grid[0] * grid[1]
+        merged = vision.spatial_merge_size**2
+        block = 4 * width**2 + 3 * width * vision.intermediate_size
+        embedding = vision.in_channels * vision.temporal_patch_size * vision.patch_size**2 * width
+        merger = (merged * width) * (merged * width + vision.out_hidden_size)
+        linear = 2 * patches * (vision.depth * block + embedding) + 2 * (patches // merged) * merger
+        whole = len(vision.fullatt_block_indexes)
+        attended = whole * patches**2 + (vision.depth - whole) * sum(n**2 for n in self.windows(grid))
+        return linear + 4 * width * attended
+
+    def windows(self, grid: tuple[int, int]) -> list[int]:
+        """The patches in each window of the layers without full attention."""
+        vision = self.config.vision_config
+        merge = vision.spatial_merge_size
+        side = vision.window_size // merge // vision.patch_size
+        rows, columns = (
+            [min(side, length // merge - start) for start in range(0, length // merge, side)] for length in grid
+        )
+        return [merge**2 * high * wide for high in rows for wide in columns]
+
+    def language(self, new: int, past: int = 0) -> int:
+        """``new`` tokens through the decoder layers, after ``past`` that are in the cache."""
+        text = self.config.text_config
+        width = text.hidden_size
+        heads = width // text.num_attention_heads
+        linear = 2 * width**2 + 2 * width * text.num_key_value_heads * heads + 3 * width * text.intermediate_size
+        seen = new * past + new * (new + 1) // 2
+        return text.num_hidden_layers * (2 * linear * new + 4 * width * seen)
+
+    def head(self) -> int:
+        """The logits of one position."""
+        return 2 * self.config.text_config.vocab_size * self.config.text_config.hidden_size
+
+    def shared(self, found: Sequence[Group]) -> int:
+        """The least that gives every question's first logits: each picture and each prefix once."""
+        total = 0
+        for group in found:
+            total += self.tower(group.grid) + self.language(group.prefix)
+            total += sum(self.language(own, group.prefix) + self.head() for own in group.suffixes)
+        return total
+
+    def unshared(self, found: Sequence[Group]) -> int:
+        """What a loop computes that asks each question alone and stops after a letter and the end token."""
+        total = 0
+        for group in found:
+            for own in group.suffixes:
+                length = group.prefix + own
+                total += self.tower(group.grid) + self.language(length) + self.language(1, length) + 2 * self.head()
+        return total
+
+
+class MatrixRate:
+    """Multiplies the model's own weights with random activations: FLOPs a second, without anything around them."""
+
+    def __init__(self, model: Any, group: Group) -> None:
+        self.model = model
+        at_once = 8 if model.device.type == "cuda" else 1  # pictures: a GPU needs more rows to be busy
+        patches = group.grid[0] * group.grid[1] * at_once
+        merged = patches // model.config.vision_config.spatial_merge_size**2
+        tokens = min(MOST_ROWS, max(group.prefix, sum(group.suffixes))) * at_once
+        work = []
+        for name, module in model.named_modules():
+            if isinstance(module, torch.nn.Linear):
+                rows = tokens
+                if "visual" in name:
+                    rows = merged if "merger" in name else patches
+                elif "lm_head" in name:
+                    rows = min(MOST_ROWS, len(group.suffixes)) * at_once
+                work.append((rows, module.weight))
+        draw_from = torch.Generator(model.device).manual_seed(0)
+        shapes = {(rows, weight.shape[1]) for rows, weight in work}
+        like = {"device": model.device, "dtype": model.dtype, "generator": draw_from}
+        self._inputs = {shape: torch.randn(shape, **like) for shape in shapes}
+        self._work = work
+        self.flops = sum(2 * rows * weight.numel() for rows, weight in work)
+
+    @torch.inference_mode()
+    def measure(self, *, least_seconds: float = 0.5) -> float:
+        """FLOPs a second over at least so many seconds."""
+        self._once()
+        passes, started = 0, time.perf_counter()
+        while (seconds := time.perf_counter() - started) < least_seconds or not passes:
+            self._once()
+            passes += 1
+        return passes * self.flops / seconds
+
+    def _once(self) -> None:
+        for rows, weight in self._work:
+            torch.nn.functional.linear(self._inputs[rows, weight.shape[1]], weight)
+        if self.model.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+def executed(work: Callable[[], Any]) -> int:
+    """The FLOPs that ``work`` really executes: matrix products, convolutions and attention, as torch is called.
+
+    Half of a causal attention is not executed, and not counted.
+    """
+    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter:
+        work()
+    return counter.get_total_flops()
+
+
+def _attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[int], causal: bool) -> int:
+    """``query`` is (batch, heads, new, width), ``key`` (batch, heads, all, width)."""
+    flops = sdpa_flop_count(query, key, value)
+    new, every = query[-2], key[-2]
+    return flops * (2 * every - new + 1) // (2 * every) if causal else flops
+
+
+def _formula(place: int) -> Callable[..., int]:
+    """The formula of an operator whose ``place``-th argument after query, key and value is ``is_causal``."""
+
+    def count(query: Any, key: Any, value: Any, *args: Any, is_causal: bool = False, **_: Any) -> int:
+        return _attention_flops(query, key, value, args[place] if len(args) > place else is_causal)
+
+    return count
+
+
+_ATTENTION = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _formula(1),
+    torch.ops.aten._scaled_dot_product_flash_attention: _formula(1),
+    torch.ops.aten._scaled_dot_product_efficient_attention: _formula(3),
+    torch.ops.aten._scaled_dot_product_cudnn_attention: _formula(3),
+}

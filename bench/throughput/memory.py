@@ -1,0 +1,77 @@
+"""Does memory stay flat? One loop in a process of its own answers questions on thousands of pictures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bench.throughput import data
+from bench.throughput.loops import Loop
+
+EVERY = 50
+"""Pictures between two readings."""
+MIB = 2**20
+
+
+def resident_mib() -> float:
+    """The memory that this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096 / MIB
+
+
+def peak_mib() -> float:
+    """The most that this process held so far."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("/proc/self/status tells no VmHWM")
+
+
+def readings(loop: Loop, folder: Path, *, pictures: int, questions: int) -> list[dict[str, float]]:
+    """After every ``EVERY`` pictures, each with ``questions`` questions: MiB held now, and the peak until then."""
+    found = [_reading(0)]
+    for start in range(0, pictures, EVERY):
+        seed = 500_000 + start
+        asked = data.five_questions(folder, pictures=min(EVERY, pictures - start), seed=seed, questions=questions)
+        loop(asked.turns, folder)
+        for turn in asked.turns:
+            (folder / turn.images[0].source).unlink(missing_ok=True)
+        found.append(_reading(min(start + EVERY, pictures)))
+    return found
+
+
+def _reading(pictures: int) -> dict[str, float]:
+    reading = {"pictures": pictures, "resident_mib": resident_mib(), "peak_mib": peak_mib()}
+    if torch.cuda.is_available():
+        reading["gpu_peak_mib"] = torch.cuda.max_memory_allocated() / MIB
+    return reading
+
+
+def summary(found: Sequence[dict[str, float]]) -> dict[str, Any]:
+    """The peak, and how much of it came after the first tenth of the pictures and after the first half."""
+    last = found[-1]
+
+    def growth(share: float) -> float:
+        return last["peak_mib"] - found[max(1, round(share * (len(found) - 1)))]["peak_mib"]
+
+    return {
+        "pictures": last["pictures"],
+        "loaded_mib": found[0]["peak_mib"],
+        "peak_mib": last["peak_mib"],
+        "growth_after_a_tenth_mib": growth(0.1),
+        "growth_after_half_mib": growth(0.5),
+        "readings": list(found),
+    }
+
+
+def in_own_process(script: Path, loop: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """The summary of a loop, measured by ``script --memory-of LOOP`` in a new process."""
+    command = [sys.executable, str(script), *arguments, "--memory-of", loop]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])

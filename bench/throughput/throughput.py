@@ -1,0 +1,206 @@
+"""Questions a second on shared pictures: the engine against what a user would run instead.
+
+    python bench/throughput/throughput.py [--quick] [--device cpu|cuda] [--dtype float32] [--out FILE] [--memory]
+
+A random Qwen2.5-VL is made once under --cache. Each set is asked by every loop in turn (ABCABC...), on new pictures in
+each repeat; medians are compared with the batch-1 loop's, which stops at the end token. The table goes to stdout, all
+numbers to --out, progress to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+
+from bench.throughput import data, loops, measure, memory, model, peers, report  # noqa: E402
+from bench.throughput.floor import Flops  # noqa: E402
+
+LOOPS = ("ours", "ours-off", "plain-1", "plain-4", "humblebench", "lmms-eval", "vlmevalkit")
+OWN_PIXELS = ("lmms-eval-own-pixels", "vlmevalkit-own-pixels")
+SETS = ("questions", "shuffles", "noise", "single")
+HUMBLEBENCH = ("humblebench", "humblebench-E", "humblebench-GN")
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--model", choices=list(model.SHAPES), help="the shape; default 60m, with --quick tiny")
+    add("--device", choices=["cpu", "cuda"], default="cpu")
+    add("--dtype", choices=["float32", "bfloat16", "float16"], default="float32")
+    add("--sets", nargs="+", choices=[*SETS, *HUMBLEBENCH], default=list(SETS))
+    add("--loops", nargs="+", choices=[*LOOPS, *OWN_PIXELS], default=list(LOOPS))
+    add("--pictures", type=int, help="pictures a set; default 8, with --quick 2")
+    add("--noise-questions", type=int, help="questions on the noise picture; default 48, with --quick 10")
+    add("--questions", type=int, default=2000, help="of each of the HumbleBench sets")
+    add("--others", type=int, help="ask all loops but the engine's only so many questions of a set")
+    add("--repeats", type=int, help="default 3, with --quick 1")
+    add("--threads", type=int, help="default: all cores")
+    add("--batch-size", type=int, help="of the engine; default: the engine's own")
+    add("--cache-gib", type=float, help="of the engine; default: the engine's own")
+    add("--cache", type=Path, default=Path.home() / ".cache" / "known-unknowns" / "throughput")
+    add("--peers", type=Path, help="a folder with the peers' packages (see README.md)")
+    add("--out", type=Path, help="write all numbers to this JSON file")
+    add("--quick", action="store_true", help="a tiny model and few questions: does everything work?")
+    add("--memory", action="store_true", help="measure memory instead, each loop in a process of its own")
+    add("--memory-pictures", type=int, default=2000)
+    add("--memory-questions", type=int, default=2, help="questions on each of them")
+    add("--memory-of", choices=[*LOOPS, *OWN_PIXELS], help=argparse.SUPPRESS)
+    return parser
+
+
+def filled(options: argparse.Namespace) -> argparse.Namespace:
+    """Fill in what depends on --quick."""
+    full = {"model": "60m", "pictures": 8, "noise_questions": 48, "repeats": 3}
+    quick = {"model": "tiny", "pictures": 2, "noise_questions": 10, "repeats": 1}
+    for name, value in (quick if options.quick else full).items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    return options
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Setup:
+    """The checkpoint, and the loops around it. Loops of one process share their weights where they can."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        say(f"{options.model} in {options.dtype} on {options.device}: the checkpoint")
+        checkpoint = model.ensure(options.cache, options.model, dtype=options.dtype, device=options.device)
+        entry = {key: getattr(options, key) for key in ("batch_size", "cache_gib")}
+        entry = {key: value for key, value in entry.items() if value is not None}
+        self.settings = loops.Settings(checkpoint, options.device, options.dtype, entry)
+        self.facts = json.loads((checkpoint / "bench.json").read_text(encoding="utf-8"))
+        self.made: dict[str, loops.Loop] = {}
+        self._model: Any = None
+
+    def make(self, names: list[str]) -> dict[str, loops.Loop]:
+        """The loops by the names that they have in the table; first the engines, whose weights the others use."""
+        makers = self._makers()
+        for name in sorted(names, key=lambda name: not name.startswith("ours")):
+            self.made[name] = makers[name]()
+        return {self.made[name].name: self.made[name] for name in names}
+
+    def _makers(self) -> dict[str, Callable[[], loops.Loop]]:
+        return {
+            "ours": lambda: self._ours("engine", "auto", "the engine; it shares what it can"),
+            "ours-off": lambda: self._ours("engine, sharing off", "off", "the engine; it shares nothing"),
+            "plain-1": lambda: loops.Plain(self.loaded(), batch_size=1),
+            "plain-4": lambda: loops.Plain(self.loaded(), batch_size=4),
+            "humblebench": lambda: peers.HumbleBench(self.loaded()),
+            "lmms-eval": lambda: peers.lmms_eval(self.loaded()),
+            "lmms-eval-own-pixels": lambda: peers.lmms_eval(self.loaded(), peers.LMMS_EVAL),
+            "vlmevalkit": lambda: peers.VLMEvalKit(self.loaded()),
+            "vlmevalkit-own-pixels": lambda: peers.VLMEvalKit(self.loaded(), peers.VLMEVALKIT),
+        }
+
+    def _ours(self, name: str, sharing: str, note: str) -> loops.Ours:
+        return loops.Ours(self.settings, name=name, sharing=sharing, note=note)
+
+    def loaded(self) -> loops.Loaded:
+        """The weights of the engine that shares nothing, if it is there, and a processor of one's own."""
+        if self._model is None:
+            off = self.made.get("ours-off")
+            self._model = off.engine.checkpoint.model if off else loops.load_model(self.settings)
+        return loops.Loaded(self._model, loops.load_processor(self.settings))
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the sets; all numbers, as JSON-able values."""
+    setup = Setup(options)
+    made = setup.make(options.loops)
+    loaded, folder = setup.loaded(), options.cache / "pictures"
+    parts = {name: options.others for name, loop in made.items() if options.others and not isinstance(loop, loops.Ours)}
+    bench = measure.Bench(made, parts, loaded.model, loaded.processor, folder, say)
+    makers = data.makers(
+        pictures=options.pictures, noise_questions=options.noise_questions, questions=options.questions
+    )
+    result = about(setup, loaded) | {"sets": {}}
+    for key in options.sets:
+        measured = measure.measure(bench, makers[key], repeats=options.repeats)
+        result["sets"][key] = measure.summary(measured, Flops(loaded.model.config))
+        write(result, options.out)
+    last = made.get(measure.REFERENCE, next(iter(made.values())))
+    result["letters_by_picture"] = measure.by_picture(last, data.five_questions(folder, pictures=4, seed=200))
+    result["projected_minutes"] = report.projection(result)
+    result["engines"] = {
+        name: loop.engine.about | {"facts": loop.engine.facts}
+        for name, loop in made.items()
+        if isinstance(loop, loops.Ours)
+    }
+    write(result, options.out)
+    return result
+
+
+def about(setup: Setup, loaded: loops.Loaded) -> dict[str, Any]:
+    options = setup.options
+    on_gpu = options.device == "cuda"
+    return {
+        "model": options.model,
+        "parameters": sum(weight.numel() for weight in loaded.model.parameters()),
+        "dtype": options.dtype,
+        "device": torch.cuda.get_device_name() if on_gpu else f"cpu ({platform.machine()})",
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "python": platform.python_version(),
+        "checkpoint": setup.facts,
+        "loops": {loop.name: loop.note for loop in setup.made.values()},
+    }
+
+
+def write(result: dict[str, Any], out: Path | None) -> None:
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(result, indent=2, default=str) + "\n", encoding="utf-8")
+
+
+def memory_of(options: argparse.Namespace) -> None:
+    """Print one loop's memory as a line of JSON: what ``--memory`` starts for each loop."""
+    (loop,) = Setup(options).make([options.memory_of]).values()
+    folder = options.cache / "pictures"
+    found = memory.readings(loop, folder, pictures=options.memory_pictures, questions=options.memory_questions)
+    print(json.dumps(memory.summary(found)))
+
+
+def all_memory(options: argparse.Namespace, given: list[str]) -> None:
+    measured = {}
+    for name in options.loops:
+        say(f"memory of {name} over {options.memory_pictures} pictures")
+        measured[name] = memory.in_own_process(Path(__file__), name, given)
+        write({"memory": measured}, options.out)
+    print(report.memory_table(measured))
+
+
+def main() -> None:
+    given = sys.argv[1:]
+    options = filled(arguments().parse_args(given))
+    torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    peers.find_packages(options.peers)
+    if options.memory_of:
+        memory_of(options)
+    elif options.memory:
+        all_memory(options, given)
+    else:
+        print(report.table(run(options)))
+
+
+if __name__ == "__main__":
+    main()

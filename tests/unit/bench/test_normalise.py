@@ -1,0 +1,28 @@
+"""The benchmark of normalising, on a few pictures: that it runs, and that the number of processes changes no byte."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_it_measures_every_way():
+    command = [
+        sys.executable,
+        "bench/normalise/normalise.py",
+        "--images",
+        "80",
+        "--workers",
+        "1",
+        "2",
+        "--repeats",
+        "1",
+    ]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [["80", "bare loop"], ["80", "1 process"], ["80", "2 processes"]]
+    assert all(float(row[2].split()[0]) > 0 and int(row[3]) > 0 for row in rows)
+    assert [int(row[4]) > 0 for row in rows] == [False, False, True]
