@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import provenance
 from known_unknowns.errors import DataError
+from known_unknowns.report.computing import SECTIONS, Computed, computed
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -44,7 +45,8 @@ class Spent:
 @dataclass(frozen=True, slots=True)
 class Model:
     """``entry`` is the model's in params.yaml; ``facts`` is all that can change a reply and ``about`` is worth
-    knowing besides, as the engine recorded them; ``turns`` counts what it was asked, over all benchmarks."""
+    knowing besides, as the engine recorded them; ``turns`` counts what it was asked, over all benchmarks;
+    ``computed`` has a row for each benchmark whose replies came from weights in process."""
 
     name: str
     entry: Mapping[str, Any]
@@ -52,6 +54,7 @@ class Model:
     about: Mapping[str, Any]
     turns: int | None
     spent: Spent | None = None
+    computed: tuple[Computed, ...] = ()
 
     @property
     def scripted(self) -> bool:
@@ -103,7 +106,20 @@ def _model(params: Params, model: str, results: Path) -> Model:
                 raise DataError(f"not valid JSON ({error}); delete it and run again", file=path) from error
     first = engines[0] if engines else {}
     turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
-    return Model(model, params.model(model), first.get("facts", {}), first.get("about", {}), turns, _spent(engines))
+    about = {name: value for name, value in first.get("about", {}).items() if name not in SECTIONS}
+    told = [
+        computed(model, engine.get("benchmark", ""), engine.get("about", {}), params.statistics["confidence"])
+        for engine in engines
+    ]
+    return Model(
+        name=model,
+        entry=params.model(model),
+        facts=first.get("facts", {}),
+        about=about,
+        turns=turns,
+        spent=_spent(engines),
+        computed=tuple(part for part in told if part is not None),
+    )
 
 
 def _spent(engines: Sequence[Mapping[str, Any]]) -> Spent | None:

@@ -40,6 +40,13 @@ from known_unknowns.records import (
 REPOSITORY = Path(__file__).resolve().parents[3]
 CATEGORIES = ("Object", "Relation", "Attribute")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7 * 7 }}", "\x1b[31mE\x00")
+SHARING = {
+    "asked": "auto",
+    "prompts": {"packed": 300},
+    "checked_on_pictures": 2,
+    "differences": {"packed": 2.2e-6, "rows": 0.4},
+    "fell_back": [{"plan": "rows", "why": "<b>its logits</b> differ"}],
+}
 SPENT = {
     "replies": 1234,
     "input_tokens": 56789,
@@ -168,7 +175,7 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
         "benchmark": "humblebench",
         "entry": run.params.model(model),
         "facts": {"source": model, "decoding": {"do_sample": False}, "image backend": "pil"},
-        "about": {"device": "cpu", "torch": "2.13.0"},
+        "about": {"device": "cpu", "torch": "2.13.0", "sharing": SHARING},
         "turns": sum(map(len, varied.values())),
         "newly_asked": 0,
         "reply_seconds": 12.5,

@@ -230,3 +230,9 @@ def test_a_model_that_was_not_measured_is_left_out(tmp_path: Path) -> None:
     assert "no commit is known" in text
     headline = text[text.index('id="humblebench-headline"') : text.index('id="humblebench-types"')]
     assert "always_refuse" in headline and "always_a" not in headline
+
+
+def test_how_the_replies_were_computed_is_told(page: Page) -> None:
+    rows = [numbers(e.text) for e in page.all("tr") if "<b>its logits</b> differ" in e.text]
+    assert rows
+    assert all("2e-06" in row and "packed 300" in row and "on 2 pictures" in row for row in rows)

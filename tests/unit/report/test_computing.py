@@ -1,0 +1,35 @@
+"""How the replies were computed, as the report tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+from known_unknowns.report.computing import computed
+
+
+def test_what_was_given_up_and_how_often_half_precision_changes_a_letter():
+    """By hand: 1 letter of 10. Wilson with z = 1.959964, z^2 = 3.841459: centre (0.1 + 0.192073) / 1.384146 =
+    0.211013, half width 1.959964 * sqrt(0.009 + 0.00960365) / 1.384146 = 0.193137. The difference is that of the plan
+    that is still in use."""
+    about = {
+        "sharing": {
+            "asked": "auto",
+            "prompts": {"rows": 12},
+            "checked_on_pictures": 2,
+            "differences": {"packed": 0.3, "rows": 2e-6},
+            "fell_back": [{"plan": "packed", "why": "its logits differ"}],
+        },
+        "certificate": {"compared": 10, "flips": 1, "rate": 0.1, "gaps": [0.031]},
+    }
+    row = computed("m", "humblebench", about, 0.95)
+    assert (row.plans, row.difference, row.given_up) == ({"rows": 12}, 2e-6, (("packed", "its logits differ"),))
+    assert (row.flips.flips, row.flips.n, row.flips.widest) == (1, 10, 0.031)
+    assert (row.flips.low, row.flips.high) == pytest.approx((0.0179, 0.4042), abs=5e-5)
+
+
+def test_nothing_is_made_up():
+    assert computed("m", "humblebench", {"torch": "2"}, 0.95) is None
+    off = computed("m", "humblebench", {"sharing": {"asked": "off"}}, 0.95)
+    assert (off.plans, off.difference, off.given_up, off.flips) == ({}, None, (), None)
+    none_yet = {"sharing": {"asked": "off"}, "certificate": {"compared": 0, "flips": 0, "rate": None, "gaps": []}}
+    assert computed("m", "humblebench", none_yet, 0.95).flips is None
