@@ -65,8 +65,8 @@ lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproj
 upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fit
 	@$(VENV)/bin/python scripts/lock.py --upgrade
 
-pin: $(INSTALLED) ## Maintainers: pin the data of a finished run with DVC
-	@$(IN_VENV) dvc --wait-for-lock add $(MADE)
+pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
+	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 clean: ## Remove an edition's results and data; the environment, the replies in the journal and MLflow's runs stay
 	rm -rf results/$(CHOSEN) $(MADE)

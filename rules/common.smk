@@ -17,7 +17,9 @@ PACKAGE = Path(workflow.basedir) / "src" / "known_unknowns"
 sys.path.insert(0, str(PACKAGE.parent))
 
 from known_unknowns import config as params_yaml
+from known_unknowns import lock as params_lock
 from known_unknowns.errors import ConfigError
+from known_unknowns.fetching import receipts
 
 
 def checked(raw):
@@ -134,10 +136,16 @@ def code_of_source(wildcards):
     """What is rendered depends on our code; what is downloaded only on its revision."""
     rendered = PARAMS.data(wildcards.benchmark)["source"] == "scenes"
     return (
-        code("fetch.py", "pocket", "scenes", "benchmarks/*_format.py")
+        code("fetching/scenes.py", "pocket", "scenes", "benchmarks/*_format.py")
         if rendered
         else ""
     )
+
+
+def held_to(wildcards):
+    """Changes when what params.lock.yaml holds a benchmark's source to does."""
+    entry = PARAMS.data(wildcards.benchmark)
+    return receipts.given(Path(DATA, "raw", wildcards.benchmark), entry)
 
 
 def pin(wildcards):
@@ -158,42 +166,29 @@ def weights(wildcards):
     )
 
 
-NOT_IN_THE_REPLY = {
-    # of a model in process
-    "batch_size",
-    "device",
-    # of one behind an endpoint
-    "answers_as",
-    "batch",
-    "concurrency",
-    "key_env",
-    "max_cost",
-    "max_retries",
-    "patience",
-    "requests_per_minute",
-    "timeout",
-    "tokens_per_minute",
-    # of any
-    "published",
-    "seconds_per_reply",
-}
-
-
 def reply_settings(wildcards):
-    """A model's entry, less what cannot change a reply: a larger batch must not ask everything again."""
+    """A model's entry, less what cannot change a reply: a larger batch must not ask everything again. And the commit
+    that params.lock.yaml holds it to."""
     entry = PARAMS.model(wildcards.model)
-    return {
+    held = params_lock.of_model(entry)
+    commit = {"commit": held.commit} if held else {}
+    return commit | {
         key: value
         for key, value in sorted(entry.items())
-        if key not in NOT_IN_THE_REPLY
+        if key not in params_yaml.NOT_IN_THE_REPLY
     }
 
 
 def endpoint(wildcards):
-    """The check of a model's endpoint, before a model behind one is asked. Its age does not matter."""
+    """The check of a model's endpoint, before a model behind one is asked. Its age does not matter.
+
+    Who has somebody else's journal needs no endpoint: were there something left to ask, the engine would look itself.
+    """
     if PARAMS.model(wildcards.model)["engine"] != "openai":
         return []
-    return ancient(f"{RESULTS}/served/{wildcards.model}.json")
+    check = f"{RESULTS}/served/{wildcards.model}.json"
+    asked = any(Path(JOURNAL, wildcards.model).glob("*.jsonl"))
+    return ancient(check) if Path(check).is_file() or not asked else []
 
 
 def in_process(wildcards):

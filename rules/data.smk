@@ -13,6 +13,7 @@ rule fetch:
     params:
         entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
         code=code_of_source,
+        lock=held_to,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns fetch {wildcards.benchmark} --out {output} --params {params.settings} > {log} 2>&1"
@@ -28,19 +29,21 @@ rule questions:
         "<logs>/questions/{benchmark}.log",
     conda:
         "../envs/core.yaml"
+    threads: 4
     params:
         entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
         out=subpath(output.table, parent=True),
         code=lambda wildcards: code(
             "questions.py",
             "images.py",
+            "licences.*",
             "benchmarks/_pictures.py",
             f"benchmarks/{wildcards.benchmark}*.py",
         ),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
-        " --params {params.settings} > {log} 2>&1"
+        " --workers {threads} --params {params.settings} > {log} 2>&1"
 
 
 # What is wrong with published data stops nothing: the report shows it. Only where nothing could be checked does it fail.

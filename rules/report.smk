@@ -56,6 +56,7 @@ rule report:
         code=code(
             "report",
             "published",
+            "licences.*",
             "provenance.py",
             "metrics",
             "scoring.py",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from bench.throughput import data
-from bench.throughput.loops import Loop
+from bench.throughput.loops import Loop, Ours
+from known_unknowns.records import Turn
 
 EVERY = 50
 """Pictures between two readings."""
@@ -34,16 +35,31 @@ def peak_mib() -> float:
 
 
 def readings(loop: Loop, folder: Path, *, pictures: int, questions: int) -> list[dict[str, float]]:
-    """After every ``EVERY`` pictures, each with ``questions`` questions: MiB held now, and the peak until then."""
+    """After every ``EVERY`` pictures, each with ``questions`` questions: MiB held now, and the peak until then.
+
+    The engine is asked all of them at once, as in a run, where it may remember pictures for the next wave.
+    """
+    asked = data.five_questions(folder, pictures=pictures, seed=500_000, questions=questions).turns
     found = [_reading(0)]
-    for start in range(0, pictures, EVERY):
-        seed = 500_000 + start
-        asked = data.five_questions(folder, pictures=min(EVERY, pictures - start), seed=seed, questions=questions)
-        loop(asked.turns, folder)
-        for turn in asked.turns:
-            (folder / turn.images[0].source).unlink(missing_ok=True)
-        found.append(_reading(min(start + EVERY, pictures)))
+    for done in _asked(loop, asked, folder, EVERY * questions):
+        if done // questions >= found[-1]["pictures"] + EVERY or done == len(asked):
+            found.append(_reading(done // questions))
+    for turn in asked:
+        (folder / turn.images[0].source).unlink(missing_ok=True)
     return found
+
+
+def _asked(loop: Loop, turns: Sequence[Turn], folder: Path, slice_of: int) -> Iterator[int]:
+    """How many turns have been answered, every now and then."""
+    done = 0
+    if isinstance(loop, Ours):
+        for batch in loop.engine.answer(turns, folder=folder):
+            done += len(batch)
+            yield done
+    else:
+        for start in range(0, len(turns), slice_of):
+            loop(turns[start : start + slice_of], folder)
+            yield min(start + slice_of, len(turns))
 
 
 def _reading(pictures: int) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns import __version__, cli_endpoints, cli_exchange, cli_train
+from known_unknowns import __version__, cli_data, cli_endpoints, cli_exchange, cli_models, cli_share, cli_train
 from known_unknowns.cli_options import PARAMS, Edition, Out, ParamsFile
 from known_unknowns.errors import KnownUnknownsError
 
@@ -37,13 +37,8 @@ def _version(
         raise typer.Exit
 
 
-@app.command()
-def fetch(benchmark: str, out: Out, params: ParamsFile = PARAMS, edition: Edition = None) -> None:
-    """Get a benchmark's data in its published format: rendered (pocket) or from its hub (full)."""
-    from known_unknowns import config
-    from known_unknowns.fetch import fetch as run
-
-    run(config.load(params, edition=edition), benchmark, out)
+app.command()(cli_data.fetch)
+app.command()(cli_data.lock)
 
 
 @app.command()
@@ -51,6 +46,7 @@ def questions(
     benchmark: str,
     raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
     out: Annotated[Path, typer.Option("--out", help="Folder to write: questions.parquet and images/.")],
+    workers: Annotated[int, typer.Option(min=1, help="Processes that decode and write pictures.")] = 1,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -58,7 +54,7 @@ def questions(
     from known_unknowns import config
     from known_unknowns.questions import normalise
 
-    normalise(benchmark, raw, out, settings=config.load(params, edition=edition).data(benchmark))
+    normalise(benchmark, raw, out, settings=config.load(params, edition=edition).data(benchmark), workers=workers)
 
 
 @app.command()
@@ -208,7 +204,16 @@ def report(
     )
 
 
-for command in (cli_exchange.check, cli_exchange.rescore, cli_exchange.export, cli_endpoints.served, cli_train.train):
+for command in (
+    cli_exchange.check,
+    cli_exchange.rescore,
+    cli_exchange.export,
+    cli_models.models,
+    cli_share.licences,
+    cli_share.pin,
+    cli_endpoints.served,
+    cli_train.train,
+):
     app.command()(command)
 
 

@@ -14,9 +14,35 @@ from typing import Any
 
 import yaml
 
+from known_unknowns import catalogue
 from known_unknowns.errors import ConfigError
 
 SCHEMA = Path("schemas/params.schema.yaml")
+NOT_IN_THE_REPLY = frozenset(
+    {
+        # of a model in process
+        "batch_size",
+        "cache_gib",
+        "device",
+        "sharing",
+        # of one behind an endpoint
+        "answers_as",
+        "batch",
+        "concurrency",
+        "key_env",
+        "max_cost",
+        "max_retries",
+        "patience",
+        "requests_per_minute",
+        "timeout",
+        "tokens_per_minute",
+        # of any
+        "card",
+        "published",
+        "seconds_per_reply",
+    }
+)
+"""Keys of a model's entry that cannot change a reply: when one of them changes, nothing is asked again."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +110,10 @@ class Params:
     def model(self, name: str) -> dict[str, Any]:
         return _entry(self.raw["models"], name, "models")
 
+    def published(self, model: str, benchmark: str) -> str | None:
+        """The row of the benchmark's published tables that the model stands for."""
+        return catalogue.stands_for(self.model(model), benchmark)
+
     def data(self, benchmark: str) -> dict[str, Any]:
         """Where this edition's data of the benchmark come from, and their revision."""
         return _entry(self.raw["benchmarks"], benchmark, "benchmarks")["data"][self.edition]
@@ -135,11 +165,15 @@ def _schema_beside(path: Path) -> Path:
 
 
 def check(raw: Any, *, schema: str | Path) -> Params:
-    """Check a configuration; raise ConfigError for the first mistake, in the order of the file."""
+    """Check a configuration; raise ConfigError for the first mistake, in the order of the file.
+
+    Models that it names without describing them come from the catalogue (`known_unknowns.catalogue`).
+    """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
     validator = Draft202012Validator(yaml.safe_load(Path(schema).read_text(encoding="utf-8")))
+    raw = catalogue.with_named(raw)
     error = best_match(validator.iter_errors(raw))
     if error is not None:
         raise ConfigError(_explain(error), path=_dotted(error.absolute_path) or "params.yaml")

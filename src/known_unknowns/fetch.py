@@ -1,87 +1,153 @@
-"""A benchmark's data in its published format: rendered here (pocket edition), from a hub or a git repository."""
+"""A benchmark's data in its published format: rendered here (pocket edition), or fetched and held to the lock."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
-from importlib import import_module
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from known_unknowns.config import Params
-from known_unknowns.errors import DataError, MachineError
-from known_unknowns.progress import progress
+from known_unknowns import lock
+from known_unknowns.config import Params, unknown_name
+from known_unknowns.errors import ConfigError, MachineError
 
-UNPINNED = "unpinned"
-"""A revision that accepts any content: for those who change the data on purpose, never for a release."""
-
-
-def fetch(params: Params, benchmark: str, out: Path) -> None:
-    """Put the benchmark's files into ``out``, and check that they are the revision that params.yaml names."""
-    entry = params.data(benchmark)
-    {"scenes": _render, "hub": _download, "git": _check_out}[entry["source"]](benchmark, entry, out)
+if TYPE_CHECKING:
+    from known_unknowns.fetching.gather import Wanted
+    from known_unknowns.fetching.store import Store
 
 
-def _render(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
-    pocket = import_module(f"known_unknowns.pocket.{benchmark}")
-    settings = {key: entry[key] for key in ("seed", "images", "questions_per_image")}
-    with progress(f"rendering {benchmark}", entry["images"]) as advance:
-        path = pocket.build(out, **settings, advance=advance)
-    digest = pocket.content_digest(path)
-    if entry["revision"] == UNPINNED:
-        print(f"{path}: unpinned; its content has the digest {digest}", file=sys.stderr)
-    elif digest != entry["revision"]:
-        raise DataError(
-            f"the rendered content has the digest {digest}, but params.yaml pins {entry['revision']}: "
-            "another version of pillow or of the renderer drew other pixels. Install the locked versions, or, if "
-            f"the data were changed on purpose, set benchmarks.{benchmark}.data.pocket.revision to the new digest",
-            file=path,
-        )
+def fetch(
+    params: Params, name: str, out: Path, *, given: Path | None = None, lock_file: str | Path = lock.PATH
+) -> None:
+    """Put the files of a benchmark, or of a data set that one is constructed from, into ``out``.
+
+    They are what params.yaml pins (rendered ones, a git repository's) or the lock holds them to. A source that is not
+    locked yet is locked first. ``given`` is a folder of files that a user has, which are checked in the same way.
+
+    Raises:
+        ConfigError: params.yaml knows no such name.
+        DataError: a file is not the pinned one. It was not put into ``out``, which is as it was.
+        MachineError: files cannot be had. They are named, with what is to be done; what came is kept.
+    """
+    entry = entry_of(params, name)
+    if given is not None and not given.is_dir():
+        raise ConfigError(f"there is no folder {given}", path="--from")
+    if entry["source"] == "scenes":
+        from known_unknowns.fetching import scenes
+
+        if given is not None:
+            raise ConfigError(f"{name} is rendered in this edition, not fetched; choose --edition full", path="--from")
+        return scenes.render(name, entry, out)
+
+    from known_unknowns.fetching import git
+    from known_unknowns.fetching.store import Store
+
+    store = Store(out)
+    with store.held():
+        if entry["source"] == "git":
+            git.check_out(name, entry, store, given=given)
+            print(f"{out}: at {entry['revision']}")
+        else:
+            edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
+            task = _Task(name, entry, store, given, Path(lock_file), f"known-unknowns fetch {name}{edition}")
+            print(f"{out}: {_fetch_locked(task).told()}")
 
 
-def _download(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
-
-    try:
-        snapshot_download(entry["repository"], repo_type="dataset", revision=entry["revision"], local_dir=out)
-    except (HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise MachineError(
-            f"cannot download the data set {entry['repository']} at {entry['revision']} ({reason}). "
-            "Check the connection (HF_ENDPOINT names a mirror, HF_TOKEN a token) and run the same command again: "
-            "what was downloaded is kept"
-        ) from error
+def entry_of(params: Params, name: str) -> dict[str, Any]:
+    """Where the data of a benchmark, or of a source of one, come from: their entry in params.yaml."""
+    if name in params.raw["benchmarks"]:
+        return params.data(name)
+    sources = sources_of(params)
+    if name not in sources:
+        raise ConfigError(unknown_name(name, [*params.raw["benchmarks"], *sources]), path="benchmarks")
+    return dict(sources[name])
 
 
-def _check_out(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
-    """The files of one commit, without the history. They are data: no link, hook or filter of theirs is followed."""
-    git = shutil.which("git")
-    if git is None:
-        raise MachineError(f"git is not installed, and {benchmark} is fetched with it; install it and run again")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
-        for arguments in (
-            ("init", "--quiet", "--template="),
-            ("fetch", "--quiet", "--depth=1", "--", entry["repository"], entry["revision"]),
-            ("-c", "core.symlinks=false", "checkout", "--quiet", "FETCH_HEAD"),
-        ):
-            _run_git([git, *arguments], Path(folder), entry)
-        shutil.rmtree(Path(folder) / ".git")
-        if out.exists():
-            shutil.rmtree(out)
-        shutil.copytree(folder, out, symlinks=True)
+def sources_of(params: Params) -> dict[str, Mapping[str, Any]]:
+    """The data sets that benchmarks are constructed from."""
+    return {
+        name: entry
+        for benchmark in params.raw["benchmarks"].values()
+        for name, entry in benchmark.get("sources", {}).items()
+    }
 
 
-def _run_git(command: list[str], folder: Path, entry: Mapping[str, Any]) -> None:
-    environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_LFS_SKIP_SMUDGE": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise MachineError(
-            f"cannot fetch {entry['repository']} at {entry['revision']} ({reason}). Check the connection and run again"
-        )
+def default_out(params: Params, name: str) -> Path:
+    """Where the files go if nobody says otherwise. What benchmarks are constructed from is of the full edition."""
+    return Path("data", params.edition if name in params.raw["benchmarks"] else "full", "raw", name)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is to be fetched: a data set's name and entry, where to, from what of the user's; ``command`` says how to
+    ask for it again."""
+
+    name: str
+    entry: Mapping[str, Any]
+    store: Store
+    given: Path | None
+    lock_file: Path
+    command: str
+
+    @property
+    def source(self) -> lock.Source:
+        return lock.data_source(self.name, self.entry)
+
+
+def _fetch_locked(task: _Task) -> lock.Locked:
+    from known_unknowns.fetching import receipts
+    from known_unknowns.fetching.gather import gather
+
+    locked, first = _held_to(task)
+    gather(_wanted(task, locked), task.store, given=task.given)
+    receipts.note(task.store.out, locked, first=first)
+    return locked
+
+
+def _wanted(task: _Task, locked: lock.Locked) -> Wanted:
+    from known_unknowns.fetching import hub
+    from known_unknowns.fetching.download import Remote
+    from known_unknowns.fetching.gather import Wanted
+
+    source = task.source
+    if source.kind == "http":
+        remotes = {path: Remote(address) for path, address in source.addresses.items() if address is not None}
+        return Wanted(task.name, task.entry["home"], task.command, locked.files, remotes.get)
+
+    def remote(path: str) -> Remote:
+        return hub.remote(source.repository, locked.commit, "dataset", path)
+
+    return Wanted(task.name, f"{source.repository} at {locked.commit}", task.command, locked.files, remote)
+
+
+def _held_to(task: _Task) -> tuple[lock.Locked, bool]:
+    """What the lock holds the source to, and whether it was locked just now, for the first time."""
+    from known_unknowns.fetching import download
+    from known_unknowns.fetching.first import files_at_addresses
+
+    key = task.source.key
+    locked = lock.read(task.lock_file).get(key)
+    if locked is not None:
+        return locked, False
+    with lock.changing(task.lock_file) as entries:
+        if key in entries:
+            return entries[key], False
+        try:
+            locked = lock.learn(
+                task.source, lambda source: files_at_addresses(task.name, source, task.store, task.given)
+            )
+        except download.FAILURES as error:
+            raise MachineError(_unknown(task, download.reason(error))) from error
+        entries[key] = locked
+    print(f"{task.name}: locked for the first time {locked.told()}; {task.lock_file} has it", file=sys.stderr)
+    return locked, True
+
+
+def _unknown(task: _Task, cause: str) -> str:
+    return (
+        f"{task.name} ({task.source.key}) is not locked, and cannot be asked for ({cause}), so that nothing says which "
+        "files it has. Where there is a connection (HF_ENDPOINT names a mirror, HF_TOKEN a token), run known-unknowns "
+        f"lock {task.name} once, and bring params.lock.yaml here: then {task.command} --from FOLDER takes files that "
+        "you have, checks them, and says which are missing"
+    )

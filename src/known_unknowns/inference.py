@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from known_unknowns import engines, prices, protocols, tables
+from known_unknowns import prices, protocols, remembered, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.journal import Journal
@@ -18,7 +18,8 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
 
     ``questions`` is the benchmark's question folder. Replies in ``journal`` are taken from it, so that a killed
-    run continues, and a new seed or variant asks only what was never answered.
+    run continues, and a new seed or variant asks only what was never answered. Where it has them all, the model is not
+    even loaded (`known_unknowns.remembered`).
     """
     entry = params.model(model)
     cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
@@ -29,9 +30,14 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         for variant, seed in params.cells(benchmark)
     }
     with Journal(journal) as kept:  # before the weights are loaded: a held journal is found out at once
-        engine = engines.create(model, entry)
+        engine = remembered.engine(model, entry, journal)
         engine.notes = journal.with_suffix(".notes.jsonl")
-        outcome = run(cells, engine, kept, folder=questions)
+        try:
+            outcome = run(cells, engine, kept, folder=questions)
+        except remembered.FactsChanged as changed:
+            engine = changed.engine
+            outcome = run(cells, engine, kept, folder=questions)
+        remembered.remember(journal, entry, engine)
     for (variant, seed), asked in outcome.replies.items():
         path = out / variant / f"seed{seed}.parquet"
         unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}

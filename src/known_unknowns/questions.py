@@ -6,24 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks, tables, variants
+from known_unknowns import benchmarks, licences, tables, variants
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import progress
 
 
-def normalise(benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None = None) -> None:
-    """Read a benchmark's published files under ``raw``; write ``out``/questions.parquet and ``out``/images.
+def normalise(
+    benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None = None, workers: int = 1
+) -> None:
+    """Read a benchmark's published files under ``raw``; write ``out``/questions.parquet, ``out``/images and, so that
+    they go where the data go, ``out``/LICENCE.md.
 
-    ``settings`` is the data's entry in params.yaml (`known_unknowns.config.Params.data`). The table is written last,
-    so that a folder with a table in it is whole.
+    ``settings`` is the data's entry in params.yaml (`known_unknowns.config.Params.data`). ``workers`` is how many
+    processes decode pictures; it changes nothing but the time. The table is written last, so that a folder with a
+    table in it is whole.
     """
     if benchmark not in benchmarks.BENCHMARKS:
         from known_unknowns.config import unknown_name
 
         raise ConfigError(unknown_name(benchmark, benchmarks.BENCHMARKS))
+    tables.write_text(out / "LICENCE.md", licences.of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
-        questions = benchmarks.get(benchmark).load(raw, out, settings=settings, advance=advance)
-    tables.write_questions(out / "questions.parquet", questions, expect=len(questions))
+        questions = benchmarks.get(benchmark).read(raw, out, settings=settings, advance=advance, workers=workers)
+        tables.write_questions(out / "questions.parquet", questions)
 
 
 def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:

@@ -19,6 +19,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)
 
 
+_ROWS_AT_ONCE = 1024
 _TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
 _OPTION = pa.struct([_required("letter", _TEXT), _required("text", _TEXT), _required("mark", _TEXT)])
 _IMAGE = pa.struct(
@@ -147,10 +149,15 @@ def write_text(path: str | Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def _write(path: str | Path, rows: list[dict[str, Any]], schema: pa.Schema, *, expect: int | None) -> None:
-    if expect is not None and len(rows) != expect:
-        raise DataError(f"{len(rows)} rows where {expect} must be: nothing may be lost or doubled", file=path)
-    table = pa.Table.from_pylist(rows, schema=schema)
+def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, *, expect: int | None) -> None:
+    """Write rows, taken some at a time: as Python's objects they take far more memory than as Arrow's."""
+    rows = iter(rows)
+    parts = [schema.empty_table()]
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        parts.append(pa.Table.from_pylist(some, schema=schema))
+    table = pa.concat_tables(parts).combine_chunks()
+    if expect is not None and len(table) != expect:
+        raise DataError(f"{len(table)} rows where {expect} must be: nothing may be lost or doubled", file=path)
     table.validate(full=True)
     for column in schema:
         if not column.nullable and table.column(column.name).null_count:
@@ -188,7 +195,7 @@ def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any
 
 def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
     """Write a question table. ``expect`` is the number of rows that must be there (DataError otherwise)."""
-    rows = [asdict(q) | {"extra": json.dumps(dict(q.extra), sort_keys=True)} for q in questions]
+    rows = (asdict(q) | {"extra": json.dumps(dict(q.extra), sort_keys=True)} for q in questions)
     _write(path, rows, QUESTIONS, expect=expect)
 
 

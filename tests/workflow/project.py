@@ -16,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 RESPONDENTS = ["oracle", "always_refuse", "always_a", "uniform"]
-_LEFT_OUT = ("tests/", "bench/", "docs/", "data/")
+_LEFT_OUT = ("tests/", "bench/", "docs/", "data/", "journal/", "dvc.lock")
 
 
 @dataclass(frozen=True)

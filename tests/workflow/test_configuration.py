@@ -56,7 +56,8 @@ def test_the_command_line_overrides_params_yaml(fresh):
     assert resolved["edition"] == "full"
     assert resolved["editions"]["full"]["models"] == ["oracle"]
     assert resolved["editions"]["full"]["seeds"] == [0, 7]
-    assert resolved["models"] == yaml.safe_load((fresh.root / "params.yaml").read_text())["models"]
+    own = yaml.safe_load((fresh.root / "params.yaml").read_text(encoding="utf-8"))["models"]
+    assert resolved["models"] == own
 
 
 def test_an_override_is_checked_too(fresh):

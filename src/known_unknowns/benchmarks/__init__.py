@@ -1,8 +1,9 @@
-"""The benchmarks, by name. A benchmark is a module with four things, and a mention here:
+"""The benchmarks, by name. A benchmark is a module with five things, and a mention here:
 
-- ``load(raw, folder, *, settings=None, advance=None) -> list[Question]``: read the published files under ``raw``,
-  write the pictures under ``folder``/images (named by their sha256), and return the questions in published order;
-  ``settings`` is the data's entry in params.yaml, for formats that it must describe;
+- ``read(raw, folder, *, settings=None, advance=None, workers=1) -> Iterator[Question]``: read the published files under
+  ``raw``, write the pictures under ``folder``/images (named by their sha256), in so many processes, and yield the
+  questions in published order; ``settings`` is the data's entry in params.yaml, for formats that it must describe;
+  ``load``, with the same arguments, is the list of them;
 - ``prompt(question) -> str``: the text that is sent, word for word;
 - ``official(text, question) -> Reading``: the released code's rule, bug for bug;
 - ``PUBLISHED``: the file of published numbers beside it (see `known_unknowns.published`).

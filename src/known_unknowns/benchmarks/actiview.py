@@ -21,14 +21,26 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmarks._pictures import PictureStore, picture_bytes
-from known_unknowns.benchmarks.actiview_format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, annotations, read
+from known_unknowns.benchmarks.actiview_format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, annotations
+from known_unknowns.benchmarks.actiview_format import read as files_under
 from known_unknowns.benchmarks.actiview_prompts import prompt
 from known_unknowns.benchmarks.actiview_readings import official
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Option, Question
 
-__all__ = ["CATEGORIES", "NAME", "RELEASED_SEED", "TYPES", "load", "official", "prompt", "random_starts", "unpictured"]
+__all__ = [
+    "CATEGORIES",
+    "NAME",
+    "RELEASED_SEED",
+    "TYPES",
+    "load",
+    "official",
+    "prompt",
+    "random_starts",
+    "read",
+    "unpictured",
+]
 
 NAME = "actiview"
 RELEASED_SEED = 1234
@@ -36,29 +48,45 @@ RELEASED_SEED = 1234
 
 
 def load(
-    raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None, advance: Advance | None = None
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
 ) -> list[Question]:
-    """Read the published files under ``raw`` and write each distinct picture once to ``folder``/images.
+    """All of `read`."""
+    return list(read(raw, folder, settings=settings, advance=advance, workers=workers))
+
+
+def read(
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
+) -> Iterator[Question]:
+    """Read the published files under ``raw``, question by question, and write each distinct picture once to
+    ``folder``/images, in so many ``workers``.
 
     ``settings`` is the data's entry in params.yaml; its ``start_seed`` is the seed of `random_starts`.
     Raises DataError naming file and row for anything that is not as published.
     """
     starts = random_starts(_start_seed(settings))
-    pictures = PictureStore(folder)
-    files = read(raw)
-    questions = []
-    for annotation, start in zip(annotations(files), starts, strict=False):
-        try:
-            images = tuple(
-                pictures.add(picture_bytes(name, files.file.parent), file=files.file, row=annotation.row)
-                for name in annotation.pictures
-            )
-        except (ValueError, OSError) as error:
-            raise DataError(f"question {annotation.id}: {error}", file=files.file, row=annotation.row) from error
-        questions.append(_question(annotation, images, start))
-        if advance:
-            advance()
-    return questions
+    files = files_under(raw)
+    with PictureStore(folder, workers=workers) as pictures:
+        for annotation, start in zip(annotations(files), starts, strict=False):
+            try:
+                images = tuple(
+                    pictures.add(picture_bytes(name, files.file.parent), file=files.file, row=annotation.row)
+                    for name in annotation.pictures
+                )
+            except (ValueError, OSError) as error:
+                raise DataError(f"question {annotation.id}: {error}", file=files.file, row=annotation.row) from error
+            yield _question(annotation, images, start)
+            if advance:
+                advance()
 
 
 def unpictured(raw: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
@@ -67,7 +95,7 @@ def unpictured(raw: Path, *, settings: Mapping[str, Any] | None = None) -> list[
     ``raw`` is the folder of the files, or the data.json; the two files beside it may be absent. ``group`` is then the
     original picture's path.
     """
-    found, starts = annotations(read(raw, whole=False)), random_starts(_start_seed(settings))
+    found, starts = annotations(files_under(raw, whole=False)), random_starts(_start_seed(settings))
     return [_question(annotation, (), start) for annotation, start in zip(found, starts, strict=False)]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from known_unknowns.benchmarks._pictures import PictureStore, picture_bytes
+from known_unknowns.benchmarks._pictures import PictureStore, parquet_batches, picture_bytes
 from known_unknowns.benchmarks.humblebench_official import exact_refusal, official, official_metrics
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
@@ -31,6 +31,7 @@ __all__ = [
     "official_metrics",
     "parse_question",
     "prompt",
+    "read",
 ]
 
 NAME = "humblebench"
@@ -86,16 +87,37 @@ def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
 
 
 def load(
-    raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None, advance: Advance | None = None
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
 ) -> list[Question]:
-    """Read the published files under ``raw`` and write each distinct picture once to ``folder``/images.
+    """All of `read`."""
+    return list(read(raw, folder, settings=settings, advance=advance, workers=workers))
+
+
+def read(
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
+) -> Iterator[Question]:
+    """Read the published files under ``raw``, question by question, and write each distinct picture once to
+    ``folder``/images, in so many ``workers``.
 
     ``settings`` (the data's entry in params.yaml) changes nothing: the format is known.
     Raises DataError naming file and row for anything that is not as published.
     """
-    pictures = PictureStore(folder)
+    with PictureStore(folder, workers=workers) as pictures:
+        yield from _questions(raw, pictures, advance)
+
+
+def _questions(raw: Path, pictures: PictureStore, advance: Advance | None) -> Iterator[Question]:
     rows_of: dict[str, str] = {}
-    questions = []
     for row in _rows(raw):
         try:
             question = _question(row, pictures)
@@ -109,12 +131,11 @@ def load(
                 row=row.number,
             )
         rows_of[question.id] = here
-        questions.append(question)
+        yield question
         if advance:
             advance()
-    if not questions:
+    if not rows_of:
         raise DataError("holds no questions", file=raw)
-    return questions
 
 
 def _question(row: _Row, pictures: PictureStore) -> Question:
@@ -171,7 +192,7 @@ def _parquet_rows(file: Path) -> Iterator[_Row]:
             missing = [name for name in COLUMNS if name not in table.schema_arrow.names]
             if missing:
                 raise DataError(f"the column(s) {', '.join(missing)} are missing", file=file)
-            for batch in table.iter_batches(batch_size=64, columns=list(COLUMNS)):  # the full set is gigabytes
+            for batch in parquet_batches(table, columns=list(COLUMNS)):
                 for values in batch.to_pylist():
                     yield _Row(file, number, values)
                     number += 1

@@ -46,6 +46,7 @@ __all__ = [
     "load",
     "official",
     "prompt",
+    "read",
     "refusal_prompt",
 ]
 
@@ -90,9 +91,27 @@ def forces(question: Question) -> bool:
 
 
 def load(
-    raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None, advance: Advance | None = None
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
 ) -> list[Question]:
-    """Read the three subsets under ``raw`` and write each distinct picture once to ``folder``/images.
+    """All of `read`."""
+    return list(read(raw, folder, settings=settings, advance=advance, workers=workers))
+
+
+def read(
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
+) -> Iterator[Question]:
+    """Read the three subsets under ``raw``, question by question, and write each distinct picture once to
+    ``folder``/images, in so many ``workers``.
 
     ``settings`` is the data's entry in params.yaml, which names files and fields (`Fields`). Whatever else a row
     says in a text, number or truth value is kept in ``Question.extra``.
@@ -102,14 +121,9 @@ def load(
         DataError: naming file, row and field, for anything that is not as described.
     """
     fields = Fields.from_settings(settings)
-    pictures = PictureStore(folder)
-    questions = []
-    for subset in SUBSETS:
-        found = list(_questions(raw, fields, subset, pictures, advance))
-        if not found:
-            raise DataError(f"holds no questions of {subset}", file=raw / fields.files[subset])
-        questions.extend(found)
-    return questions
+    with PictureStore(folder, workers=workers) as pictures:
+        for subset in SUBSETS:
+            yield from _questions(raw, fields, subset, pictures, advance)
 
 
 def _questions(
@@ -131,6 +145,8 @@ def _questions(
         yield question
         if advance:
             advance()
+    if not rows_of:
+        raise DataError(f"holds no questions of {subset}", file=raw / fields.files[subset])
 
 
 def _question(row: Row, fields: Fields, subset: str, identifier: str, pictures: PictureStore, root: Path) -> Question:

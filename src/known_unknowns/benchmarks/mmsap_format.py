@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from known_unknowns.benchmarks._pictures import parquet_batches
 from known_unknowns.config import unknown_name
 from known_unknowns.errors import ConfigError, DataError
 
@@ -162,7 +163,7 @@ def _parquet(file: Path) -> Iterator[Row]:
     number = 0
     try:
         with pq.ParquetFile(file) as table:
-            for batch in table.iter_batches(batch_size=64):  # with the pictures in it, a row may be large
+            for batch in parquet_batches(table):
                 for values in batch.to_pylist():
                     yield Row(file, number, values)
                     number += 1

@@ -19,9 +19,10 @@ import torch
 import transformers
 from huggingface_hub import snapshot_download
 from huggingface_hub.utils import disable_progress_bars
-from transformers import AutoModelForImageTextToText, AutoProcessor, GenerationConfig
+from transformers import AutoModelForImageTextToText, GenerationConfig
 
 from known_unknowns import lock
+from known_unknowns.engines import _processors
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.fetching import files, hub
 
@@ -173,7 +174,7 @@ def _check_held(repository: str, held: lock.Locked) -> None:
 def _from_pretrained(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> tuple[Any, Any]:
     backend = entry.get("image_backend", "pil")
     try:
-        processor = AutoProcessor.from_pretrained(source, backend=backend, **where)
+        processor = _processors.load(source, backend, where)
         model = AutoModelForImageTextToText.from_pretrained(
             source, dtype=getattr(torch, entry["dtype"]), use_safetensors=True, **where
         )

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 MOST = 64
-"""Turns that are asked again. One of each chunk, until there are so many."""
+SHARE = 32
+"""Turns that are asked again: the first, and then one of 32, until there are so many."""
 
 
 class Flips:
@@ -39,9 +40,9 @@ class Flips:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
 
-    @property
-    def wanted(self) -> bool:
-        return len(self._flips) < MOST
+    def wanted(self, answered: int) -> bool:
+        """Whether one more is to be asked again, after so many have been answered in this run."""
+        return len(self._flips) < min(MOST, 1 + answered // SHARE)
 
     def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> None:
         """The letters' log-probabilities at batch 1, and as they were answered."""

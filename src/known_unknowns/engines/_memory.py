@@ -55,6 +55,11 @@ def room(model: Any, device: str) -> Room:
     )
 
 
+def spare_core(device: str) -> bool:
+    """Whether there is a core that the model does not compute on."""
+    return device.startswith("cuda") or torch.get_num_threads() < len(os.sched_getaffinity(0))
+
+
 def is_exhausted(error: Exception) -> bool:
     """Whether an error says that memory ran out."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):

@@ -150,8 +150,15 @@ def picture_tokens(checkpoint: Checkpoint) -> frozenset[int]:
     return frozenset(token for token in found if token is not None)
 
 
-def ahead(make: Callable[[Work], Made], work: Iterable[Work]) -> Iterator[tuple[Work, Made]]:
-    """Each piece of work with what ``make`` gives for it, made in another thread while the caller is at the last."""
+def ahead(make: Callable[[Work], Made], work: Iterable[Work], *, spare: bool) -> Iterator[tuple[Work, Made]]:
+    """Each piece of work with what ``make`` gives for it, made in another thread while the caller is at the last.
+
+    Without a ``spare`` core it is made when it is asked for: a thread beside a model that computes on all of a
+    machine's cores holds up each of its operations (on two cores, a sixth of the whole time was lost).
+    """
+    if not spare:
+        yield from ((piece, make(piece)) for piece in work)
+        return
     waiting: deque[tuple[Work, Future[Made]]] = deque()
     maker = ThreadPoolExecutor(1, thread_name_prefix="prompts")
     try:

@@ -3,7 +3,7 @@
 A picture's tokens are computed once for all questions about it (`known_unknowns.engines.sharing`); where a model
 cannot share, or is not asked to, one ``generate`` call a batch does it all. Either way the same forward passes give
 the text, decoded greedily, and the option letters' log-probabilities. Needs torch, transformers, NumPy and Pillow,
-and nothing else. See docs/sharing_prefixes.md.
+and nothing else. See docs/shared_prefixes.md.
 """
 
 from __future__ import annotations
@@ -134,11 +134,13 @@ class TransformersEngine:
             def make(chunk: Chunk) -> Any:
                 return self._made([turns[index] for index in chunk.indices], folder, shared=chunk.shared)
 
-            for chunk, made in ahead(make, self._chunks(turns)):
+            answered = 0
+            for chunk, made in ahead(make, self._chunks(turns), spare=_memory.spare_core(self.device)):
                 asked = [turns[index] for index in chunk.indices]
                 replies = self._answer(asked, made, folder, shared=chunk.shared)
                 yield list(zip(chunk.indices, replies, strict=True))
-                self._certify(asked[0], replies[0], folder)
+                answered += len(asked)
+                self._certify(asked[0], replies[0], folder, answered)
         finally:
             self.about["sharing"] = self._about_sharing()
             if self._flips is not None:
@@ -292,9 +294,9 @@ class TransformersEngine:
                 return tokens[: place + 1], "stop"
         return tokens, "length"
 
-    def _certify(self, turn: Turn, reply: Reply, folder: Path) -> None:
+    def _certify(self, turn: Turn, reply: Reply, folder: Path, answered: int) -> None:
         """In half precision: what does the same turn say at batch 1, by ``generate``?"""
-        if self._flips is None or not reply.logprobs or not self._flips.wanted:
+        if self._flips is None or not reply.logprobs or not self._flips.wanted(answered):
             return
         alone = self._answer([turn], self._prompts.batch([turn], folder), folder, shared=False)[0]
         if alone.logprobs:

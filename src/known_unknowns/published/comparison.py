@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,19 +200,19 @@ def _not_run(cell: PublishedCell, model: str | None, scorer: str, reason: str) -
 def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
     """Write the comparison of every benchmark of the edition to ``out`` (`COMPARISON`).
 
-    A model stands for a published row when its entry in params.yaml has ``published: <row>``.
+    A model stands for a published row when its entry has ``published: <row>`` or ``published: {<benchmark>: <row>}``.
     Raises ConfigError for a row that no benchmark of the edition publishes.
     """
     measured = [metric for path in metrics for metric in tables.read_metrics(path)]
     published = {benchmark: load(benchmark) for benchmark in params.benchmarks}
-    standing = _standing(params, {cell.model for cells in published.values() for cell in cells})
+    _check_rows(params, published)
     rows = [
         row
         for benchmark, cells in published.items()
         for row in compare_cells(
             cells,
             measured,
-            standing=standing,
+            standing=_standing(params, benchmark),
             scorers=params.scorers,
             incomparable=_incomparable(params, benchmark),
         )
@@ -220,17 +220,26 @@ def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
     write_comparison(out, rows)
 
 
-def _standing(params: Params, rows: Collection[str]) -> dict[str, str]:
-    """Each model of the edition that stands for a published row, and that row."""
-    standing = {}
+def _standing(params: Params, benchmark: str) -> dict[str, str]:
+    """Each model of the edition that stands for a row of the benchmark's tables, and that row."""
+    rows = {model: params.published(model, benchmark) for model in params.models}
+    return {model: row for model, row in rows.items() if row is not None}
+
+
+def _check_rows(params: Params, published: Mapping[str, Sequence[PublishedCell]]) -> None:
+    """Every row that a model stands for is published: by the benchmark that its entry names, or else by any of them."""
+    rows = {benchmark: {cell.model for cell in cells} for benchmark, cells in published.items()}
     for model in params.models:
-        row = params.model(model).get("published")
-        if row is None:
-            continue
-        if row not in rows:
-            raise ConfigError(unknown_name(row, rows), path=f"models.{model}.published")
-        standing[model] = row
-    return standing
+        named = params.model(model).get("published")
+        claims = named if isinstance(named, Mapping) else {} if named is None else {"": named}
+        for benchmark, row in claims.items():
+            if benchmark and benchmark not in params.raw["benchmarks"]:
+                reason = unknown_name(benchmark, params.raw["benchmarks"])
+                raise ConfigError(reason, path=f"models.{model}.published")
+            among = rows.get(benchmark, set()) if benchmark else set().union(*rows.values())
+            if row not in among and (not benchmark or benchmark in rows):
+                path = f"models.{model}.published" + (f".{benchmark}" if benchmark else "")
+                raise ConfigError(unknown_name(row, among), path=path)
 
 
 def _incomparable(params: Params, benchmark: str) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import provenance
+from known_unknowns import licences, lock, provenance
 from known_unknowns.errors import DataError
 from known_unknowns.report.computing import SECTIONS, Computed, computed
 
@@ -21,11 +21,14 @@ PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where a benchmark's data came from; ``pin`` is the hash in its .dvc file, where there is one."""
+    """Where a benchmark's data came from, and under which ``terms``; ``pin`` is the hash in its .dvc file, ``locked``
+    what params.lock.yaml holds its source to, where there is one."""
 
     benchmark: str
     source: Mapping[str, Any]
     pin: str | None
+    locked: str | None = None
+    terms: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +86,20 @@ def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
         edition=params.edition,
         seeds=tuple(params.seeds),
         statistics=params.statistics,
-        data=tuple(
-            Data(benchmark, params.data(benchmark), provenance.dvc_hash(data / "raw" / benchmark))
-            for benchmark in params.benchmarks
-        ),
+        data=tuple(_data(benchmark, params.data(benchmark), data, root) for benchmark in params.benchmarks),
         models=tuple(_model(params, model, results) for model in params.models),
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
         dirty=dirty,
     )
+
+
+def _data(benchmark: str, entry: Mapping[str, Any], data: Path, root: Path) -> Data:
+    source = lock.data_source(benchmark, entry)
+    held = lock.read(root / lock.PATH).get(source.key) if source else None
+    pin = provenance.dvc_hash(data / "raw" / benchmark)
+    terms = licences.of(benchmark, entry).as_dict()
+    return Data(benchmark, entry, pin, held.told() if held else None, terms)
 
 
 def _model(params: Params, model: str, results: Path) -> Model:

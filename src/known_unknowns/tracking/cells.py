@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables
-from known_unknowns.config import Params
+from known_unknowns.config import NOT_IN_THE_REPLY, Params
 from known_unknowns.errors import DataError
 from known_unknowns.provenance import dvc_hash
 from known_unknowns.records import Metric
@@ -18,9 +18,6 @@ from known_unknowns.tracking import contents
 
 DIGEST_LENGTH = 36
 """As much as MLflow accepts; a folder's DVC hash ("<md5>.dir") has exactly that."""
-
-NOT_OF_THE_ANSWER = ("batch_size", "device", "seconds_per_reply", "published")
-"""Keys of a model's entry that change no reply: they are tags, for a parameter's change makes a new run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +181,7 @@ def _read_engine(file: Path) -> dict[str, Any]:
 
 def _parameters(params: Params, cell: Cell, pin: Pin, facts: Mapping[str, Any]) -> dict[str, str]:
     """All that makes this run another one than its neighbours, flattened to dotted names."""
-    model = {k: v for k, v in params.model(cell.model).items() if k not in NOT_OF_THE_ANSWER}
+    model = {k: v for k, v in params.model(cell.model).items() if k not in NOT_IN_THE_REPLY}
     protocol = params.protocol(cell.benchmark, cell.variant)
     parameters: dict[str, Any] = {
         "edition": cell.edition,
@@ -209,7 +206,7 @@ def _parameters(params: Params, cell: Cell, pin: Pin, facts: Mapping[str, Any]) 
 
 
 def _tags(params: Params, cell: Cell, about: Mapping[str, Any]) -> dict[str, str]:
-    model = {k: v for k, v in params.model(cell.model).items() if k in NOT_OF_THE_ANSWER}
+    model = {k: v for k, v in params.model(cell.model).items() if k in NOT_IN_THE_REPLY}
     tags = dict(_flat(model, "model")) | dict(_flat(about, "engine.about"))
     return {contents.allowed_name(name): _text(value) for name, value in tags.items()}
 

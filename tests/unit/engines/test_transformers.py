@@ -15,7 +15,7 @@ transformers = pytest.importorskip("transformers")
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
 
-from known_unknowns.engines import _checkpoint, create  # noqa: E402
+from known_unknowns.engines import _checkpoint, _processors, create  # noqa: E402
 from known_unknowns.engines._grouping import batches  # noqa: E402
 from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms  # noqa: E402
 from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
@@ -202,7 +202,7 @@ def llava(tmp_path_factory) -> Path:
 def engine(checkpoint: Path, monkeypatch):
     """Makes an engine of a checkpoint; keyword arguments go into its entry."""
     if checkpoint.name == "qwen2-vl":
-        monkeypatch.setattr(_checkpoint.AutoProcessor, "from_pretrained", lambda *args, **kwargs: qwen2_vl_processor())
+        monkeypatch.setattr(_processors.AutoProcessor, "from_pretrained", lambda *args, **kwargs: qwen2_vl_processor())
 
     def make(**changes) -> TransformersEngine:
         return TransformersEngine("tiny", entry(checkpoint, **changes))

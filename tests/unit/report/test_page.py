@@ -236,3 +236,9 @@ def test_how_the_replies_were_computed_is_told(page: Page) -> None:
     rows = [numbers(e.text) for e in page.all("tr") if "<b>its logits</b> differ" in e.text]
     assert rows
     assert all("2e-06" in row and "packed 300" in row and "on 2 pictures" in row for row in rows)
+
+
+def test_the_terms_of_the_data_are_told(page: Page) -> None:
+    """Rendered data are this project's own; whose format they are in is to be cited all the same."""
+    text = numbers(" ".join(e.text for e in page.all("td")))
+    assert "MIT" in text and "arXiv:2509.09658" in text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from known_unknowns.engines import _checkpoint
+from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
 from tests.unit.engines.tiny import llava, others, qwen, tiles
 
@@ -69,5 +69,5 @@ def engine(name: str, folder: Path, **entry: Any) -> TransformersEngine:
     if CHECKPOINTS[name].from_folder:
         return TransformersEngine(name, entry)
     processor = CHECKPOINTS[name].make()[1]
-    with mock.patch.object(_checkpoint.AutoProcessor, "from_pretrained", lambda *_, **__: processor):
+    with mock.patch.object(_processors.AutoProcessor, "from_pretrained", lambda *_, **__: processor):
         return TransformersEngine(name, entry)

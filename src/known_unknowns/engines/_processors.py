@@ -1,0 +1,54 @@
+"""Loads a checkpoint's processor, without the part for videos where that part cannot be loaded.
+
+Many processors take videos as well as pictures, and need torchvision for them, even to be made. This project asks about
+pictures only, and where torchvision is not installed, such a processor is made of its other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from inspect import signature
+from typing import Any
+
+import transformers
+from transformers import AutoConfig, AutoProcessor
+from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+_VIDEOS = "video_processor"
+_OF_VIDEOS = ("torchvision", "video processor")
+"""What errors name that are of the part for videos. With torchvision too: it has no PIL backend."""
+
+
+def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
+    """The processor of a folder or repository; ``where`` holds further arguments of ``from_pretrained``.
+
+    Raises what transformers raises: OSError, ValueError, ImportError.
+    """
+    try:
+        return AutoProcessor.from_pretrained(source, backend=backend, **where)
+    except (ImportError, ValueError) as error:
+        if not any(word in str(error).lower() for word in _OF_VIDEOS):
+            raise
+        kind = _kind(source, where)
+        if kind is None:
+            raise
+        return without_videos(kind).from_pretrained(source, backend=backend, **where)
+
+
+def _kind(source: str, where: Mapping[str, Any]) -> type | None:
+    """The class of the processor, if videos are one of its parts."""
+    name = PROCESSOR_MAPPING_NAMES.get(AutoConfig.from_pretrained(source, **where).model_type)
+    kind = getattr(transformers, name, None) if name else None
+    return kind if kind is not None and _VIDEOS in signature(kind.__init__).parameters else None
+
+
+@cache
+def without_videos(kind: type) -> type:
+    """The class of a processor that is like ``kind``, but loads nothing for videos."""
+
+    def get_attributes(cls: type) -> list[str]:
+        return [part for part in kind.get_attributes() if part != _VIDEOS]
+
+    members = {"get_attributes": classmethod(get_attributes), "__module__": kind.__module__}
+    return type(kind.__name__, (kind,), members)

@@ -1,0 +1,120 @@
+"""Files that a user has already: any layout, the same checks, no connection."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from hashlib import sha256
+
+import pytest
+from huggingface_hub import constants
+
+from known_unknowns.errors import ConfigError, MachineError
+
+from .conftest import REPOSITORY
+
+LARGE = random.Random(1).randbytes(30_000)
+OTHER = random.Random(2).randbytes(5_000)
+FILES = {"README.md": b"# HumbleBench\n", "data/train-0.parquet": LARGE, "data/train-1.parquet": OTHER}
+
+
+@pytest.fixture
+def offline(serve, place, monkeypatch):
+    """The data set is locked, nothing of it is here, and there is no connection."""
+    hub = serve()
+    hub.commit(REPOSITORY, FILES)
+    place.fetch()
+    shutil.rmtree(place.folder / "raw")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    hub.log.clear()
+    yield place
+    assert hub.log == []
+
+
+def write(folder, files):
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+def test_without_a_connection_it_says_what_is_missing_and_how_to_place_it(offline):
+    with pytest.raises(MachineError) as error:
+        offline.fetch()
+    told = str(error.value)
+    assert "3 file(s) of humblebench" in told
+    assert f"data/train-0.parquet  30.0 kB  sha256 {sha256(LARGE).hexdigest()}" in told
+    assert "README.md  14 bytes  git blob " in told
+    assert "HF_HUB_OFFLINE is set" in told
+    assert "known-unknowns fetch humblebench --edition full --from FOLDER" in told
+    assert not offline.out.exists()
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        {path: path for path in FILES},
+        {path: path.rpartition("/")[2] for path in FILES},
+        {path: f"downloads/old/{path.rpartition('/')[2]}" for path in FILES},
+    ],
+    ids=["by path", "flat", "elsewhere"],
+)
+def test_any_layout_will_do(offline, tmp_path, layout):
+    mine = write(tmp_path / "mine", {layout[path]: content for path, content in FILES.items()})
+    offline.fetch(given=mine)
+    assert offline.files() == FILES
+    assert all((mine / layout[path]).read_bytes() == content for path, content in FILES.items())
+
+
+def test_the_hubs_own_cache_will_do(offline, tmp_path):
+    blobs = write(tmp_path / "hub/blobs", {str(number): content for number, content in enumerate(FILES.values())})
+    for number, path in enumerate(FILES):
+        link = tmp_path / "hub/snapshots/abc" / path
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(blobs / str(number))
+    offline.fetch(given=tmp_path / "hub")
+    assert offline.files() == FILES
+    assert not any(path.is_symlink() for path in offline.out.rglob("*"))
+
+
+def test_of_files_of_one_name_the_right_one_is_taken(offline, tmp_path):
+    wrong = {"data/train-0.parquet": OTHER, "a/train-0.parquet": LARGE[::-1], "z/train-0.parquet": LARGE}
+    offline.fetch(given=write(tmp_path / "mine", FILES | wrong))
+    assert offline.files() == FILES
+
+
+def test_a_wrong_file_is_refused_with_both_hashes(offline, tmp_path, capsys):
+    mine = write(tmp_path / "mine", FILES | {"data/train-0.parquet": LARGE[:-1]})
+    with pytest.raises(MachineError, match=r"1 file\(s\) of humblebench") as error:
+        offline.fetch(given=mine)
+    assert "train-1" not in str(error.value)
+    told = capsys.readouterr().err
+    assert str(mine / "data/train-0.parquet") in told
+    assert sha256(LARGE).hexdigest() in told
+    assert sha256(LARGE[:-1]).hexdigest() in told
+    assert "29999 bytes instead of 30000" in told
+    assert not offline.out.exists()
+
+    write(mine, {"again/train-0.parquet": LARGE})
+    (mine / "data/train-1.parquet").unlink()  # it was taken already
+    offline.fetch(given=mine)
+    assert offline.files() == FILES
+
+
+def test_files_that_were_put_into_the_folder_by_hand_are_checked_there(offline):
+    write(offline.out, FILES)
+    offline.fetch()
+    assert offline.files() == FILES
+
+
+def test_what_is_not_given_is_downloaded(serve, place, tmp_path):
+    hub = serve()
+    hub.commit(REPOSITORY, FILES)
+    place.fetch(given=write(tmp_path / "mine", {"train-0.parquet": LARGE}))
+    assert place.files() == FILES
+    assert hub.sent() == len(FILES["README.md"]) + len(OTHER)
+
+
+def test_a_folder_that_is_not_there(place, tmp_path):
+    with pytest.raises(ConfigError, match="there is no folder"):
+        place.fetch(given=tmp_path / "nowhere")

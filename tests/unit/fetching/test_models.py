@@ -1,0 +1,71 @@
+"""A model of a hub is loaded at the commit, and from the files, that the lock holds it to."""
+
+from __future__ import annotations
+
+import pytest
+from huggingface_hub import constants
+
+transformers = pytest.importorskip("transformers")
+
+from known_unknowns import lock  # noqa: E402
+from known_unknowns.engines import _checkpoint  # noqa: E402
+from known_unknowns.errors import DataError  # noqa: E402
+
+from .conftest import ROOT  # noqa: E402
+
+REPOSITORY = "tester/pocket"
+ENTRY = {"engine": "transformers", "source": REPOSITORY, "revision": "main", "dtype": "float32"}
+FILES = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").iterdir() if path.suffix != ".md"}
+NEWER = FILES | {"generation_config.json": FILES["generation_config.json"].replace(b"{", b'{"min_length": 3,', 1)}
+
+
+@pytest.fixture
+def hub(serve, tmp_path, monkeypatch):
+    """A hub with the pocket model, a cache of one's own, and a lock in the folder that this process is in."""
+    hub = serve()
+    hub.commit(REPOSITORY, FILES, kind="model")
+    monkeypatch.setattr(transformers.utils.hub, "_hf_api", None)  # it knows the hub of its first use
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    source = lock.model_source(ENTRY)
+    with lock.changing() as entries:
+        entries[source.key] = lock.learn(source, None)
+    return hub
+
+
+def weights(tmp_path):
+    (path,) = (tmp_path / "cache").rglob("snapshots/*/model.safetensors")
+    return path.resolve()
+
+
+def test_a_branch_that_moved_is_not_followed_until_the_lock_is(hub, tmp_path):
+    first = hub.repositories["model", REPOSITORY].branches["main"]
+    newer = hub.commit(REPOSITORY, NEWER, kind="model")
+    assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == first
+    (tmp_path / "params.lock.yaml").unlink()
+    assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == newer
+
+
+def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
+    hub.faults["model.safetensors"] = ["flip"]
+    with pytest.raises(DataError, match=r"model\.safetensors.*is not the pinned .*delete it"):
+        _checkpoint.load("mine", ENTRY, "cpu")
+    weights(tmp_path).unlink()
+    _checkpoint.load("mine", ENTRY, "cpu")
+
+    content = bytearray(weights(tmp_path).read_bytes())
+    content[-1] ^= 1
+    weights(tmp_path).write_bytes(content)
+    with pytest.raises(DataError, match="is not the pinned"):
+        _checkpoint.load("mine", ENTRY, "cpu")
+
+
+def test_code_of_a_repository_is_checked_before_it_is_run(hub, tmp_path, monkeypatch):
+    hub.commit(REPOSITORY, FILES | {"code.py": b"1 / 1"}, kind="model")
+    with lock.changing() as entries:
+        (key,) = entries
+        entries[key] = lock.learn(lock.model_source(ENTRY), None)
+    hub.faults["code.py"] = ["flip"]
+    monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
+    with pytest.raises(DataError, match=r"code\.py"):
+        _checkpoint.load("mine", ENTRY | {"trust_remote_code": True}, "cpu")

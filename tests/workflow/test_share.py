@@ -1,0 +1,279 @@
+"""Sharing, with the real Git, DVC and Snakemake: a second clone has the data and the replies, and asks no model."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import yaml
+
+from tests.workflow.project import Project, reduce
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+MODELS = ["oracle", "pocket"]
+ASKED = "results/pocket/replies/pocket/humblebench/engine.json"
+SECRET = "not-a-real-key"
+UNLICENSED = b"a question that nobody may pass on"
+
+
+def dvc(project: Project, *arguments: str | Path, code: int | None = 0) -> str:
+    return project.run("dvc", *arguments, code=code).stdout
+
+
+def replies(project: Project) -> dict[str, bytes]:
+    folder = project.root / "results/pocket/replies"
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
+
+
+def journals(project: Project) -> dict[str, bytes]:
+    folder = project.root / "journal"
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.json*"))}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A finished run with a model that has weights, pinned and committed, but not yet shared."""
+    project = Project.copy_of_tree(tmp_path_factory.mktemp("share"))
+    project.change_params(partial(reduce, models=MODELS, variants=["original", "noise"], images=2, tracking=False))
+    project.snakemake()
+    project.run("known-unknowns", "pin")
+    project.commit("a run, pinned")
+    return project
+
+
+def pushed(finished: Project, root: Path, address: str | Path, **settings: str) -> Project:
+    """A copy of the finished run that pushed to a remote of its own."""
+    project = finished.twin(root)
+    use_remote(project, address, **settings)
+    dvc(project, "push")
+    return project
+
+
+def use_remote(project: Project, address: str | Path, **settings: str) -> None:
+    dvc(project, "remote", "add", "--local", "--default", "store", address)
+    for name, value in settings.items():
+        dvc(project, "remote", "modify", "--local", "store", name, value)
+
+
+def clone(project: Project, root: Path) -> Project:
+    """What somebody else gets from Git, on a machine that can load no model."""
+    project.run("git", "clone", "--quiet", project.root, root)
+    other = Project(root)
+    for name in ("torch", "transformers"):
+        (root / f"src/{name}.py").write_text("raise ImportError('no model can be loaded here')\n")
+    assert not (root / "results").exists() and not list((root / "journal").rglob("*.jsonl"))
+    return other
+
+
+def pull(owner: Project, other: Project) -> None:
+    """`dvc pull` brings the data and the journals, bit for bit."""
+    dvc(other, "pull")
+    assert journals(other) == journals(owner)
+    for step in ("raw", "questions"):
+        pulled, ours = (project.made(f"data/pocket/{step}/humblebench") for project in (other, owner))
+        assert pulled.keys() == {path for path in ours if not path.endswith(".snakemake_timestamp")} != set()
+
+
+def test_a_clone_runs_the_whole_workflow_and_asks_nothing(finished, tmp_path):
+    owner = pushed(finished, tmp_path / "owner", tmp_path / "store")
+    other = clone(owner, tmp_path / "clone")
+    use_remote(other, tmp_path / "store")
+    pull(owner, other)
+    other.snakemake()
+    assert journals(other) == journals(owner)
+    assert replies(other) == replies(owner)
+    ours = (owner.root / "results/pocket/metrics.json").read_bytes()
+    assert (other.root / "results/pocket/metrics.json").read_bytes() == ours
+    assert "Nothing to be done" in other.snakemake()
+    assert "up to date" in dvc(other, "status", "--recursive", "data", "journal")
+    # Even from the journal alone: the results are not needed.
+    shutil.rmtree(other.root / "results")
+    check_a_model_is_read_from_its_journal(owner, other)
+
+
+def check_a_model_is_read_from_its_journal(owner: Project, other: Project) -> None:
+    other.snakemake("--force", ASKED)
+    told = json.loads((other.root / ASKED).read_text(encoding="utf-8"))
+    assert (told["newly_asked"], told["turns"]) == (0, 2 * 2 * 5)  # variants, pictures, questions
+    assert journals(other) == journals(owner)
+
+
+def test_a_static_web_server_over_the_folder(finished, tmp_path):
+    store = tmp_path / "store"
+    owner = pushed(finished, tmp_path / "owner", store)
+    other = clone(owner, tmp_path / "clone")
+    with read_only(store) as (address, log):
+        use_remote(other, address)
+        pull(owner, other)
+    assert set(log) <= {"GET", "HEAD"} and "GET" in log
+    check_a_model_is_read_from_its_journal(owner, other)
+
+
+def test_object_storage_that_speaks_s3(finished, tmp_path):
+    pytest.importorskip("dvc_s3")
+    with object_storage(tmp_path) as address:
+        settings = {"endpointurl": address, "access_key_id": "any", "secret_access_key": SECRET, "region": "us-east-1"}
+        owner = pushed(finished, tmp_path / "owner", "s3://bucket/store", **settings)
+        other = clone(owner, tmp_path / "clone")
+        use_remote(other, "s3://bucket/store", **settings)
+        pull(owner, other)
+    check_a_model_is_read_from_its_journal(owner, other)
+    in_git = subprocess.run(["git", "log", "-p"], cwd=owner.root, capture_output=True, check=True).stdout
+    assert SECRET.encode() not in in_git
+
+
+def test_without_the_journal_the_model_would_be_needed(finished, tmp_path):
+    """That the clones above really could not have asked."""
+    other = clone(finished, tmp_path / "clone")
+    said = other.snakemake(ASKED, code=None)
+    assert "no model can be loaded here" in said
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """A static web server over a folder: its address, and the methods that it was asked by."""
+    log: list[str] = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, form: str, *arguments: object) -> None:
+            log.append(self.command)
+
+    handler = functools.partial(Handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", log
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextlib.contextmanager
+def object_storage(folder: Path) -> Iterator[str]:
+    """moto's server, a stand-in for S3 that speaks its protocol, with one empty bucket; and its address."""
+    pytest.importorskip("moto")
+    import boto3
+
+    errors = (folder / "moto.txt").open("w+")
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    with subprocess.Popen(command, stdout=errors, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            address = _address_of(process, folder / "moto.txt")
+            client = boto3.client(
+                "s3",
+                endpoint_url=address,
+                region_name="us-east-1",
+                aws_access_key_id="any",
+                aws_secret_access_key=SECRET,
+            )
+            client.create_bucket(Bucket="bucket")
+            yield address
+        finally:
+            process.kill()
+            errors.close()
+
+
+def _address_of(process: subprocess.Popen, log: Path, seconds: float = 60) -> str:
+    """What the server says that it listens at, once it answers."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and process.poll() is None:
+        found = [word for word in log.read_text(errors="replace").split() if word.startswith("http://127.0.0.1:")]
+        if found:
+            with contextlib.suppress(OSError), urlopen(found[0], timeout=5):
+                return found[0]
+        time.sleep(0.1)
+    raise AssertionError(f"the stand-in for S3 did not start: {log.read_text(errors='replace')}")
+
+
+# What may not be passed on
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Project:
+    """A repository with data of the full edition, under terms that do not allow to pass them on, and with replies."""
+    project = Project.copy_of_tree(tmp_path / "published")
+    for folder in ("raw", "questions"):
+        for benchmark in ("humblebench", "mmsap", "actiview"):
+            path = project.root / "data/full" / folder / benchmark
+            path.mkdir(parents=True)
+            (path / "questions.json").write_bytes(UNLICENSED + benchmark.encode())
+    journal = project.root / "journal/full/qwen2.5-vl-7b"
+    journal.mkdir(parents=True)
+    (journal / "humblebench.jsonl").write_text("replies\n")
+    return project
+
+
+def stored(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_what_may_not_be_passed_on_is_not_pushed_and_a_clone_pulls_the_rest(published, tmp_path):
+    said = published.run("known-unknowns", "pin", "--edition", "full").stdout
+    assert "data/full/raw/actiview.dvc  hash only: no licence is granted" in said
+    assert "journal/full/qwen2.5-vl-7b.dvc  shared by dvc push" in said
+    published.commit("pinned")
+    use_remote(published, tmp_path / "store")
+    dvc(published, "push")
+    assert UNLICENSED not in stored(tmp_path / "store") + stored(published.root / ".dvc/cache")
+    assert b"replies\n" in stored(tmp_path / "store")
+
+    other = clone(published, tmp_path / "clone")
+    use_remote(other, tmp_path / "store")
+    dvc(other, "pull", "--recursive", "data/full", "journal/full")
+    assert (other.root / "journal/full/qwen2.5-vl-7b/humblebench.jsonl").read_text() == "replies\n"
+    assert not (other.root / "data/full/raw/actiview").exists()
+    # Who fetches the same data has them checked against the pin.
+    for folder in ("raw", "questions"):
+        shutil.copytree(published.root / "data/full" / folder, other.root / "data/full" / folder, dirs_exist_ok=True)
+    assert "up to date" in dvc(other, "status", "--recursive", "data/full")
+    (other.root / "data/full/raw/actiview/questions.json").write_bytes(b"others")
+    assert "modified:" in dvc(other, "status", "--recursive", "data/full")
+
+
+def test_the_user_may_say_otherwise_and_take_it_back(published, tmp_path):
+    published.run("known-unknowns", "pin", "--edition", "full")
+    use_remote(published, tmp_path / "store")
+    said = published.run("known-unknowns", "pin", "--edition", "full", "--redistribute", "actiview").stdout
+    assert "data/full/raw/actiview.dvc  shared by dvc push" in said
+    assert "data/full/raw/mmsap.dvc  hash only" in said
+    dvc(published, "push")
+    kept = stored(tmp_path / "store")
+    assert UNLICENSED + b"actiview" in kept
+    assert UNLICENSED + b"mmsap" not in kept and UNLICENSED + b"humblebench" not in kept
+    pin = yaml.safe_load((published.root / "data/full/raw/actiview.dvc").read_text())
+    assert pin["meta"]["redistribute"] is True and "its user said so" in pin["meta"]["why"]
+
+    published.run("known-unknowns", "pin", "--edition", "full")
+    shutil.rmtree(tmp_path / "store")
+    dvc(published, "push")
+    assert UNLICENSED not in stored(tmp_path / "store")
+
+
+def test_licence_and_citation_go_with_the_pin(published):
+    published.run("known-unknowns", "pin", "--edition", "full")
+    meta = yaml.safe_load((published.root / "data/full/questions/humblebench.dvc").read_text())["meta"]
+    assert "arXiv:2509.09658" in meta["cite"] and "COCO" in meta["parts"]["pictures"]
+    assert meta["redistribute"] is False
+    meta = yaml.safe_load((published.root / "journal/full/qwen2.5-vl-7b.dvc").read_text())["meta"]
+    assert meta["model"] == "Qwen/Qwen2.5-VL-7B-Instruct" and meta["licence of the model"] == "Apache-2.0"
+
+
+def test_pinning_says_what_is_wrong(published):
+    said = published.run("known-unknowns", "pin", "--edition", "full", "--redistribute", "activiev", code=2).stdout
+    assert "--redistribute: 'activiev' is not known; did you mean 'actiview'" in said
+    (published.root / "data/full/raw/mmsap.dvc").write_text("outs: [{path: other}]\n")
+    said = published.run("known-unknowns", "pin", "--edition", "full", code=3).stdout
+    assert "mmsap.dvc: pins other, not mmsap" in said
