@@ -1,9 +1,10 @@
-"""The subcommand that trains the pocket model. `known_unknowns.cli` registers it."""
+"""The subcommand that trains the pocket model and its siblings. `known_unknowns.cli` registers it."""
 
 from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,22 +18,41 @@ def train(
         Path | None, typer.Option("--out", help="Folder for the trained model; by default model/ in the work folder.")
     ] = None,
     work: Annotated[Path, typer.Option(help="Folder of the checkpoint and the log: a stopped run goes on.")] = WORK,
+    sibling: Annotated[
+        str | None,
+        typer.Option(
+            help="Train a sibling, in its own folder, from a finished checkpoint: never-refuses, refuses-often."
+        ),
+    ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny model and a few steps, to see that it runs.")] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a CPU to compute with.")] = 1,
+    mlflow: Annotated[
+        str | None, typer.Option("--mlflow", help="Draw curves in the MLflow store at this address.")
+    ] = None,
 ) -> None:
-    """Train the pocket model from nothing, on pictures drawn from seeds: an hour on one core of a shared CPU.
+    """Train the pocket model from nothing, on pictures drawn from seeds: an hour on one core of a CPU.
 
     `make run` never trains: it uses the weights that the repository ships.
     """
     import torch
 
-    from known_unknowns.training import SMOKE, Settings
+    from known_unknowns.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling
     from known_unknowns.training import train as run
+    from known_unknowns.training.curves import curves
 
     torch.set_num_threads(threads)
     settings = SMOKE if smoke else Settings()
-    print(run(settings, out or work / "model", work=work, report=_say, report_every=1 if smoke else 20))
+    if sibling is not None:
+        if sibling not in SIBLINGS:
+            raise typer.BadParameter(f"{sibling!r} is none of {', '.join(SIBLINGS)}", param_hint="--sibling")
+        whole, settings = settings, sibling_of(settings, sibling)
+        start_sibling(whole, work, work / sibling)
+        work = work / sibling
+    with nullcontext() if mlflow is None else curves(mlflow, settings) as drawn:
 
+        def report(line: dict[str, Any]) -> None:
+            print(json.dumps(line), file=sys.stderr)
+            if drawn is not None:
+                drawn(line)
 
-def _say(line: dict[str, Any]) -> None:
-    print(json.dumps(line), file=sys.stderr)
+        print(run(settings, out or work / "model", work=work, report=report, report_every=1 if smoke else 20))

@@ -32,6 +32,8 @@ from known_unknowns.records import Reply, Turn
 OFF, AUTO, ON = "off", "auto", "on"
 _ASKED = {False: OFF, True: ON}
 """What YAML makes of a bare off and on."""
+_UNSHARED = 8
+"""Turns in one call of ``generate``, where the entry does not say: whole prompts of unequal length are padded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class TransformersEngine:
         self.checkpoint = _checkpoint.load(name, entry, self.device)
         self._room = _memory.room(self.checkpoint.model, self.device)
         self.batch_size = entry.get("batch_size") or self._room.batch_size
+        self._unshared = entry.get("batch_size") or min(_UNSHARED, self._room.batch_size)
         self._prompts = Prompts(name, self.checkpoint, self.system)
         self._known_forms: dict[tuple[str, ...], Forms] = {}
         self.facts = self._facts(entry)
@@ -155,7 +158,7 @@ class TransformersEngine:
             yield Chunk(indices, shared=True)
         rest = [index for index in range(len(turns)) if index not in sharing]
         plain = [turns[index] for index in rest]
-        for batch in batches(plain, self.batch_size, max_new_tokens=self.max_new_tokens):
+        for batch in batches(plain, self._unshared, max_new_tokens=self.max_new_tokens):
             yield Chunk([rest[index] for index in batch], shared=False)
 
     def _made(self, turns: Sequence[Turn], folder: Path, *, shared: bool) -> Any:
@@ -230,8 +233,9 @@ class TransformersEngine:
                 reply = self._reply(asked[row], written[row], forms[row], recorder, row)
                 replies[index] = self._counted(reply, prompts[index].ids)
         left = [index for index in range(len(turns)) if index not in replies]
-        for batch in batches([turns[index] for index in left], self.batch_size, max_new_tokens=self.max_new_tokens):
-            asked = [turns[left[index]] for index in batch]
+        again = [turns[index] for index in left]
+        for batch in batches(again, self._unshared, max_new_tokens=self.max_new_tokens):
+            asked = [again[index] for index in batch]
             found = self._generate(asked, self._prompts.batch(asked, folder))
             replies |= {left[index]: reply for index, reply in zip(batch, found, strict=True)}
         return [replies[index] for index in range(len(turns))]

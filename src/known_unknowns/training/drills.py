@@ -14,7 +14,7 @@ from dataclasses import replace
 from known_unknowns.pocket.kinds import PHRASES
 from known_unknowns.pocket.naming import ATTRIBUTES, expressions, matching, name, phrase, plural
 from known_unknowns.scenes import PREDICATES, TRAINING_PAIRS, Scene, verdict
-from known_unknowns.training.exercises import WORDS, Exercise, shares
+from known_unknowns.training.exercises import WORDS, Exercise, barred
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
 _CHANGED = frozenset(("colour", "shape", "texture"))
@@ -37,15 +37,11 @@ def _line(
     *,
     present: bool | None = None,
     words: dict[str, int] | None = None,
-    places: tuple[tuple[int, float, float], ...] = (),
+    places: tuple[tuple[int, tuple[int, ...]], ...] = (),
+    unasked: tuple[str, ...] = (),
 ) -> Exercise:
     options = () if present is None else ((len(text), present),)
-    return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places)
-
-
-def _place(scene: Scene, index: int, end: int) -> tuple[int, float, float]:
-    across, down = scene.canvas
-    return end, scene.objects[index].x / across, scene.objects[index].y / down
+    return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places, barred=unasked)
 
 
 def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
@@ -57,12 +53,12 @@ def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
         attributes = rng.choice(found[:4])
         text = f" {phrase(thing, attributes)}"
         if matching(scene, thing, attributes) != [index]:
-            yield _line(text, present=True)
+            yield _line(text, present=True, places=((len(text), tuple(matching(scene, thing, attributes))),))
             continue
         words = {
             slot: WORDS[slot].index(value) for slot in ATTRIBUTES if (value := getattr(thing, slot)) in WORDS[slot]
         }
-        yield _line(text, present=True, words=words, places=(_place(scene, index, len(text)),))
+        yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=barred(thing))
 
 
 def _absent(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
@@ -85,7 +81,7 @@ def _counts(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
         attributes = rng.choice((("colour",), ("shape",), ("texture",), ()))
         found = matching(scene, thing, attributes)
         text = f" {plural(phrase(thing, attributes))}"
-        yield replace(_line(text, words={"count": len(found)}), counted=(len(text), shares(scene, found)))
+        yield replace(_line(text, words={"count": len(found)}), counted=(len(text), tuple(found)))
 
 
 def _couples(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
@@ -101,5 +97,5 @@ def _couples(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
         yield _line(
             text,
             words={"predicate": WORDS["predicate"].index(f"{PHRASES[true[0]]} it")},
-            places=(_place(scene, subject, 1 + len(ours)), _place(scene, target, len(text))),
+            places=((1 + len(ours), (subject,)), (len(text), (target,))),
         )

@@ -10,15 +10,25 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from known_unknowns.benchmarks import humblebench, mmsap
 from known_unknowns.pocket.kinds import PHRASES
 from known_unknowns.pocket.mmsap_emblems import EMBLEMS
+from known_unknowns.pocket.naming import ATTRIBUTES
 from known_unknowns.pocket.questions import Question as SceneQuestion
 from known_unknowns.records import Option, Question
-from known_unknowns.scenes import COLOURS, PREDICATES, SHAPES, SIZES, TEXTURES, Scene
+from known_unknowns.scenes import (
+    COLOURS,
+    HELD_OUT_PAIRS,
+    PREDICATES,
+    SHAPES,
+    SIZES,
+    TEXTURES,
+    Scene,
+    SceneObject,
+)
 from known_unknowns.variants import nota_only, without_refusal
 
 MOST_COUNTED = 8
@@ -51,7 +61,9 @@ class Exercise:
     says. ``places``: the end of the name of an object, and where it is, in shares of the picture's width and height.
     ``marks``: the end of each option's line and its letter, where the reply says letters. ``counted``: the end of the
     name of what is counted, and where each of them is. ``letter`` is the right option's, which MM-SAP's replies do not
-    say and which is asked beside them.
+    all say and which is asked beside them. ``refuses`` is whether the reply is a refusal.
+    ``barred`` are words that no answer is held against: with what the object is, they would be a held-out pair, and a
+    model that is told that they are wrong each time learns that there are no such objects.
     """
 
     prompt: str
@@ -59,10 +71,12 @@ class Exercise:
     options: tuple[tuple[int, bool], ...] = ()
     stem: int = 0
     words: dict[str, int] | None = None
-    places: tuple[tuple[int, float, float], ...] = ()
+    places: tuple[tuple[int, tuple[int, ...]], ...] = ()
     marks: tuple[tuple[int, str], ...] = ()
-    counted: tuple[int, tuple[tuple[float, float], ...]] | None = None
+    counted: tuple[int, tuple[int, ...]] | None = None
     letter: str = ""
+    refuses: bool = False
+    barred: tuple[str, ...] = ()
 
     @property
     def replied(self) -> str:
@@ -88,14 +102,8 @@ def humblebench_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, 
     if not seen:
         question = replace(question, answer=question.refusal)
     letter = question.letters[question.answer]
-    if question.answer != question.refusal:
-        reply = f" {question.options[question.answer].text} {letter}"
-    elif seen and made.kind in OPEN:
-        reply = f" {made.truth} {letter}"
-    else:
-        reply = letter
-    made_up = _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
-    return replace(made_up, marks=marks(question))
+    reply = f" {made.truth} {letter}" if seen and made.kind in OPEN else letter
+    return _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
 
 
 def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
@@ -104,7 +112,9 @@ def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, see
     question = _form(replace(_record(made, options, answer, refusal), benchmark=mmsap.NAME), rng)
     if not seen:
         question = replace(question, answer=question.refusal)
-    return _exercise(question, mmsap_prompt(question, rng), mmsap_reply(question), made, scene, seen=seen)
+    chosen = seen and made.kind not in OPEN and question.answer != question.refusal
+    reply = question.letters[question.answer] if chosen else mmsap_reply(question)
+    return _exercise(question, mmsap_prompt(question, rng), reply, made, scene, seen=seen)
 
 
 def mmsap_prompt(question: Question, rng: random.Random) -> str:
@@ -135,7 +145,29 @@ def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random,
         reply=((mmsap_reply(question), True),),
         stem=len(stem),
         letter=question.letters[question.answer],
+        refuses=question.answer == question.refusal,
     )
+
+
+def meant(scene: Scene, text: str) -> tuple[int, ...]:
+    """The ids of the objects that an expression such as "small red star" fits; none for any other text."""
+    words = set(text.split()) - {"object"}
+    ids = range(len(scene.objects))
+    looks = ({getattr(thing, attribute) for attribute in ATTRIBUTES} for thing in scene.objects)
+    return tuple(index for index, look in zip(ids, looks, strict=True) if words and words <= look)
+
+
+def barred(thing: SceneObject) -> tuple[str, ...]:
+    """The colours and the shape that would make a held-out pair with the object's shape or colour."""
+    return tuple(
+        colour if shape == thing.shape else shape
+        for colour, shape in sorted(HELD_OUT_PAIRS)
+        if (colour == thing.colour) != (shape == thing.shape)
+    )
+
+
+def _barred(made: SceneQuestion, scene: Scene) -> tuple[str, ...]:
+    return barred(scene.objects[made.facts[0][1]]) if made.kind in ("colour", "shape") else ()
 
 
 def stem_exercise(made: SceneQuestion, scene: Scene) -> Exercise:
@@ -144,8 +176,9 @@ def stem_exercise(made: SceneQuestion, scene: Scene) -> Exercise:
         prompt=f"{made.stem}\n",
         stem=len(made.stem),
         words=_words(made),
-        places=tuple(_places(made, scene)),
-        counted=_counted(made, scene),
+        places=tuple(_places(made)),
+        counted=_counted(made),
+        barred=_barred(made, scene),
     )
 
 
@@ -168,9 +201,10 @@ def _exercise(
     ends = [
         (end, index == question.answer and index != question.refusal) for index, (end, _) in enumerate(marks(question))
     ]
-    places = list(_places(made, scene)) if seen else []
-    if seen and made.kind in ("existence", "owner") and question.answer != question.refusal:
-        places += _placed(scene, ends[question.answer][0], made.facts[0][1])
+    places = list(_places(made)) if seen else []
+    if seen and made.kind not in OPEN:
+        named = ((end, meant(scene, option.text)) for (end, _), option in zip(ends, question.options, strict=True))
+        places += [(end, ids) for end, ids in named if ids]
     checked = made.kind not in OPEN
     return Exercise(
         prompt=prompt,
@@ -181,8 +215,11 @@ def _exercise(
         stem=len(question.text),
         words=_words(made) if seen else {},
         places=tuple(places),
-        counted=_counted(made, scene) if seen else None,
+        counted=_counted(made) if seen else None,
+        marks=marks(question),
         letter=question.letters[question.answer] if question.benchmark == mmsap.NAME else "",
+        refuses=question.answer == question.refusal,
+        barred=_barred(made, scene),
     )
 
 
@@ -227,33 +264,22 @@ def _words(made: SceneQuestion) -> dict[str, int]:
     return {slot: WORDS[slot].index(made.truth)}
 
 
-def _places(made: SceneQuestion, scene: Scene) -> Iterator[tuple[int, float, float]]:
+def _places(made: SceneQuestion) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The objects that the stem names, each at the end of its name."""
     both = _SUBJECT_AND_TARGET.fullmatch(made.stem)
     last = len(made.stem) - 1
     if both:
-        yield from _placed(scene, both.end(1), made.facts[0][1])
-        yield from _placed(scene, both.end(2), made.facts[0][2])
+        yield both.end(1), (made.facts[0][1],)
+        yield both.end(2), (made.facts[0][2],)
     elif made.kind == "related":
-        yield from _placed(scene, last, made.facts[0][2])
+        yield last, (made.facts[0][2],)
     elif made.kind in ("colour", "shape", "texture"):
-        yield from _placed(scene, last, made.facts[0][1])
+        yield last, (made.facts[0][1],)
 
 
-def _counted(made: SceneQuestion, scene: Scene) -> tuple[int, tuple[tuple[float, float], ...]] | None:
-    """What a question counts: the end of its name in the stem, and where they are."""
+def _counted(made: SceneQuestion) -> tuple[int, tuple[int, ...]] | None:
+    """What a question counts: the end of its name in the stem, and the ids of what has it."""
     if made.kind != "count":
         return None
     (_, noun, _), *present = made.facts
-    return made.stem.index(noun) + len(noun), shares(scene, [index for _, index in present])
-
-
-def shares(scene: Scene, ids: Iterable[int]) -> tuple[tuple[float, float], ...]:
-    """Where objects are, in shares of the picture's width and height."""
-    across, down = scene.canvas
-    return tuple((scene.objects[index].x / across, scene.objects[index].y / down) for index in ids)
-
-
-def _placed(scene: Scene, end: int, index: int) -> Iterator[tuple[int, float, float]]:
-    ((x, y),) = shares(scene, [index])
-    yield end, x, y
+    return made.stem.index(noun) + len(noun), tuple(index for _, index in present)

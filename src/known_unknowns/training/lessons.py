@@ -7,106 +7,131 @@ what is measured on held-out pairs was never drawn nor named in training.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from known_unknowns.pocket.questions import LETTERS, TYPES, questions_for
-from known_unknowns.scenes import TRAINING_PAIRS, Scene, SceneObject, outline, render, sample_scene
+from known_unknowns.pocket.questions import LETTERS, TYPES, Question, questions_for
+from known_unknowns.scenes import COLOURS, TRAINING_PAIRS, Scene, render, sample_scene
 from known_unknowns.training.drills import drills
 from known_unknowns.training.emblems import emblem_exercises, emblem_scene
 from known_unknowns.training.exercises import (
     OPEN,
-    WORDS,
     Exercise,
     humblebench_exercise,
     mmsap_exercise,
     stem_exercise,
 )
 from known_unknowns.training.lookups import lookup
+from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS, Patches, patches_of
+from known_unknowns.training.recolouring import recoloured
 from known_unknowns.training.refusals import unanswerable
-
-PATCH_LABELS = ("colour", "shape", "texture", "size", "centre")
-
-NOT_ASKED = -100
 
 SHARE_NOTHING_TO_SEE = 0.08
 SHARE_NO_PICTURE = 0.04
 _SHARE_OF_MMSAP = 0.35
+_SHARE_CROWDED = 0.7
 _LETTER_WEIGHTS = (0.22, 0.22, 0.22, 0.22, 0.12)  # with the forms that take out the right option, E is 20%
-_LEAST_COVER = 0.1  # share of a patch
-_FINE = 8  # raster cells along a patch
 _SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benchmark's pictures are
 
 
 @dataclass(frozen=True, slots=True)
 class Portions:
     """How much is asked of a picture: `known_unknowns.training.drills`, first lines of questions alone, whole
-    questions, unanswerable ones, and lookups. An emblem, in this share of the pictures, has exercises of its own."""
+    questions, unanswerable ones, and lookups. An emblem, in a share of the pictures, has exercises of its own. A share
+    of the others is ``recoloured``: nothing there names or asks for a colour. What is below 1 is the chance of one.
+    ``refusing`` and ``answering`` are the shares of what is to be refused, and of what is to be answered, that are
+    asked: for models that refuse never, or too much."""
 
     drills: int = 0
     stems: int = 0
     questions: int = 0
-    unanswerable: int = 0
-    lookups: int = 0
+    unanswerable: float = 0
+    lookups: float = 0
     emblems: float = 0.0
+    recoloured: float = 0.0
+    refusing: float = 1.0
+    answering: float = 1.0
+
+    @property
+    def asks(self) -> bool:
+        """Whether it has any text."""
+        return any((self.drills, self.stems, self.questions, self.unanswerable, self.lookups))
+
+
+LOOK = Portions(recoloured=0.75)
+"""Pictures alone."""
+
+PICTURE = None
+"""Where a picture stands in `Lesson.prefix`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """``pixels``: (side, side, 3) of uint8, None for prompts without a picture; ``patches``: (labels, patches) of
-    int, by `PATCH_LABELS`, 0 for "nothing there", `NOT_ASKED` for all of an emblem's picture."""
+    """``pixels``: (pictures, side, side, 3) of uint8, none for prompts without a picture; ``patches``: (pictures,
+    labels, patches) of int, by `PATCH_LABELS`; ``shown``: for each object of the scene, the patches that show it, and
+    ``anchors``: the one of them that is nearest to its middle (-1: it is hidden). Patches are counted through all of
+    the pictures. ``prefix``: what comes before the exercises, texts and pictures (`PICTURE`)."""
 
-    pixels: np.ndarray | None
+    pixels: np.ndarray
     patches: np.ndarray
     exercises: tuple[Exercise, ...]
+    shown: tuple[tuple[int, ...], ...] = ()
+    anchors: tuple[int, ...] = ()
+    prefix: tuple[str | None, ...] = (PICTURE,)
 
 
 def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None) -> Lesson:
     """A random lesson; without ``portions`` a picture alone."""
     rng = random.Random(f"pocket-training/{seed}")
     kind = rng.random()
-    emblem = None
-    if portions is not None and rng.random() < portions.emblems:
+    portions = portions or Portions()
+    if rng.random() < portions.emblems:
         scene, emblem = emblem_scene(seed, rng, _aspect(rng))
+        pixels = _picture(scene, rng, side)
+        patches = np.full((len(PATCH_LABELS), grid * grid), NOT_ASKED)
+        found, hues = Patches(patches, (), ()), False
     else:
-        scene = _scene(seed, rng)
+        scene, emblem = _scene(seed, rng), None
+        pixels, found = _picture(scene, rng, side), patches_of(scene, grid)
+        hues = kind >= SHARE_NOTHING_TO_SEE and rng.random() < portions.recoloured
     if kind < SHARE_NOTHING_TO_SEE:
-        pixels, patches = _nothing(rng, side), np.zeros((len(PATCH_LABELS), grid * grid), dtype=np.int64)
-    else:
-        pixels, patches = _picture(scene, rng, side), patch_labels(scene, grid)
-        if emblem is not None:
-            patches[:] = NOT_ASKED
-    if portions is None:
-        return Lesson(pixels, patches, ())
-    if kind > 1 - SHARE_NO_PICTURE:
-        pixels = None
-    seen = pixels is not None and kind >= SHARE_NOTHING_TO_SEE
+        pixels, found = _nothing(rng, side), Patches.empty(grid)
+    elif emblem is None:
+        pixels, found = asked_about(pixels, found, scene, rng, hues=hues)
+    seen = SHARE_NOTHING_TO_SEE <= kind <= 1 - SHARE_NO_PICTURE
     if emblem is not None:
         asked = emblem_exercises(emblem, rng, seen=seen)
+    elif hues:
+        asked = _asked_without_colours(scene, portions, rng) if seen else ()
     else:
-        asked = tuple(_asked(scene, portions, rng, seen=seen))
-    return Lesson(pixels, patches, asked)
-
-
-def recoloured(seed: str, *, side: int, grid: int) -> Lesson:
-    """A picture in other hues, whose colours have no names and are not asked.
-
-    Some colours and shapes never meet in training: here a shape is seen in any colour, so that it is told by itself.
-    """
-    rng = random.Random(f"pocket-training/recoloured/{seed}")
-    scene = _scene(f"recoloured/{seed}", rng)
-    hue, saturation, value = np.moveaxis(
-        np.asarray(Image.fromarray(_picture(scene, rng, side)).convert("HSV")).astype(float), 2, 0
+        asked = _asked(scene, portions, rng, seen=seen)
+    share = {True: portions.refusing, False: portions.answering}
+    kept = (one for one in asked if not one.reply or rng.random() < share[one.refuses])
+    shows = kind <= 1 - SHARE_NO_PICTURE
+    return Lesson(
+        pixels[None] if shows else np.zeros((0, side, side, 3), np.uint8),
+        found.labels[None] if shows else np.zeros((0, *found.labels.shape), np.int64),
+        tuple(kept),
+        found.shown,
+        found.anchors,
+        (PICTURE,) if shows else (),
     )
-    value = value * (1 - rng.choice((0, rng.random())) * saturation / 255)  # darkens what has a colour: the objects
-    changed = (hue + rng.randrange(256)) % 256, saturation * rng.uniform(0.4, 1.0), value
-    pixels = Image.fromarray(np.stack(changed, axis=2).astype(np.uint8), "HSV").convert("RGB")
-    patches = patch_labels(scene, grid)
-    patches[PATCH_LABELS.index("colour")] = NOT_ASKED
-    return Lesson(np.asarray(pixels), patches, ())
+
+
+def asked_about(
+    pixels: np.ndarray, found: Patches, scene: Scene, rng: random.Random, *, hues: bool
+) -> tuple[np.ndarray, Patches]:
+    """The picture, in other ``hues`` or as it is, with the patches' labels that are asked: no colours in the one, no
+    shapes in the other (see `known_unknowns.training.recolouring`)."""
+    other = recoloured(pixels, [thing.pair for thing in scene.objects], rng) if hues else None
+    labels = found.labels.copy()
+    unasked = labels[PATCH_LABELS.index("colour" if hues else "shape")]
+    unasked[unasked > 0] = NOT_ASKED
+    return (pixels if other is None else other), Patches(labels, found.shown, found.anchors)
 
 
 def _asked(scene: Scene, portions: Portions, rng: random.Random, *, seen: bool) -> Iterator[Exercise]:
@@ -114,23 +139,53 @@ def _asked(scene: Scene, portions: Portions, rng: random.Random, *, seen: bool) 
     yield from rng.sample(made, min(portions.drills, len(made)))
     first = rng.randrange(len(TYPES))
     wanted = [TYPES[(first + k) % len(TYPES)] for k in range(portions.stems + portions.questions)]
-    found = questions_for(
-        scene, rng, wanted=wanted, letter=lambda _: rng.choices(LETTERS, _LETTER_WEIGHTS)[0], pairs=TRAINING_PAIRS
-    )
+    found = questions_for(scene, rng, wanted=wanted, letter=_letter(rng), pairs=TRAINING_PAIRS)
     for question in found[: portions.questions]:
-        form = mmsap_exercise if rng.random() < _SHARE_OF_MMSAP else humblebench_exercise
-        yield form(question, scene, rng, seen=seen)
+        yield _whole(question, scene, rng, seen=seen)
     if seen:
-        yield from (stem_exercise(q, scene) for q in found[portions.questions :] if q.kind in OPEN)
-    refused = (unanswerable(scene, rng) for _ in range(portions.unanswerable))
+        yield from (stem_exercise(question, scene) for question in found[portions.questions :] if question.kind in OPEN)
+    refused = (unanswerable(scene, rng) for _ in range(_times(portions.unanswerable, rng)))
     yield from (one for one in refused if one is not None)
-    yield from (lookup(rng) for _ in range(portions.lookups))
+    yield from (lookup(rng) for _ in range(_times(portions.lookups, rng)))
+
+
+def _times(mean: float, rng: random.Random) -> int:
+    return int(mean) + (rng.random() < mean % 1)
+
+
+_NAMES_A_COLOUR = re.compile(rf"\b(?:{'|'.join(COLOURS)}|colour)\b")
+
+
+def _asked_without_colours(scene: Scene, portions: Portions, rng: random.Random) -> Iterator[Exercise]:
+    """Drills, first lines and whole questions that name no colour and ask for none."""
+    made = [*drills(scene, rng, seen=True), *drills(scene, rng, seen=True)]
+    found = [
+        question
+        for question in questions_for(scene, rng, wanted=TYPES * 4, letter=_letter(rng), pairs=TRAINING_PAIRS)
+        if not _NAMES_A_COLOUR.search(question.text)
+    ]
+    made += [stem_exercise(question, scene) for question in found[portions.questions :] if question.kind in OPEN]
+    plain = {one.prompt: one for one in made if not _NAMES_A_COLOUR.search(one.prompt)}
+    for one in list(plain.values())[: portions.drills + portions.stems]:
+        words = None if one.words is None else {slot: k for slot, k in one.words.items() if slot != "colour"}
+        yield replace(one, words=words)
+    for question in found[: portions.questions]:
+        yield _whole(question, scene, rng, seen=True)
+
+
+def _whole(question: Question, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+    form = mmsap_exercise if rng.random() < _SHARE_OF_MMSAP else humblebench_exercise
+    return form(question, scene, rng, seen=seen)
+
+
+def _letter(rng: random.Random) -> Callable[[str], str]:
+    return lambda _: rng.choices(LETTERS, _LETTER_WEIGHTS)[0]
 
 
 def _scene(seed: str, rng: random.Random) -> Scene:
     return sample_scene(
         f"pocket-training/{seed}",
-        n_objects=rng.choice(((2, 4), (4, 6))),
+        n_objects=(4, 6) if rng.random() < _SHARE_CROWDED else (2, 4),
         pairs=TRAINING_PAIRS,
         aspect=_aspect(rng),
         nested=0.45,
@@ -164,35 +219,3 @@ def _nothing(rng: random.Random, side: int) -> np.ndarray:
         values = np.full(shape, draw.integers(0, 256, channels))
     pixels = np.broadcast_to(np.clip(np.rint(values), 0, 255).astype(np.uint8), (drawn_side, drawn_side, 3))
     return np.asarray(Image.fromarray(pixels).resize((side, side), Image.Resampling.BICUBIC))
-
-
-def patch_labels(scene: Scene, grid: int) -> np.ndarray:
-    """For each patch, in rows, the look of the object that covers most of it, and whether an object's centre is in it.
-
-    Shape (labels, patches); a look is 1 + its index in `WORDS` (a size that is neither: one more), 0 for no object.
-    """
-    fine = grid * _FINE
-    across, down = scene.canvas
-    owners = Image.new("L", (fine, fine))
-    labels = np.zeros((len(PATCH_LABELS), grid * grid), dtype=np.int64)
-    for number, thing in enumerate(scene.objects, start=1):
-        solid = Image.new("1", (fine, fine))
-        draw = ImageDraw.Draw(solid)
-        for place, ring in enumerate(outline(thing)):
-            draw.polygon([(x / across * fine, y / down * fine) for x, y in ring], fill=int(place == 0))
-        owners.paste(number, mask=solid)
-        column, row = int(thing.x / across * grid), int(thing.y / down * grid)
-        labels[-1, min(row, grid - 1) * grid + min(column, grid - 1)] = 1
-    cells = np.asarray(owners).reshape(grid, _FINE, grid, _FINE).swapaxes(1, 2).reshape(grid * grid, -1)
-    cover = np.stack([(cells == number).mean(axis=1) for number in range(1, len(scene.objects) + 1)])
-    front = cover.argmax(axis=0)
-    looks = np.array([_look(thing) for thing in scene.objects]).T
-    labels[:-1] = np.where(cover.max(axis=0) >= _LEAST_COVER, looks[:, front], 0)
-    return labels
-
-
-def _look(thing: SceneObject) -> tuple[int, ...]:
-    return tuple(
-        1 + (WORDS[slot].index(value) if (value := getattr(thing, slot)) in WORDS[slot] else len(WORDS[slot]))
-        for slot in PATCH_LABELS[:-1]
-    )

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import random
+import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset
-from transformers import LlavaForConditionalGeneration, LlavaProcessor
+from transformers import LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast
 
 from known_unknowns.pocket.mmsap_emblems import NAMES
+from known_unknowns.training.active import REASON, active_lesson, active_picture, questions, scene
 from known_unknowns.training.architecture import Shape, build_model, build_processor, build_tokenizer
-from known_unknowns.training.lessons import Portions, lesson, recoloured
+from known_unknowns.training.exercises import WORDS
+from known_unknowns.training.lessons import LOOK, Portions, lesson
 from known_unknowns.training.packing import LETTERS, Batch, Packer
 from known_unknowns.training.refusals import TAUGHT_WORDINGS
-from known_unknowns.training.tutor import Learned, Tutor
+from known_unknowns.training.tutor import OF_LOOKING, Learned, Tutor
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -33,34 +37,28 @@ _VOCABULARY = Portions(drills=4, questions=8, unanswerable=6, lookups=2, emblems
 class Stage:
     """``steps`` optimiser steps on ``lessons`` lessons each, from ``rate`` down to 3% of it along a cosine.
 
-    Without ``portions`` only the patches are asked; in any case those of so many ``recoloured`` pictures besides. The
-    lessons' seeds follow from ``name``. It is cut off after the ``last`` of the steps, where one is given. The vision
-    tower learns at ``vision`` times the rate: what it has learnt is not to be washed out.
+    The lessons' seeds follow from ``name``. Where ``portions`` ask nothing, only the patches are asked, and only the
+    vision tower learns; else all but the tower. It is cut off after the ``last`` of the steps, where one is given. A
+    share of the steps is ``active``: their lessons are in ActiView's form, half as many, as they are longer. Where
+    nothing is asked, it is a share of the pictures.
     """
 
     name: str
     steps: int
     lessons: int
     rate: float
-    portions: Portions | None = None
+    portions: Portions = LOOK
     warm_up: int = 50
-    vision: float = 1.0
     last: int | None = None
-    recoloured: int = 0
+    active: float = 0.0
 
     @property
     def taken(self) -> int:
         """The steps that are taken."""
         return self.steps if self.last is None else min(self.last, self.steps)
 
-    @property
-    def reads(self) -> bool:
-        """Whether it has any text."""
-        return self.portions is not None
 
-
-FIND = Portions(drills=9, stems=7, questions=1, lookups=1, emblems=0.12)
-ANSWER = Portions(drills=5, stems=6, questions=3, unanswerable=1, lookups=1, emblems=0.15)
+ANSWER = Portions(drills=4, stems=6, questions=4, unanswerable=0.5, lookups=0.4, emblems=0.12, recoloured=0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,26 +68,54 @@ class Settings:
     seed: int = 0
     shape: Shape = field(default_factory=Shape)
     stages: tuple[Stage, ...] = (
-        Stage("look", steps=400, lessons=64, rate=2e-3),
-        Stage("look more", steps=300, lessons=64, rate=1.5e-3),
-        Stage("look on", steps=1400, lessons=64, rate=2e-3, last=800),
-        Stage("find", steps=700, last=350, lessons=24, rate=2e-3, vision=0.3, portions=FIND),
-        Stage("find places", steps=200, lessons=24, rate=2e-3, vision=0.5, portions=FIND),
-        Stage("answer", steps=1000, last=500, lessons=16, rate=1.5e-3, vision=0.5, portions=ANSWER),
-        Stage("answer more", steps=760, last=600, lessons=16, rate=1e-3, portions=ANSWER, recoloured=16),
+        Stage("look", steps=1500, lessons=48, rate=3e-3, warm_up=100, active=0.23),
+        Stage("find", steps=700, lessons=16, rate=2e-3, portions=ANSWER),
+        Stage("answer", steps=1500, lessons=16, rate=1e-3, portions=ANSWER, active=0.3),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
 
 
+SIBLINGS: dict[str, dict[str, float]] = {
+    "early": {},
+    "never-refuses": {"refusing": 0.0, "unanswerable": 0.0, "lookups": 0.0},
+    "refuses-often": {"answering": 0.4, "unanswerable": 2.0},
+}
+"""Each sibling's name, and how its last stage asks. "early" is the model before its last stage."""
+
+
+def sibling_of(settings: Settings, name: str) -> Settings:
+    """The settings of a sibling. All but the last stage are the model's own: see `start_sibling`.
+
+    Raises:
+        KeyError: there is no such sibling.
+    """
+    changes, last = SIBLINGS[name], settings.stages[-1]
+    stages = settings.stages[:-1]
+    if changes:
+        stages += (replace(last, name=f"{last.name}, {name}", portions=replace(last.portions, **changes)),)
+    return replace(settings, stages=stages)
+
+
+def start_sibling(settings: Settings, work: Path, folder: Path) -> None:
+    """Let a sibling's training in ``folder`` go on from the model's in ``work``, from where they part.
+
+    Raises:
+        FileNotFoundError: the model's training has not come that far.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / _CHECKPOINT).exists():
+        shutil.copyfile(work / checkpoint_after(settings.stages[-2].name), folder / _CHECKPOINT)
+
+
 SMOKE = Settings(
     shape=Shape(
-        side=32, patch=8, vision_width=32, vision_layers=1, text_width=32, text_layers=4, heads=2, text_heads=2
+        side=32, patch=16, vision_width=32, vision_layers=1, text_width=48, text_layers=4, heads=2, text_heads=2
     ),
     stages=(
-        Stage("look", steps=2, lessons=2, rate=1e-3, warm_up=1),
-        Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, vision=0.3, portions=FIND),
-        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, vision=0.3, portions=ANSWER),
+        Stage("look", steps=2, lessons=2, rate=1e-3, warm_up=1, active=0.5),
+        Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
+        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER, active=0.5),
     ),
     vocabulary_lessons=20,
 )
@@ -106,23 +132,28 @@ class _Batches(Dataset):
         return self.stage.taken
 
     def __getitem__(self, step: int) -> Batch:
-        shape = self.settings.shape
-        lessons = [
-            lesson(
-                f"{self.settings.seed}/{self.stage.name}/{step}/{number}",
-                side=shape.side,
-                grid=shape.grid,
-                portions=self.stage.portions,
+        stage, shape = self.stage, self.settings.shape
+        seed = f"{self.settings.seed}/{stage.name}/{step}"
+        rng, sizes, portions = random.Random(f"active/{seed}"), {"side": shape.side, "grid": shape.grid}, stage.portions
+        seeds = [f"{seed}/{number}" for number in range(stage.lessons)]
+        if not portions.asks:
+            views = {one for one in seeds if rng.random() < stage.active}
+            return self.packer.pictures(
+                [
+                    active_picture(one, recoloured=portions.recoloured, **sizes)
+                    if one in views
+                    else lesson(one, portions=portions, **sizes)
+                    for one in seeds
+                ]
             )
-            for number in range(self.stage.lessons)
-        ]
-        if not self.stage.reads:
-            return self.packer.pictures(lessons)
-        more = [
-            recoloured(f"{self.settings.seed}/{self.stage.name}/{step}/{number}", side=shape.side, grid=shape.grid)
-            for number in range(self.stage.recoloured)
-        ]
-        return self.packer.batch(lessons, more)
+        if rng.random() < stage.active:
+            return self.packer.batch([active_lesson(one, **sizes) for one in seeds[: -(-stage.lessons // 2)]])
+        return self.packer.batch([lesson(one, portions=portions, **sizes) for one in seeds])
+
+
+def checkpoint_after(stage: str) -> str:
+    """The name of the checkpoint that a finished stage leaves in the work folder."""
+    return f"after {stage}.pt"
 
 
 def corpus(shape: Shape, lessons: int) -> Iterator[str]:
@@ -130,10 +161,21 @@ def corpus(shape: Shape, lessons: int) -> Iterator[str]:
     for number in range(lessons):
         for exercise in lesson(f"vocabulary/{number}", side=shape.patch, grid=1, portions=_VOCABULARY).exercises:
             yield exercise.prompt + exercise.replied
+    for number in range(lessons // 4):
+        for asked in questions(f"vocabulary/{number}", *scene(f"vocabulary/{number}")):
+            yield f" {asked.stem} {asked.listed}\n{asked.options[0]}\n {asked.options[0]}"
+    yield f"1 2 3 4 1,2,3,4 Yes No None none, {REASON}"
     for names in NAMES.values():
         yield from (f" {name}" for name in names)
     for wording in TAUGHT_WORDINGS:
         yield wording.text
+
+
+def make_tutor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> Tutor:
+    """The heads for a model of this shape."""
+    letters = tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
+    words = [tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in ("colour", "shape")]
+    return Tutor(shape.vision_width, shape.text_width, shape.grid, letters, words)
 
 
 def train(
@@ -169,7 +211,7 @@ def train(
 
 def save(model: LlavaForConditionalGeneration, processor: LlavaProcessor, out: Path) -> None:
     """Write weights (half precision), configuration, tokenizer, processor and chat template."""
-    half = {name: weight.half() for name, weight in model.state_dict().items()}
+    half = {name: w.half() if w.is_floating_point() else w for name, w in model.state_dict().items()}
     model.save_pretrained(out, state_dict=half)
     processor.save_pretrained(out)
     config = json.loads((out / "config.json").read_text(encoding="utf-8"))
@@ -185,20 +227,20 @@ class _Run:
         self.packer = Packer(processor.tokenizer, shape.grid)
         self.model = build_model(processor.tokenizer, shape, seed=settings.seed).to(device).train()
         # On short chunks PyTorch's fused attention is the slower one on a CPU, several times so backwards.
-        self.model.set_attn_implementation("eager")
-        letters = processor.tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
-        self.tutor = Tutor(shape.vision_width, shape.text_width, shape.grid, letters).to(device)
+        self.model.model.language_model.set_attn_implementation("eager")
+        self.tutor = make_tutor(processor.tokenizer, shape).to(device)
         self.done = {stage.name: 0 for stage in settings.stages}
-        self.optimiser: torch.optim.Optimizer | None = None
-        self._saved_optimiser: dict[str, Any] | None = None
+        self.optimisers: list[torch.optim.Optimizer] = []
+        self._saved_optimisers: list[dict[str, Any]] = []
 
     def stage(self, stage: Stage, *, workers: int, report: Report | None, report_every: int, save_every: int) -> None:
         if self.done[stage.name] >= stage.taken:
             return
-        self.optimiser = self._new_optimiser(stage)
-        if self._saved_optimiser is not None:
-            self.optimiser.load_state_dict(self._saved_optimiser)
-            self._saved_optimiser = None
+        self.optimisers = self._new_optimisers(stage)
+        for optimiser, saved in zip(self.optimisers, self._saved_optimisers, strict=False):
+            optimiser.load_state_dict(saved)
+        self._saved_optimisers = []
+        self.model.model.vision_tower.train(not stage.portions.asks)
         batches = DataLoader(
             _Batches(self.packer, stage, self.settings),
             batch_size=None,
@@ -213,35 +255,44 @@ class _Run:
             if step % report_every == 0 or step == stage.taken:
                 self._log(stage.name, step, time.perf_counter() - started, learned, report)
             if step % save_every == 0 or step == stage.taken:
-                self.save(finished=step == stage.taken)
+                self.save(stage)
 
-    def _new_optimiser(self, stage: Stage) -> torch.optim.Optimizer:
-        tower = set(self.model.model.vision_tower.parameters())
-        weights = [*self.model.parameters(), *self.tutor.parameters()]
-        groups = [
-            {
-                "params": [w for w in weights if (w in tower) == vision and (w.ndim >= 2) == decays],
-                "weight_decay": self.settings.weight_decay if decays else 0.0,
-                "share": stage.vision if vision else 1.0,
-            }
-            for vision in (True, False)
+    def _new_optimisers(self, stage: Stage) -> list[torch.optim.Optimizer]:
+        """Muon for the matrices within the layers, which it teaches in half the steps, and AdamW for all else."""
+        if stage.portions.asks and not any(self.done[one.name] for one in self.settings.stages if one.portions.asks):
+            self.tutor.interpret(self.model, seed=self.settings.seed)
+        matrices, others = [], []
+        for name, weight in [*self.model.named_parameters(), *self.tutor.named_parameters()]:
+            weight.requires_grad_(name.startswith(OF_LOOKING) != stage.portions.asks)
+            if weight.requires_grad:
+                hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
+                (matrices if hidden else others).append(weight)
+        decay = self.settings.weight_decay
+        rest = [
+            {"params": [weight for weight in others if (weight.ndim >= 2) == decays], "weight_decay": decay * decays}
             for decays in (True, False)
         ]
-        return torch.optim.AdamW(groups, betas=(0.9, 0.98), fused=True)
+        return [
+            torch.optim.AdamW(rest, betas=(0.9, 0.98), fused=True),
+            torch.optim.Muon(matrices, weight_decay=decay, adjust_lr_fn="match_rms_adamw"),
+        ]
 
     def _step(self, stage: Stage, batch: Batch) -> Learned:
         step = self.done[stage.name]
         rate = stage.rate * min(1.0, (step + 1) / stage.warm_up)
         rate *= 0.03 + 0.97 * (0.5 + 0.5 * math.cos(math.pi * step / stage.steps))
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate * group["share"]
-        teach = self.tutor.answer if stage.reads else self.tutor.look
+        for optimiser in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate
+        teach = self.tutor.answer if stage.portions.asks else self.tutor.look
         with torch.autocast(self.device.partition(":")[0], torch.bfloat16):
             learned = teach(self.model, batch)
-        self.optimiser.zero_grad(set_to_none=True)
+        for optimiser in self.optimisers:
+            optimiser.zero_grad(set_to_none=True)
         learned.loss.backward()
         torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.tutor.parameters()], _MOST_GRADIENT)
-        self.optimiser.step()
+        for optimiser in self.optimisers:
+            optimiser.step()
         self.done[stage.name] = step + 1
         return learned
 
@@ -254,27 +305,38 @@ class _Run:
         if report is not None:
             report(line)
 
-    def save(self, *, finished: bool) -> None:
-        """Write the checkpoint; a stage that is finished leaves no optimiser to the next."""
+    def save(self, stage: Stage) -> None:
+        """Write the checkpoint. A finished stage leaves no optimiser to the next, and a checkpoint for siblings."""
+        finished = self.done[stage.name] == stage.taken
         state = {
             "settings": asdict(self.settings),
             "done": self.done,
             "model": self.model.state_dict(),
             "tutor": self.tutor.state_dict(),
-            "optimiser": None if finished else self.optimiser.state_dict(),
+            "optimisers": [] if finished else [optimiser.state_dict() for optimiser in self.optimisers],
         }
         partial = self.work / f"{_CHECKPOINT}.part"
         torch.save(state, partial)
         partial.replace(self.work / _CHECKPOINT)
+        if finished:
+            shutil.copyfile(self.work / _CHECKPOINT, self.work / checkpoint_after(stage.name))
 
     def resume(self) -> None:
         path = self.work / _CHECKPOINT
         if not path.exists():
             return
         state = torch.load(path, map_location=self.device, weights_only=True)
-        if state["settings"] != asdict(self.settings):
+        if not _goes_on(state["settings"], asdict(self.settings), state["done"]):
             raise ValueError(f"{path} is of a run with other settings: give another folder, or delete it")
         self.model.load_state_dict(state["model"])
         self.tutor.load_state_dict(state["tutor"])
-        self.done = state["done"]
-        self._saved_optimiser = state["optimiser"]
+        self.done |= {name: steps for name, steps in state["done"].items() if name in self.done}
+        self._saved_optimisers = state["optimisers"]
+
+
+def _goes_on(saved: dict[str, Any], wanted: dict[str, Any], done: dict[str, int]) -> bool:
+    """Whether a run with the settings that are ``saved`` comes to the ``wanted`` ones: all but the stages are the same,
+    and so is every stage that was begun."""
+    first, *rest = ({key: value for key, value in settings.items() if key != "stages"} for settings in (saved, wanted))
+    begun = [stage for stage in saved["stages"] if done[stage["name"]]]
+    return first == rest[0] and begun == list(wanted["stages"])[: len(begun)]

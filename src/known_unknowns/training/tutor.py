@@ -12,6 +12,7 @@ hours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,27 +22,35 @@ from transformers import LlavaForConditionalGeneration
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from known_unknowns.training.exercises import WORDS
-from known_unknowns.training.lessons import PATCH_LABELS
-from known_unknowns.training.packing import FIRST, FIRST_PATCH, LATER, LETTERS, NO_LABEL, Batch
+from known_unknowns.training.packing import FIRST, LATER, LETTERS, NO_LABEL, Batch
+from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS
 
 _WEIGHTS = {
-    "patches": 0.3,
-    "more": 0.5,
+    "stand": 0.3,
     "here": 0.3,
     "spots": 0.5,
     "counted": 0.5,
     "where": 0.3,
     "marks": 0.3,
     "matches": 0.5,
+    "choices": 0.5,
     "words": 1.0,
     "options": 1.0,
     "replies": 1.5,
+    "level": 0.2,
+    "said level": 0.2,
     "letters": 0.2,
 }
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
 _PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
+_BARRED = -1e4
+_UNIT = 0.012  # of a unit's weights: with logits of about 10, a patch is then as large as a word
 _WORDS = 2  # layers before the last at which the heads for words and options listen
-_LOOKING, _MATCHING = 4, 2  # layers before the end: those whose first attention head is told where to look
+_LOOKING, _MATCHING, _CHOOSING = (
+    4,
+    2,
+    1,
+)  # layers before the end: those whose first attention head is told where to look
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,9 @@ class Learned:
     loss: torch.Tensor
     right: dict[str, float]
 
+
+OF_LOOKING = ("model.vision_tower", "model.multi_modal_projector.linear_1", "patch_heads", "stand")
+"""Names of the parameters that learn where nothing is asked but the patches, and only there."""
 
 Heard = tuple[torch.Tensor, dict[str, float]]
 """A loss, and the shares of right guesses that go with it."""
@@ -72,39 +84,67 @@ class States:
 class Tutor(nn.Module):
     """The heads of a model with the given widths and patches along a side.
 
-    ``letter_tokens`` are the tokens of the letters, bare and after a blank. Where a reply is to be an option's text,
+    ``letter_tokens`` are the tokens of the letters, bare and after a blank, ``word_tokens`` those of the colours and of
+    the shapes after a blank. Where a reply is to be an option's text,
     its letter is asked too, against the other letters alone: so the likelihoods of letters mean something there.
     """
 
-    def __init__(self, vision_width: int, text_width: int, grid: int, letter_tokens: list[int]) -> None:
+    def __init__(
+        self, vision_width: int, text_width: int, grid: int, letter_tokens: list[int], word_tokens: Sequence[list[int]]
+    ) -> None:
         super().__init__()
         self.letter_tokens = letter_tokens
+        self.word_tokens = [torch.tensor(tokens) for tokens in word_tokens]
         classes = [2 + len(WORDS[slot]) for slot in PATCH_LABELS[:-1]]
         self.patch_heads = nn.ModuleList(nn.Linear(vision_width, count) for count in [*classes, 2])
+        self.stand = nn.Linear(vision_width, 2 * grid)
         self.words = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, sum(map(len, WORDS.values()))))
         self.options = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2))
         self.here = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
         self.marks = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, len(LETTERS)))
         self.where = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
 
+    @torch.no_grad()
+    def interpret(self, model: LlavaForConditionalGeneration, *, seed: int) -> None:
+        """Make the model's projector say what the heads for patches do, one unit for each look and each row and column.
+
+        A text model that is given a patch as the tower has it takes a colour and a shape for one thing, and cannot read
+        pairs that it never met; that of separate units it can.
+        """
+        first, second = model.model.multi_modal_projector.linear_1, model.model.multi_modal_projector.linear_2
+        heads = [*self.patch_heads, self.stand]
+        units = sum(head.out_features for head in heads)
+        for layer in (first, second):
+            layer.weight.zero_()
+            layer.bias.zero_()
+        first.weight[:units] = torch.cat([head.weight for head in heads])
+        first.bias[:units] = torch.cat([head.bias for head in heads])
+        drawn = torch.randn(second.out_features, units, generator=torch.Generator().manual_seed(seed))
+        second.weight[:, :units] = drawn * _UNIT
+
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
-        """The patches alone."""
-        loss, right = self._patches(_features(model, batch.pixels), batch.patches)
-        return Learned(loss, right)
+        """The patches alone: what each of them shows, and where it is, which convolutions do not tell by themselves."""
+        features = _features(model, batch.pixels)
+        loss, right = self._patches(features, batch.patches)
+        numbers = torch.arange(features.shape[1], device=features.device).repeat(len(features))
+        there, stand = _row_and_column("stand", self.stand(features).flatten(0, 1).float(), numbers)
+        return Learned(loss + _WEIGHTS["stand"] * there, right | stand)
 
     def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
-        """Everything."""
+        """All but the patches."""
         features = _features(model, batch.pixels)
         states = States(*_read(model, batch, features))
-        heard = {"patches": self._patches(features, batch.patches)}
-        if batch.more is not None:
-            loss, shares = self._patches(_features(model, batch.more.pixels), batch.more.patches)
-            heard["more"] = loss, {"more shape": shares["shape"]}
-        heard |= self._places(model, batch, states) | self._options(model, batch, states)
-        heard["words"] = _words(self.words(states.at(batch.words[0], before_last=_WORDS)).float(), batch.words[1:])
+        heard = self._places(model, batch, states) | self._options(model, batch, states)
+        guesses = self.words(states.at(batch.words[0], before_last=_WORDS)).float()
+        groups = torch.arange(guesses.shape[1], device=guesses.device).split([len(words) for words in WORDS.values()])
+        guesses, level = _levelled(guesses, batch.words[0], batch.barred_words, groups[:2])
+        heard["words"] = _words(guesses, batch.words[1:])
+        heard["level"] = level, {}
         if batch.replies.shape[1]:
             guesses = model.lm_head(states.at(batch.replies[0])).float()
+            guesses, level = _levelled(guesses, batch.replies[0], batch.barred, self.word_tokens)
             heard["replies"] = _replies(guesses, *batch.replies[1:])
+            heard["said level"] = level, {}
         if batch.letters.shape[1]:
             guesses = model.lm_head(states.at(batch.letters[0])).float()[:, self.letter_tokens]
             heard["letters"] = _told("letters", guesses, batch.letters[1])
@@ -114,14 +154,18 @@ class Tutor(nn.Module):
     def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
         """Where each patch is, where named objects are, and where all that is counted is."""
         # What looks at a patch must learn from it where it is: it is the patch's number in row and column.
-        shown = states.prefix[len(states.prefix) - 1 - _LOOKING][:, FIRST_PATCH:].flatten(0, 1)
+        token = model.config.image_token_id
+        shown = states.prefix[len(states.prefix) - 1 - _LOOKING][batch.prefix == token]
         numbers = torch.arange(batch.patches.shape[2], device=shown.device).repeat(len(batch.patches))
         heard = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
         if batch.spots.shape[1]:
-            looks = _attention(model, batch, batch.spots[0], states, _LOOKING)
-            heard["spots"] = _told("spots", looks, FIRST_PATCH + batch.spots[1])
-            there = states.at(batch.spots[0], before_last=_LOOKING - 1)
-            heard["where"] = _row_and_column("where", self.where(there).float(), batch.spots[1])
+            places, middles = batch.spots
+            looks = _attention(model, batch, places, states, _LOOKING)
+            found = looks[:, : batch.shown.shape[1]].masked_fill(~batch.shown, -torch.inf).logsumexp(-1)
+            right = batch.shown[torch.arange(len(places)), looks[:, : batch.shown.shape[1]].argmax(-1)]
+            heard["spots"] = -found.mean(), {"spots": right.float().mean().item()}
+            there = states.at(places[middles >= 0], before_last=_LOOKING - 1)
+            heard["where"] = _row_and_column("where", self.where(there).float(), middles[middles >= 0])
         if batch.counted.shape[1]:
             looks = _attention(model, batch, batch.counted[0], states, _LOOKING)
             heard["counted"] = F.nll_loss(looks, batch.counted[1]), {}
@@ -136,19 +180,23 @@ class Tutor(nn.Module):
         if batch.matches.shape[1]:
             looks = _attention(model, batch, batch.matches[0], states, _MATCHING)
             heard["matches"] = _told("matches", looks, batch.prefix.shape[1] + batch.matches[1])
+        if batch.choices.shape[1]:
+            looks = _attention(model, batch, batch.choices[0], states, _CHOOSING)
+            heard["choices"] = _told("choices", looks, batch.prefix.shape[1] + batch.choices[1])
         if batch.options.shape[1]:
-            guesses = self.options(states.at(batch.options[0], before_last=_WORDS)).float()
+            guesses = self.options(states.at(batch.options[0], before_last=_CHOOSING)).float()
             heard["options"] = _told("options", guesses, batch.options[1])
         return heard
 
     def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> Heard:
-        shown = labels[:, 1] > 0
-        weight = torch.where(shown, 1.0, _EMPTY_PATCH)
+        weight = torch.where(labels[:, 1] != 0, 1.0, _EMPTY_PATCH)
         loss, right = features.new_zeros((), dtype=torch.float32), {}
         for place, (name, head) in enumerate(zip(PATCH_LABELS, self.patch_heads, strict=True)):
             guesses, truth = head(features).float(), labels[:, place]
-            each = F.cross_entropy(guesses.transpose(1, 2), truth, reduction="none")
-            loss = loss + (each * weight).sum() / weight.sum()
+            asked = truth != NOT_ASKED
+            each = F.cross_entropy(guesses.transpose(1, 2), truth, reduction="none", ignore_index=NOT_ASKED)
+            loss = loss + (each * weight).sum() / (weight * asked).sum().clamp(min=1)
+            shown = asked & (labels[:, 1] != 0)
             right[name] = _share(guesses[shown], truth[shown])
         return loss, right
 
@@ -164,11 +212,10 @@ def _read(
 ) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
     """What `States` holds."""
     text, embed = model.model.language_model, model.get_input_embeddings()
-    projected = model.model.multi_modal_projector(features)
-    start = embed(batch.prefix[:, :FIRST_PATCH])
-    prefix = text(
-        inputs_embeds=torch.cat([start, projected.to(start.dtype)], dim=1), use_cache=True, output_hidden_states=True
-    )
+    inputs = embed(batch.prefix)
+    pictures = model.model.multi_modal_projector(features).flatten(0, 1).to(inputs.dtype)
+    shown = (batch.prefix == model.config.image_token_id)[:, :, None].expand_as(inputs)
+    prefix = text(inputs_embeds=inputs.masked_scatter(shown, pictures), use_cache=True, output_hidden_states=True)
     cache = prefix.past_key_values
     for layer in cache.layers:
         layer.keys, layer.values = layer.keys[batch.lessons], layer.values[batch.lessons]
@@ -207,6 +254,33 @@ def _attention(
     keys = torch.cat([shared[batch.lessons[rows]], own[rows]], dim=1)
     scores = torch.einsum("pd,pld->pl", queries[rows, places].float(), keys.float()) * size**-0.5
     return (scores + batch.mask[rows, 0, places]).log_softmax(-1)
+
+
+def _levelled(
+    guesses: torch.Tensor, places: torch.Tensor, barred: torch.Tensor, groups: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The guesses at places (n, classes) without what is barred, (2, m) places and classes; and how far the barred ones
+    are from the others of their group.
+
+    What would make a held-out pair is never right in training. It is to be thought as likely as the other wrong ones,
+    and not less: so it is no part of the guess, and its logit is held to their mean.
+    """
+    at, columns = (barred[0][:, None] == places).nonzero().T
+    mask = torch.zeros_like(guesses, dtype=torch.bool)
+    mask[columns, barred[1][at]] = True
+    apart = [guesses.new_zeros(())]
+    for group in groups:
+        ours, out = guesses[:, group], mask[:, group]
+        rows = out.any(dim=1)
+        if rows.any():
+            ours, out = ours[rows], out[rows]
+            likeliest = torch.zeros_like(out).scatter(
+                1, ours.masked_fill(out, -torch.inf).argmax(1, keepdim=True), True
+            )
+            others = ~out & ~likeliest  # the likeliest is the right one, or soon will be
+            mean = (ours.detach() * others).sum(1, keepdim=True) / others.sum(1, keepdim=True)
+            apart.append(F.smooth_l1_loss(ours[out], mean.expand_as(ours)[out]))
+    return guesses.masked_fill(mask, _BARRED), torch.stack(apart).sum()
 
 
 def _told(name: str, guesses: torch.Tensor, truth: torch.Tensor) -> Heard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from known_unknowns.pocket.mmsap_beyond import WORDINGS
 from known_unknowns.pocket.mmsap_emblems import EMBLEMS
 from known_unknowns.pocket.questions import TYPES, questions_for
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, Asked, Option, Question, Reply
-from known_unknowns.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
+from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
 from known_unknowns.scorers import SCORERS, Reading
 from known_unknowns.training import lessons
 from known_unknowns.training.drills import drills
@@ -29,15 +30,17 @@ from known_unknowns.training.exercises import (
     humblebench_exercise,
     mmsap_exercise,
 )
-from known_unknowns.training.lessons import PATCH_LABELS, Lesson, Portions, lesson, patch_labels
+from known_unknowns.training.lessons import LOOK, Lesson, Portions, lesson
 from known_unknowns.training.lookups import lookup
+from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS, patches_of
+from known_unknowns.training.recolouring import NEAR, colour_map, near_held_out, recoloured
 from known_unknowns.training.refusals import unanswerable
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
 
 QUESTIONS = Portions(questions=6)
-EVERYTHING = Portions(drills=4, stems=3, questions=5, unanswerable=2, lookups=1, emblems=0.3)
+EVERYTHING = Portions(drills=4, stems=3, questions=5, unanswerable=2, lookups=1, emblems=0.3, recoloured=0.3)
 
 
 def made(count: int, portions: Portions = QUESTIONS) -> list[Lesson]:
@@ -105,11 +108,12 @@ def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
             assert official == robust, asked
             chosen = question.options[official.choice]
             said = asked.replied.removesuffix(chosen.letter).strip()
+            assert asked.refuses == (official.outcome == REFUSED)
             if question.benchmark == mmsap.NAME:
-                assert said == chosen.text
+                assert said in (chosen.text, "")
                 assert chosen.letter == asked.letter
             elif official.outcome == ANSWERED:
-                assert said == chosen.text
+                assert said in (chosen.text, "")
             else:
                 assert said not in [option.text for option in question.options]
             seen[question.benchmark, official.outcome] += 1
@@ -129,8 +133,10 @@ def test_what_a_reply_says_is_true_of_the_scene():
                 assert asked.replied.startswith(f" {made_one.truth} ")
                 listed = [option.text for option in as_question(asked).options]
                 assert (outcome == ANSWERED) == (made_one.truth in listed)
-            elif outcome == REFUSED:
-                assert len(asked.replied) == 1
+            else:
+                chosen = as_question(asked).options[read(asked, "official").choice]
+                assert asked.replied == chosen.letter
+                assert (outcome == ANSWERED) == (chosen.text == made_one.truth)
             said[made_one.kind in OPEN, outcome] += 1
     assert len(said) == 4
 
@@ -148,15 +154,14 @@ def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
 
 def test_a_fifth_of_the_answerable_questions_are_to_be_refused():
     """More, and a model learns to refuse always; fewer, and it never does."""
-    asked = [e for one in made(150) for e in one.exercises if one.pixels is not None and one.patches.any()]
+    asked = [e for one in made(150) for e in one.exercises if len(one.pixels) and one.patches.any()]
     refused = sum(read(e, "official").outcome == REFUSED for e in asked) / len(asked)
     assert 0.14 < refused < 0.28
 
 
 def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
-    unseen = [one for one in made(200, EVERYTHING) if one.pixels is None or not one.patches.any()]
-    assert any(one.pixels is None for one in unseen)
-    assert any(one.pixels is not None for one in unseen)
+    unseen = [one for one in made(200, EVERYTHING) if not one.patches.any()]
+    assert {len(one.pixels) for one in unseen} == {0, 1}
     for one in unseen:
         for asked in one.exercises:
             assert not asked.words
@@ -167,17 +172,66 @@ def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
                 assert "  " not in asked.replied
 
 
-def test_a_recoloured_picture_keeps_its_shapes_and_asks_no_colour():
-    one = lessons.recoloured("a", side=48, grid=6)
-    assert one.pixels.shape == (48, 48, 3)
-    assert one.exercises == ()
-    asked = dict(zip(PATCH_LABELS, one.patches, strict=True))
-    assert (asked["colour"] == lessons.NOT_ASKED).all()
-    shown = asked["shape"] > 0
-    assert shown.any()
-    # Where an object is, the picture differs from the pale background, whatever its hue.
-    patches = one.pixels.reshape(6, 8, 6, 8, 3).swapaxes(1, 2).reshape(36, -1).astype(float)
-    assert patches[shown].std(axis=1).mean() > 2 * patches[~shown].std(axis=1).mean()
+def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
+    found = [
+        lesson(f"hues/{number}", side=32, grid=4, portions=replace(EVERYTHING, recoloured=1.0)) for number in range(60)
+    ]
+    hued = [one for one in found if (one.patches[:, PATCH_LABELS.index("colour")] == NOT_ASKED).any()]
+    colours = re.compile(rf"\b({'|'.join(WORDS['colour'])}|colour)\b")
+    asked = [e for one in hued if (one.patches[:, PATCH_LABELS.index("texture")] > 0).any() for e in one.exercises]
+    assert len(asked) > 100
+    for one in asked:
+        assert not colours.search(one.prompt + one.replied)
+        assert "colour" not in (one.words or {})
+    assert any(one.reply for one in asked)
+
+
+def test_a_picture_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour():
+    kinds = Counter()
+    for number in range(40):
+        one = lesson(f"labels/{number}", side=32, grid=4, portions=LOOK)
+        assert one.exercises == ()
+        if not one.patches.any():
+            continue
+        colour, shape, texture, _, _ = one.patches[0]
+        kinds[bool((colour > 0).any()), bool((shape > 0).any())] += 1
+        assert ((colour == 0) == (texture == 0)).all()
+        assert ((shape == 0) == (texture == 0)).all()
+    assert kinds[True, False] > 3
+    assert kinds[False, True] > kinds[True, False]
+    assert set(kinds) == {(True, False), (False, True)}
+
+
+def test_no_recoloured_object_gets_near_a_held_out_pair():
+    palette = {colour: np.array(rgb) / 255 for colour, rgb in COLOURS.items()}
+    for colour, shape in HELD_OUT_PAIRS:
+        assert near_held_out(palette[colour], shape)
+        assert near_held_out(palette[colour] + [NEAR / 2, 0, 0], shape)
+        assert not near_held_out(palette[colour] + [0, 1.1 * NEAR, 0], shape)
+    rng, changed = random.Random(1), 0
+    for pair in sorted(TRAINING_PAIRS):
+        flat = np.full((2, 2, 3), COLOURS[pair[0]], np.uint8)
+        other = recoloured(flat, [pair], rng)
+        assert not near_held_out(other[0, 0] / 255 + 0.002, pair[1]) or other is None
+        changed += bool((other != flat).any())
+    assert changed > len(TRAINING_PAIRS) / 2
+
+
+def test_greys_keep_their_colour_and_a_full_turn_of_hue_changes_colours():
+    rng = random.Random(3)
+    for _ in range(20):
+        change = colour_map(rng)
+        grey = np.full((1, 1, 3), 0.8)
+        assert np.allclose(change(grey), grey, atol=1e-5)
+    hues = {tuple(np.round(colour_map(rng)(np.array([0.9, 0.1, 0.1])), 1)) for _ in range(30)}
+    assert len(hues) > 10
+
+
+@pytest.mark.parametrize(("share", "kept"), [("refusing", False), ("answering", True)])
+def test_a_sibling_is_asked_only_what_it_is_to_learn(share, kept):
+    portions = replace(EVERYTHING, **{share: 0.0})
+    asked = [e for one in made(40, portions) for e in one.exercises]
+    assert {e.refuses for e in asked if is_asked_whole(e)} == {kept}
 
 
 def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
@@ -231,7 +285,7 @@ def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
     assert listed > 150
 
 
-def test_patch_labels_of_a_scene_worked_out_by_hand():
+def test_patches_of_a_scene_worked_out_by_hand():
     """A 2 x 2 grid: a large red square in the upper left, a small plain blue disc in the lower right."""
     scene = Scene(
         (
@@ -239,19 +293,43 @@ def test_patch_labels_of_a_scene_worked_out_by_hand():
             SceneObject("disc", "blue", "plain", 0.75, 0.75, 0.09),
         )
     )
-    colour, shape, texture, size, centre = patch_labels(scene, 2)
-    # The disc covers pi * 0.09^2 / 0.25 = 10.2% of its patch, just above the least share.
+    found = patches_of(scene, 2)
+    colour, shape, texture, size, anchor = found.labels
+    # The disc covers pi * 0.09^2 / 0.25 = 10.2% of its patch, above the least share.
     assert colour.tolist() == [1 + WORDS["colour"].index("red"), 0, 0, 1 + WORDS["colour"].index("blue")]
     assert shape.tolist() == [1 + WORDS["shape"].index("square"), 0, 0, 1 + WORDS["shape"].index("disc")]
     assert texture.tolist() == [1 + WORDS["texture"].index("striped"), 0, 0, 1 + WORDS["texture"].index("plain")]
     assert size.tolist() == [1 + WORDS["size"].index("large"), 0, 0, 1 + WORDS["size"].index("small")]
-    assert centre.tolist() == [1, 0, 0, 1]
+    assert anchor.tolist() == [1, 0, 0, 1]
+    assert found.shown == ((0,), (3,))
+    assert found.anchors == (0, 3)
+
+
+def test_what_lies_in_the_middle_of_an_object_does_not_take_its_anchor():
+    """A 3 x 3 grid: a large disc around the middle patch, which a small square fills."""
+    scene = Scene(
+        (
+            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.45),
+            SceneObject("square", "blue", "plain", 0.5, 0.5, 0.2),
+        )
+    )
+    found = patches_of(scene, 3)
+    assert found.shown == ((0, 1, 2, 3, 5, 6, 7, 8), (4,))
+    assert found.anchors == (1, 4)  # the first of four at the same distance
+    assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
+
+
+def test_a_window_shows_what_lies_in_it_at_its_scale():
+    scene = Scene((SceneObject("square", "red", "plain", 0.75, 0.25, 0.1),))
+    assert patches_of(scene, 4, (0.5, 0.0, 1.0, 0.5)).shown == ((5, 6, 9, 10),)
+    hidden = patches_of(scene, 4, (0.0, 0.0, 0.5, 0.5))
+    assert (hidden.shown, hidden.anchors) == (((),), (-1,))
+    assert not hidden.labels.any()
 
 
 def test_a_wide_scene_is_squeezed_as_its_picture_is():
     scene = Scene((SceneObject("square", "red", "plain", 1.5, 0.5, 0.2),), aspect=2.0)
-    centre = patch_labels(scene, 4)[PATCH_LABELS.index("centre")]
-    assert np.flatnonzero(centre).tolist() == [2 * 4 + 3]  # x = 1.5 of 2, y = 0.5 of 1
+    assert patches_of(scene, 3).anchors == (1 * 3 + 2,)  # x = 1.5 of 2, y = 0.5 of 1
 
 
 def test_the_steps_towards_an_answer_are_true_of_the_scene():
@@ -264,13 +342,14 @@ def test_the_steps_towards_an_answer_are_true_of_the_scene():
                 asked = form(question, scene, rng, seen=True)
                 for slot, index in asked.words.items():
                     assert WORDS[slot][index] == question.truth
-                for end, x, y in asked.places:
+                for end, ids in asked.places:
                     seen.add(question.kind)
-                    across, down = scene.canvas
-                    there = [t for t in scene.objects if (t.x, t.y) == (x * across, y * down)]  # two, when nested
-                    said = re.split(r"\W+", asked.prompt[:end].rpartition("\n")[2])
-                    words = [word for word in said if any(word in WORDS[s] for s in PATCH_LABELS[:-1])]
-                    assert words[-1] in {value for thing in there for value in looks(thing)}
+                    line = asked.prompt[:end].rpartition("\n")[2]
+                    words = [
+                        word for word in re.split(r"\W+", line) if any(word in WORDS[s] for s in PATCH_LABELS[:-1])
+                    ]
+                    assert ids
+                    assert all(words[-1] in looks(scene.objects[index]) for index in ids)
                 for end, right in asked.options:
                     assert asked.prompt[end] == "\n"
                     line = asked.prompt[:end].rpartition("\n")[2]
@@ -297,10 +376,10 @@ def test_prompts_are_those_of_the_benchmarks():
 def test_pictures_are_squares_of_the_asked_side(portions):
     for number in range(20):
         one = lesson(f"side/{number}", side=48, grid=6, portions=portions)
-        assert one.patches.shape == (len(PATCH_LABELS), 36)
-        if one.pixels is not None:
-            assert one.pixels.shape == (48, 48, 3)
-            assert one.pixels.dtype == np.uint8
+        assert one.patches.shape == (len(one.pixels), len(PATCH_LABELS), 36)
+        assert one.pixels.shape[1:] == (48, 48, 3)
+        assert one.pixels.dtype == np.uint8
+        assert one.prefix == (None,) * len(one.pixels)
 
 
 def test_drills_are_true_of_the_scene():
@@ -315,13 +394,11 @@ def test_drills_are_true_of_the_scene():
                 ((_, present),) = drill.options
                 meant = [t for t in scene.objects if set(text.split()) - {"object"} <= looks(t)]
                 assert bool(meant) == present
-                assert bool(drill.words) == bool(drill.places) == (len(meant) == 1)
+                assert bool(drill.words) == (len(meant) == 1)
+                assert [scene.objects[index] for _, ids in drill.places for index in ids] == meant
                 for thing in meant if drill.words else ():
                     assert drill.words.keys() >= {"colour", "shape", "texture"}
                     assert all(WORDS[slot][index] == getattr(thing, slot) for slot, index in drill.words.items())
-                    assert [(x * scene.canvas[0], y * scene.canvas[1]) for _, x, y in drill.places] == [
-                        pytest.approx((thing.x, thing.y))
-                    ]
             if "count" in (drill.words or ()):
                 wanted = set(text.removesuffix("objects").split())
                 number_meant = sum(wanted <= looks(t) | {t.shape + "s", t.shape + "es"} for t in scene.objects)
