@@ -21,6 +21,7 @@ include: "rules/scoring.smk"
 include: "rules/metrics.smk"
 include: "rules/tracking.smk"
 include: "rules/report.smk"
+include: "rules/pocket.smk"
 
 
 localrules:

@@ -35,12 +35,14 @@ def train(
     `make run` never trains: it uses the weights that the repository ships.
     """
     import torch
+    from transformers.utils import logging
 
     from known_unknowns.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling
     from known_unknowns.training import train as run
     from known_unknowns.training.curves import curves
 
     torch.set_num_threads(threads)
+    logging.disable_progress_bar()  # what goes to stderr is one JSON line each
     settings = SMOKE if smoke else Settings()
     if sibling is not None:
         if sibling not in SIBLINGS:
