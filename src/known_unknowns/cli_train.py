@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,7 +39,6 @@ def train(
 
     from known_unknowns.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling
     from known_unknowns.training import train as run
-    from known_unknowns.training.curves import curves
 
     torch.set_num_threads(threads)
     logging.disable_progress_bar()  # what goes to stderr is one JSON line each
@@ -50,7 +49,7 @@ def train(
         whole, settings = settings, sibling_of(settings, sibling)
         start_sibling(whole, work, work / sibling)
         work = work / sibling
-    with nullcontext() if mlflow is None else curves(mlflow, settings) as drawn:
+    with _curves(mlflow, settings) as drawn:
 
         def report(line: dict[str, Any]) -> None:
             print(json.dumps(line), file=sys.stderr)
@@ -58,3 +57,11 @@ def train(
                 drawn(line)
 
         print(run(settings, out or work / "model", work=work, report=report, report_every=1 if smoke else 20))
+
+
+def _curves(mlflow: str | None, settings: Any) -> AbstractContextManager[Any]:
+    if mlflow is None:
+        return nullcontext()
+    from known_unknowns.tracking.curves import curves
+
+    return curves(mlflow, settings)

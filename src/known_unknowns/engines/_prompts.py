@@ -23,7 +23,8 @@ SEQUENCES = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids
 _TYPES = frozenset({"token_type_ids", "mm_token_type_ids"})
 
 _DECODERS = min(4, os.cpu_count() or 1)
-_AHEAD = 2
+_AHEAD = 1
+"""Chunks that are made beside the one that is made and the one that is asked: their pictures take memory."""
 
 Work = TypeVar("Work")
 Made = TypeVar("Made")

@@ -4,6 +4,7 @@
 - `contents`: the metrics, the tables and the description of a run; knows nothing of MLflow
 - `store`: the database, made whole or not at all, one writer at a time, with errors that say what to do
 - `runs`: `track`, which brings the store in line with the tables
+- `curves`: those of a training, for those who ask for them
 
 A run is one model x benchmark x variant x seed, and flat, because the UI compares flat runs well. Two of its tags
 matter: ``job_key`` is a hash of all parameters, by which a rerun finds the run again and updates it; ``superseded``

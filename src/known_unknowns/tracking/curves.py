@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns.errors import ConfigError
-from known_unknowns.training.loop import Report, Settings
+
+if TYPE_CHECKING:
+    from known_unknowns.training.loop import Report, Settings
 
 EXPERIMENT = "pocket-model"
 

@@ -1,0 +1,28 @@
+"""Training's curves in a real MLflow store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+mlflow = pytest.importorskip("mlflow")
+pytest.importorskip("torch")
+
+from known_unknowns.tracking.curves import EXPERIMENT, curves  # noqa: E402
+from known_unknowns.training import SMOKE  # noqa: E402
+
+
+def test_a_line_of_the_log_is_a_point_of_each_curve(empty_database: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    database = tmp_path / "curves.db"
+    database.write_bytes(empty_database.read_bytes())
+    uri = f"sqlite:///{database}"
+    with curves(uri, SMOKE) as report:
+        report({"stage": "answer", "step": 20, "say colour": 0.25, "loss": 2.0})
+        report({"stage": "answer", "step": 40, "say colour": 0.5, "loss": 1.0})
+    client = mlflow.MlflowClient(uri)
+    (run,) = client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
+    history = client.get_metric_history(run.info.run_id, "answer/say_colour")
+    assert [(point.step, point.value) for point in history] == [(20, 0.25), (40, 0.5)]
+    assert run.info.status == "FINISHED"
