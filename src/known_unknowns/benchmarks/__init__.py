@@ -17,8 +17,14 @@ What it counts besides the metrics of all benchmarks stands in a module of its o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import wraps
 from importlib import import_module
 from types import ModuleType
+from typing import ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Item = TypeVar("Item")
 
 BENCHMARKS: dict[str, str] = {
     "humblebench": "known_unknowns.benchmarks.humblebench",
@@ -41,3 +47,13 @@ def get(name: str) -> ModuleType:
 def metrics(name: str) -> ModuleType | None:
     """The module of the benchmark's own metrics; None where it has none."""
     return import_module(METRICS[name]) if name in METRICS else None
+
+
+def listed(read: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, list[Item]]:
+    """A benchmark's ``load`` of its ``read``: all of it at once."""
+
+    @wraps(read)
+    def load(*args: Arguments.args, **kwargs: Arguments.kwargs) -> list[Item]:
+        return list(read(*args, **kwargs))
+
+    return load

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmarks import listed
 from known_unknowns.benchmarks._pictures import PictureStore, picture_bytes
 from known_unknowns.benchmarks.actiview_format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, annotations
 from known_unknowns.benchmarks.actiview_format import read as files_under
@@ -45,18 +46,6 @@ __all__ = [
 NAME = "actiview"
 RELEASED_SEED = 1234
 """What the released toolkit seeds Python's generator with before it draws the views that Shifting-R starts in."""
-
-
-def load(
-    raw: Path,
-    folder: Path,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    advance: Advance | None = None,
-    workers: int = 1,
-) -> list[Question]:
-    """All of `read`."""
-    return list(read(raw, folder, settings=settings, advance=advance, workers=workers))
 
 
 def read(
@@ -87,6 +76,9 @@ def read(
             yield _question(annotation, images, start)
             if advance:
                 advance()
+
+
+load = listed(read)
 
 
 def unpictured(raw: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:

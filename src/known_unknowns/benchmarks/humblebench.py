@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from known_unknowns.benchmarks import listed
 from known_unknowns.benchmarks._pictures import PictureStore, parquet_batches, picture_bytes
 from known_unknowns.benchmarks.humblebench_official import exact_refusal, official, official_metrics
 from known_unknowns.errors import DataError
@@ -86,18 +87,6 @@ def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
     return "\n".join(stem), tuple(options)
 
 
-def load(
-    raw: Path,
-    folder: Path,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    advance: Advance | None = None,
-    workers: int = 1,
-) -> list[Question]:
-    """All of `read`."""
-    return list(read(raw, folder, settings=settings, advance=advance, workers=workers))
-
-
 def read(
     raw: Path,
     folder: Path,
@@ -114,6 +103,9 @@ def read(
     """
     with PictureStore(folder, workers=workers) as pictures:
         yield from _questions(raw, pictures, advance)
+
+
+load = listed(read)
 
 
 def _questions(raw: Path, pictures: PictureStore, advance: Advance | None) -> Iterator[Question]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.benchmarks import listed
 from known_unknowns.benchmarks._pictures import PictureStore, picture_bytes
 from known_unknowns.benchmarks.mmsap_format import (
     BASIC,
@@ -90,18 +91,6 @@ def forces(question: Question) -> bool:
     return question.extra["subset"] == KNOW
 
 
-def load(
-    raw: Path,
-    folder: Path,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    advance: Advance | None = None,
-    workers: int = 1,
-) -> list[Question]:
-    """All of `read`."""
-    return list(read(raw, folder, settings=settings, advance=advance, workers=workers))
-
-
 def read(
     raw: Path,
     folder: Path,
@@ -124,6 +113,9 @@ def read(
     with PictureStore(folder, workers=workers) as pictures:
         for subset in SUBSETS:
             yield from _questions(raw, fields, subset, pictures, advance)
+
+
+load = listed(read)
 
 
 def _questions(

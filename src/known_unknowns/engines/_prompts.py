@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,7 +60,7 @@ class Prompts:
         self._special = set(self._tokenizer.all_special_ids) | set(self._tokenizer.added_tokens_decoder)
         self._decoders = ThreadPoolExecutor(_DECODERS, thread_name_prefix="pictures")
         self._opened: dict[Image, Any] = {}
-        self._names: frozenset[str] = frozenset()
+        self._names: frozenset[str] | None = None
         if not isinstance(self._processor.image_processor, _Once):
             self._processor.image_processor = _Once(self._processor.image_processor)
 
@@ -107,6 +107,8 @@ class Prompts:
     def _encode(self, turns: Sequence[Turn], pictures: Mapping[Image, Any]) -> Any:
         # A question is data: an "<image>" or an end token in its text must stay text.
         sanitize = any(token in turn.text for turn in turns for token in self._tokenizer.all_special_tokens)
+        if sanitize and self._names is None:
+            self._encode([replace(turns[0], content=(*turns[0].images, "?"))], pictures)
         try:
             encoded = self._processor.apply_chat_template(
                 [self._conversation(turn, pictures) for turn in turns],
@@ -122,10 +124,10 @@ class Prompts:
                 raise
             raise self._control_token(str(error)) from error
         encoded.pop("labels", None)  # PaliGemma's processor makes them, for training
-        if lost := self._names - encoded.keys():
-            raise self._control_token(f"{', '.join(sorted(lost))} would be lost")
         if not sanitize:
             self._names = _TYPES & encoded.keys()
+        elif lost := self._names - encoded.keys():
+            raise self._control_token(f"{', '.join(sorted(lost))} would be lost")
         return encoded
 
     def _control_token(self, why: str) -> ConfigError:

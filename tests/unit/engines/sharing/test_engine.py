@@ -171,6 +171,8 @@ def test_a_control_token_that_cannot_be_kept_as_text_is_said(name, token, tmp_pa
     asked = turn(0, 0, content=(*TURNS[0].content[:1], f"What is {token}?\nA. Red"))
     with pytest.raises(ConfigError, match=r"models\..*control tokens"):
         answers(engine, [TURNS[1], asked])
+    with pytest.raises(ConfigError, match=r"models\..*control tokens"):
+        answers(tiny.engine(name, tmp_path, batch_size=1), [asked])
 
 
 def test_yaml_reads_off_and_on_as_booleans(llava):
