@@ -12,24 +12,35 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import torch
+
 from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
 from tests.unit.engines.tiny import llava, others, qwen, tiles
 
+_SEED = 0
+
 
 @dataclass(frozen=True)
 class Tiny:
-    """``make`` gives the model and its processor. ``least`` to ``most`` pictures stand in one prompt, ``tokens`` for
+    """``parts`` gives the model and its processor. ``least`` to ``most`` pictures stand in one prompt, ``tokens`` for
     each, where that does not depend on its size. ``from_folder``: the processor loads without torchvision.
     ``control_tokens``: the processor can keep one in a question as text. ``shares``: a prefix can be shared at all."""
 
-    make: Callable[[], tuple[Any, Any]]
+    parts: Callable[[], tuple[Any, Any]]
     least: int = 0
     most: int = 3
     tokens: int | None = None
     from_folder: bool = True
     control_tokens: bool = True
     shares: bool = True
+
+    def make(self) -> tuple[Any, Any]:
+        """The model and its processor, always the same: some weights (class embeddings, SigLIP's biases) are drawn by
+        the model's constructor, from torch's own generator, and stay as they are."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(_SEED)
+            return self.parts()
 
 
 CHECKPOINTS: Mapping[str, Tiny] = {

@@ -51,6 +51,15 @@ def moved(one: torch.Tensor, other: torch.Tensor) -> float:
     return ((one - other).abs().max() / one.std()).item()
 
 
+def test_a_checkpoint_is_the_same_whatever_was_drawn_before(made):
+    name, model, _ = made
+    torch.manual_seed(20)
+    before = torch.random.get_rng_state()
+    again = tiny.CHECKPOINTS[name].make()[0].state_dict()
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert [key for key, weight in model.state_dict().items() if not torch.equal(weight, again[key])] == []
+
+
 def test_logits_have_a_standard_deviation_of_about_one(made):
     _, model, processor = made
     assert 0.8 < logits(model, inputs(processor, WIDE)).std() < 1.25
