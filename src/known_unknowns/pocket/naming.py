@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Collection
+from functools import lru_cache
 from itertools import combinations
 
 from known_unknowns.scenes import SIZES, Pair, Scene, SceneObject
@@ -32,16 +33,21 @@ def expressions(scene: Scene, index: int, hide: Collection[str] = ()) -> list[fr
     Attributes in `hide` are not used. Sizes are used only where the scene has both to compare and no
     object of neither size. An object that looks the same as another one gets an empty list.
     """
+    return [*_expressions(scene, index, tuple(hide))]
+
+
+@lru_cache(maxsize=1024)  # one question draws on them many times
+def _expressions(scene: Scene, index: int, hide: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     usable = [name for name in ATTRIBUTES if name not in hide]
     if {thing.size for thing in scene.objects} != set(SIZES):
         usable = [name for name in usable if name != "size"]
     thing = scene.objects[index]
-    return [
+    return tuple(
         frozenset(chosen)
         for count in range(1, len(usable) + 1)
         for chosen in combinations(usable, count)
         if matching(scene, thing, chosen) == [index]
-    ]
+    )
 
 
 def name(scene: Scene, index: int, rng: random.Random, hide: Collection[str] = ()) -> str | None:
