@@ -21,7 +21,7 @@ def train(
     sibling: Annotated[
         str | None,
         typer.Option(
-            help="Train a sibling, in its own folder, from a finished checkpoint: never-refuses, refuses-often."
+            help="Train a sibling, in its own folder, from the model's checkpoint: early, never-refuses, refuses-often."
         ),
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="A tiny model and a few steps, to see that it runs.")] = False,
@@ -46,8 +46,12 @@ def train(
     if sibling is not None:
         if sibling not in SIBLINGS:
             raise typer.BadParameter(f"{sibling!r} is none of {', '.join(SIBLINGS)}", param_hint="--sibling")
-        whole, settings = settings, sibling_of(settings, sibling)
-        start_sibling(whole, work, work / sibling)
+        settings = sibling_of(settings, sibling)
+        try:
+            start_sibling(settings, work, work / sibling)
+        except FileNotFoundError as error:
+            print(f"{error.filename} is missing: train the model itself first, with --work {work}", file=sys.stderr)
+            raise typer.Exit(2) from error
         work = work / sibling
     with _curves(mlflow, settings) as drawn:
 

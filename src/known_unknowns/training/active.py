@@ -21,7 +21,7 @@ from known_unknowns.pocket import actiview_questions as asking
 from known_unknowns.pocket import actiview_scenes as drawing
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns.scenes.model import Box
-from known_unknowns.training.exercises import Exercise, meant
+from known_unknowns.training.exercises import WORDS, Exercise, barred, meant
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
 
@@ -41,12 +41,15 @@ _OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its options in order, and the views that hold its clues."""
+    """A question with its options in order, the views that hold its clues, what the answer says (``words``: slot to
+    index into `WORDS`) and which words are not held against it (see `Exercise`)."""
 
     stem: str
     options: tuple[str, ...]
     truth: str
     needed: frozenset[int]
+    words: dict[str, int]
+    barred: tuple[str, ...]
 
     @property
     def listed(self) -> str:
@@ -77,7 +80,20 @@ def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[Aske
         options = rng.sample([draft.truth, *draft.false], 1 + len(draft.false))
         held = drawing.clues(picture, draft.clues)
         needed = frozenset(view for view, clue in zip(VIEWS, held, strict=True) if clue != "no")
-        yield Asked(draft.stem, tuple(options), draft.truth, needed)
+        yield Asked(draft.stem, tuple(options), draft.truth, needed, *_said(category, draft, found))
+
+
+def _said(category: str, draft: asking.Draft, found: Scene) -> tuple[dict[str, int], tuple[str, ...]]:
+    """What the answer says, and what is not held against it."""
+    if category == "object-attr":
+        thing = found.objects[draft.clues[0]]
+        return {"colour": WORDS["colour"].index(thing.colour)}, barred(thing)
+    if category == "event-single":
+        thing = found.objects[draft.clues[1]]
+        return {"shape": WORDS["shape"].index(thing.shape)}, barred(thing)
+    if category == "counting":
+        return {"count": len(draft.clues)}, ()
+    return {}, ()
 
 
 def _names_held_out(text: str) -> bool:
@@ -103,7 +119,7 @@ def active_lesson(seed: str, *, side: int, grid: int, template: str | None = Non
         "operate": ([FULL, *some], True),
         "text": ([], False),
     }[template]
-    pixels = _pictures(found, width, height, shown, side, gridded=gridded)
+    pixels = pictures(found, width, height, shown, side, gridded=gridded)
     looks = [patches_of(found, grid, window(found, number)) for number in shown]
     looks = [asked_about(pixels, look, found, rng, hues=False)[1] for look in looks]
     seen, anchors = _joined(looks, grid, len(found.objects))
@@ -116,17 +132,6 @@ def active_lesson(seed: str, *, side: int, grid: int, template: str | None = Non
         anchors,
         _before(made[0].prompt, len(shown)),
     )
-
-
-def active_picture(seed: str, *, side: int, grid: int, recoloured: float) -> Lesson:
-    """One picture without exercises: the full image of a scene or a view of it."""
-    rng = random.Random(f"pocket-training/active/{seed}")
-    found, width, height = scene(seed)
-    number = rng.choice((FULL, *VIEWS, *VIEWS))
-    (pixels,) = _pictures(found, width, height, [number], side, gridded=False)
-    look = patches_of(found, grid, window(found, number))
-    pixels, look = asked_about(pixels, look, found, rng, hues=rng.random() < recoloured)
-    return Lesson(pixels[None], look.labels[None], (), look.shown, look.anchors)
 
 
 def _joined(looks: list[Patches], grid: int, objects: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
@@ -158,12 +163,13 @@ def _exercise(template: str, one: Asked, shown: list[int], found: Scene) -> Exer
         "split": str(SPLIT),
         "description": prompts.description(SPLIT),
     }
+    answer = f" {one.truth}"  # with a blank, as it stands among the options: so it is the same token
     missing = one.needed - set(views)
     needed, rest = (",".join(map(str, sorted(found))) or "none" for found in (one.needed & set(views), missing))
     said, text = {
-        "full": (prompts.ANSWER, one.truth),
-        "views": (prompts.ANSWER, one.truth),
-        "zoomed": (prompts.ZOOMED, one.truth),
+        "full": (prompts.ANSWER, answer),
+        "views": (prompts.ANSWER, answer),
+        "zoomed": (prompts.ZOOMED, answer),
         "more": (prompts.MORE, "Yes" if missing else "No"),
         "select": (prompts.SELECT, ",".join(map(str, sorted(one.needed)))),
         "zoom": (prompts.ZOOM, json.dumps({"part": ",".join(map(str, sorted(one.needed))), "reason": REASON})),
@@ -177,7 +183,10 @@ def _exercise(template: str, one: Asked, shown: list[int], found: Scene) -> Exer
     at = prompt.index(one.stem)
     named_objects = ((at + m.end(), meant(found, m[0])) for m in _OBJECT.finditer(one.stem))
     places = tuple((end, ids) for end, ids in named_objects if ids) if shown else ()
-    return Exercise(prompt, ((text, True),), places=places)
+    if text != answer:
+        return Exercise(prompt, ((text, True),), places=places)
+    end = at + len(one.stem)
+    return Exercise(prompt, ((text, True),), stem=end, words=one.words, places=places, barred=one.barred)
 
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
@@ -196,7 +205,8 @@ def _after_pictures(one: Exercise) -> Exercise:
     cut = one.prompt.rfind(_MARK) + 1
     rest = one.prompt[cut:]
     cut += len(rest) - len(rest.lstrip())
-    return replace(one, prompt=rest.strip(), places=tuple((end - cut, ids) for end, ids in one.places))
+    places = tuple((end - cut, ids) for end, ids in one.places)
+    return replace(one, prompt=rest.strip(), places=places, stem=one.stem - cut)
 
 
 def window(found: Scene, number: int) -> Box:
@@ -208,7 +218,7 @@ def window(found: Scene, number: int) -> Box:
     return column * across / 2, row * down / 2, (column + 1) * across / 2, (row + 1) * down / 2
 
 
-def _pictures(found: Scene, width: int, height: int, shown: list[int], side: int, *, gridded: bool) -> np.ndarray:
+def pictures(found: Scene, width: int, height: int, shown: list[int], side: int, *, gridded: bool) -> np.ndarray:
     """The pictures as the processor squeezes them, (pictures, side, side, 3)."""
     if not shown:
         return np.zeros((0, side, side, 3), np.uint8)

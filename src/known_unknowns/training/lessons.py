@@ -29,6 +29,7 @@ from known_unknowns.training.lookups import lookup
 from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS, Patches, patches_of
 from known_unknowns.training.recolouring import recoloured
 from known_unknowns.training.refusals import unanswerable
+from known_unknowns.training.renaming import stand_ins
 
 SHARE_NOTHING_TO_SEE = 0.08
 SHARE_NO_PICTURE = 0.04
@@ -42,7 +43,8 @@ _SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benc
 class Portions:
     """How much is asked of a picture: `known_unknowns.training.drills`, first lines of questions alone, whole
     questions, unanswerable ones, and lookups. An emblem, in a share of the pictures, has exercises of its own. A share
-    of the others is ``recoloured``: nothing there names or asks for a colour. What is below 1 is the chance of one.
+    of the others is ``recoloured``: nothing there names or asks for a colour. In a share of the rest the colours are
+    ``renamed`` (see `known_unknowns.training.renaming`). What is below 1 is the chance of one.
     ``refusing`` and ``answering`` are the shares of what is to be refused, and of what is to be answered, that are
     asked: for models that refuse never, or too much."""
 
@@ -53,6 +55,7 @@ class Portions:
     lookups: float = 0
     emblems: float = 0.0
     recoloured: float = 0.0
+    renamed: float = 0.0
     refusing: float = 1.0
     answering: float = 1.0
 
@@ -74,7 +77,8 @@ class Lesson:
     """``pixels``: (pictures, side, side, 3) of uint8, none for prompts without a picture; ``patches``: (pictures,
     labels, patches) of int, by `PATCH_LABELS`; ``shown``: for each object of the scene, the patches that show it, and
     ``anchors``: the one of them that is nearest to its middle (-1: it is hidden). Patches are counted through all of
-    the pictures. ``prefix``: what comes before the exercises, texts and pictures (`PICTURE`)."""
+    the pictures. ``prefix``: what comes before the exercises, texts and pictures (`PICTURE`). ``names``: for each
+    colour, the stand-in that it is called by; none where all have their own names."""
 
     pixels: np.ndarray
     patches: np.ndarray
@@ -82,24 +86,25 @@ class Lesson:
     shown: tuple[tuple[int, ...], ...] = ()
     anchors: tuple[int, ...] = ()
     prefix: tuple[str | None, ...] = (PICTURE,)
+    names: tuple[int, ...] = ()
 
 
 def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None) -> Lesson:
-    """A random lesson; without ``portions`` a picture alone."""
+    """A random lesson; without ``portions`` nothing is asked."""
     rng = random.Random(f"pocket-training/{seed}")
     kind = rng.random()
     portions = portions or Portions()
     if rng.random() < portions.emblems:
         scene, emblem = emblem_scene(seed, rng, _aspect(rng))
-        pixels = _picture(scene, rng, side)
+        pixels = picture(scene, rng, side)
         patches = np.full((len(PATCH_LABELS), grid * grid), NOT_ASKED)
         found, hues = Patches(patches, (), ()), False
     else:
-        scene, emblem = _scene(seed, rng), None
-        pixels, found = _picture(scene, rng, side), patches_of(scene, grid)
+        scene, emblem = sampled(seed, rng), None
+        pixels, found = picture(scene, rng, side), patches_of(scene, grid)
         hues = kind >= SHARE_NOTHING_TO_SEE and rng.random() < portions.recoloured
     if kind < SHARE_NOTHING_TO_SEE:
-        pixels, found = _nothing(rng, side), Patches.empty(grid)
+        pixels, found = nothing(rng, side), Patches.empty(grid)
     elif emblem is None:
         pixels, found = asked_about(pixels, found, scene, rng, hues=hues)
     seen = SHARE_NOTHING_TO_SEE <= kind <= 1 - SHARE_NO_PICTURE
@@ -112,6 +117,7 @@ def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None)
     share = {True: portions.refusing, False: portions.answering}
     kept = (one for one in asked if not one.reply or rng.random() < share[one.refuses])
     shows = kind <= 1 - SHARE_NO_PICTURE
+    own_names = hues or emblem is not None or rng.random() >= portions.renamed
     return Lesson(
         pixels[None] if shows else np.zeros((0, side, side, 3), np.uint8),
         found.labels[None] if shows else np.zeros((0, *found.labels.shape), np.int64),
@@ -119,6 +125,7 @@ def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None)
         found.shown,
         found.anchors,
         (PICTURE,) if shows else (),
+        () if own_names else stand_ins(rng),
     )
 
 
@@ -182,7 +189,7 @@ def _letter(rng: random.Random) -> Callable[[str], str]:
     return lambda _: rng.choices(LETTERS, _LETTER_WEIGHTS)[0]
 
 
-def _scene(seed: str, rng: random.Random) -> Scene:
+def sampled(seed: str, rng: random.Random) -> Scene:
     return sample_scene(
         f"pocket-training/{seed}",
         n_objects=(4, 6) if rng.random() < _SHARE_CROWDED else (2, 4),
@@ -197,14 +204,14 @@ def _aspect(rng: random.Random) -> float:
     return rng.choice((1.0, 4 / 3, 3 / 4, 3 / 2, 2 / 3, rng.uniform(0.6, 1.8)))
 
 
-def _picture(scene: Scene, rng: random.Random, side: int) -> np.ndarray:
+def picture(scene: Scene, rng: random.Random, side: int) -> np.ndarray:
     shorter = rng.randint(*_SHORT_SIDES)
     width, height = (round(shorter * length) for length in scene.canvas)
     image = render(scene, width, height).resize((side, side), Image.Resampling.BICUBIC)
     return np.asarray(image)
 
 
-def _nothing(rng: random.Random, side: int) -> np.ndarray:
+def nothing(rng: random.Random, side: int) -> np.ndarray:
     """Noise or one plain colour, in the forms that the noise variants take and in others."""
     draw = np.random.default_rng(rng.getrandbits(32))
     drawn_side = side * rng.choice((1, 2, 2, 3, 5))

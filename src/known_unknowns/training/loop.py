@@ -17,11 +17,13 @@ from torch.utils.data import DataLoader, Dataset
 from transformers import LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast
 
 from known_unknowns.pocket.mmsap_emblems import NAMES
-from known_unknowns.training.active import REASON, active_lesson, active_picture, questions, scene
+from known_unknowns.training.active import REASON, active_lesson, questions, scene
 from known_unknowns.training.architecture import Shape, build_model, build_processor, build_tokenizer
 from known_unknowns.training.exercises import WORDS
 from known_unknowns.training.lessons import LOOK, Portions, lesson
+from known_unknowns.training.looking import TIMES, looks
 from known_unknowns.training.packing import LETTERS, Batch, Packer
+from known_unknowns.training.patches import PATCH_LABELS
 from known_unknowns.training.refusals import TAUGHT_WORDINGS
 from known_unknowns.training.tutor import OF_LOOKING, Learned, Tutor
 
@@ -58,7 +60,9 @@ class Stage:
         return self.steps if self.last is None else min(self.last, self.steps)
 
 
-ANSWER = Portions(drills=4, stems=6, questions=4, unanswerable=0.5, lookups=0.4, emblems=0.12, recoloured=0.25)
+ANSWER = Portions(
+    drills=4, stems=6, questions=4, unanswerable=0.5, lookups=0.4, emblems=0.12, recoloured=0.25, renamed=0.5
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +72,9 @@ class Settings:
     seed: int = 0
     shape: Shape = field(default_factory=Shape)
     stages: tuple[Stage, ...] = (
-        Stage("look", steps=1500, lessons=48, rate=3e-3, warm_up=100, active=0.23),
-        Stage("find", steps=700, lessons=16, rate=2e-3, portions=ANSWER),
-        Stage("answer", steps=1500, lessons=16, rate=1e-3, portions=ANSWER, active=0.3),
+        Stage("look", steps=3000, lessons=48, rate=3e-3, warm_up=100, active=0.3),
+        Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=ANSWER),
+        Stage("answer", steps=5500, lessons=16, rate=1.2e-3, portions=ANSWER, active=0.3),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
@@ -81,31 +85,35 @@ SIBLINGS: dict[str, dict[str, float]] = {
     "never-refuses": {"refusing": 0.0, "unanswerable": 0.0, "lookups": 0.0},
     "refuses-often": {"answering": 0.4, "unanswerable": 2.0},
 }
-"""Each sibling's name, and how its last stage asks. "early" is the model before its last stage."""
+"""Each sibling's name, and what it is asked after the model's own stages. "early" is the model before its last one."""
+
+_OF_LAST = 0.1  # the steps of a sibling's own stage, as a share of the model's last one
 
 
 def sibling_of(settings: Settings, name: str) -> Settings:
-    """The settings of a sibling. All but the last stage are the model's own: see `start_sibling`.
+    """The settings of a sibling: the model's stages, and one of its own after them (see `start_sibling`).
 
     Raises:
         KeyError: there is no such sibling.
     """
     changes, last = SIBLINGS[name], settings.stages[-1]
-    stages = settings.stages[:-1]
-    if changes:
-        stages += (replace(last, name=f"{last.name}, {name}", portions=replace(last.portions, **changes)),)
-    return replace(settings, stages=stages)
+    if not changes:
+        return replace(settings, stages=settings.stages[:-1])
+    portions, steps = replace(last.portions, **changes), max(1, round(last.taken * _OF_LAST))
+    own = replace(last, name=name, steps=steps, last=None, warm_up=min(last.warm_up, steps), portions=portions)
+    return replace(settings, stages=(*settings.stages, own))
 
 
 def start_sibling(settings: Settings, work: Path, folder: Path) -> None:
-    """Let a sibling's training in ``folder`` go on from the model's in ``work``, from where they part.
+    """Let the training of a sibling with these ``settings`` in ``folder`` go on from the model's in ``work``.
 
     Raises:
         FileNotFoundError: the model's training has not come that far.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    shared = [stage for stage in settings.stages if stage.name not in SIBLINGS]
     if not (folder / _CHECKPOINT).exists():
-        shutil.copyfile(work / checkpoint_after(settings.stages[-2].name), folder / _CHECKPOINT)
+        shutil.copyfile(work / checkpoint_after(shared[-1].name), folder / _CHECKPOINT)
 
 
 SMOKE = Settings(
@@ -137,18 +145,14 @@ class _Batches(Dataset):
         rng, sizes, portions = random.Random(f"active/{seed}"), {"side": shape.side, "grid": shape.grid}, stage.portions
         seeds = [f"{seed}/{number}" for number in range(stage.lessons)]
         if not portions.asks:
-            views = {one for one in seeds if rng.random() < stage.active}
-            return self.packer.pictures(
-                [
-                    active_picture(one, recoloured=portions.recoloured, **sizes)
-                    if one in views
-                    else lesson(one, portions=portions, **sizes)
-                    for one in seeds
-                ]
+            shown = (
+                looks(one, recoloured=portions.recoloured, views=rng.random() < stage.active, **sizes)
+                for one in seeds[: -(-stage.lessons // TIMES)]
             )
+            return self.packer.pictures([picture for of_scene in shown for picture in of_scene])
         if rng.random() < stage.active:
-            return self.packer.batch([active_lesson(one, **sizes) for one in seeds[: -(-stage.lessons // 2)]])
-        return self.packer.batch([lesson(one, portions=portions, **sizes) for one in seeds])
+            return self.packer.batch([active_lesson(one, **sizes) for one in seeds[: -(-stage.lessons // 2)]], rng)
+        return self.packer.batch([lesson(one, portions=portions, **sizes) for one in seeds], rng)
 
 
 def checkpoint_after(stage: str) -> str:
@@ -174,7 +178,7 @@ def corpus(shape: Shape, lessons: int) -> Iterator[str]:
 def make_tutor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> Tutor:
     """The heads for a model of this shape."""
     letters = tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
-    words = [tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in ("colour", "shape")]
+    words = [tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in PATCH_LABELS[:-1]]
     return Tutor(shape.vision_width, shape.text_width, shape.grid, letters, words)
 
 
@@ -293,6 +297,8 @@ class _Run:
         torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.tutor.parameters()], _MOST_GRADIENT)
         for optimiser in self.optimisers:
             optimiser.step()
+        if stage.portions.asks:
+            self.tutor.tie(self.model)
         self.done[stage.name] = step + 1
         return learned
 

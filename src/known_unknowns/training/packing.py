@@ -8,16 +8,19 @@ Several exercises share a chunk, and no exercise is in two: attention costs as l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from known_unknowns.scenes import COLOURS
 from known_unknowns.training.architecture import ASSISTANT, EOS, IMAGE, PAD, USER
 from known_unknowns.training.exercises import WORDS, Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson
+from known_unknowns.training.renaming import mixtures
 
 NO_LABEL = -100
 FIRST, LATER, END = 0, 1, 2
@@ -57,7 +60,8 @@ class Batch:
     their letters; matches: (2, n) places of the words before a letter that a reply says, and the places of its option's
     end; choices: (2, n) the same where a reply begins with the letter; barred: (2, n) places of `replies`, and tokens
     that are not held against the right ones there; barred_words: (2, n) places of `words`, and such classes, counted
-    through all slots.
+    through all slots; names (lessons, colours): the token of each colour, those after the vocabulary being stand-ins
+    (see `known_unknowns.training.renaming`), and mixed (stand-ins, colours) what these are made of.
     """
 
     pixels: torch.Tensor
@@ -79,6 +83,8 @@ class Batch:
     choices: torch.Tensor | None = None
     barred: torch.Tensor | None = None
     barred_words: torch.Tensor | None = None
+    names: torch.Tensor | None = None
+    mixed: torch.Tensor | None = None
 
     def to(self, device: str) -> Batch:
         values = (getattr(self, column.name) for column in fields(self))
@@ -110,6 +116,12 @@ class _Text:
         """The place of the prompt's token that holds this character."""
         return next(place for place, end in enumerate(self.ends) if end > character)
 
+    def rename(self, names: Mapping[int, int]) -> None:
+        """Call colours by other tokens. A pair with a stand-in is no held-out pair, so that nothing is barred."""
+        self.tokens = [names.get(token, token) for token in self.tokens]
+        self.replies = [(place, names.get(token, token), part) for place, token, part in self.replies]
+        self.barred, self.barred_words = [], []
+
     def add(self, other: _Text) -> None:
         start = len(self.tokens)
         self.tokens += other.tokens
@@ -132,6 +144,7 @@ class Packer:
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, grid: int) -> None:
         self.tokenizer, self.grid = tokenizer, grid
+        self.colours = tokenizer.convert_tokens_to_ids([f"Ġ{colour}" for colour in COLOURS])
         self.pad, self.image, self.user, self.assistant, self.end = (
             tokenizer.convert_tokens_to_ids(token) for token in (PAD, IMAGE, USER, ASSISTANT, EOS)
         )
@@ -142,8 +155,8 @@ class Packer:
         scaled = torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
         return Batch(scaled, torch.from_numpy(np.concatenate([lesson.patches for lesson in lessons])))
 
-    def batch(self, lessons: Sequence[Lesson]) -> Batch:
-        """A batch of pictures with their exercises."""
+    def batch(self, lessons: Sequence[Lesson], rng: random.Random) -> Batch:
+        """A batch of pictures with their exercises; only what stands in for colours comes from ``rng``."""
         made = self.pictures(lessons)
         prefixes = [self._prefix(lesson) for lesson in lessons]
         texts = [self._texts(lesson, prefix) for lesson, prefix in zip(lessons, prefixes, strict=True)]
@@ -168,7 +181,13 @@ class Packer:
         made.lessons = torch.tensor([number for number, _ in chunks])
         made.tokens, made.positions = padded("tokens", self.pad), padded("positions", 0)
         made.mask = attention_mask(padded("owners", _NOBODY), (made.prefix != self.pad)[made.lessons])
+        made.names = torch.tensor([self._names(lesson) for lesson in lessons])
+        made.mixed = mixtures(rng)
         return made
+
+    def _names(self, lesson: Lesson) -> list[int]:
+        """The token of each colour."""
+        return [len(self.tokenizer) + name for name in lesson.names] or self.colours
 
     def _prefix(self, lesson: Lesson) -> list[int]:
         tokens = [self.tokenizer.bos_token_id, self.user]
@@ -182,7 +201,12 @@ class Packer:
     def _texts(self, lesson: Lesson, prefix: list[int]) -> list[_Text]:
         patches = [place for place, token in enumerate(prefix) if token == self.image]
         made = (self._text(one, number, len(prefix)) for number, one in enumerate(lesson.exercises))
-        return [self._see(text, one, lesson, patches) for text, one in zip(made, lesson.exercises, strict=True)]
+        seen = [self._see(text, one, lesson, patches) for text, one in zip(made, lesson.exercises, strict=True)]
+        if lesson.names:
+            names = dict(zip(self.colours, self._names(lesson), strict=True))
+            for text in seen:
+                text.rename(names)
+        return seen
 
     def _text(self, exercise: Exercise, owner: int, first: int) -> _Text:
         encoded = self.tokenizer(exercise.prompt, add_special_tokens=False, return_offsets_mapping=True)

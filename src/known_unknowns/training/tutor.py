@@ -24,6 +24,7 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 from known_unknowns.training.exercises import WORDS
 from known_unknowns.training.packing import FIRST, LATER, LETTERS, NO_LABEL, Batch
 from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS
+from known_unknowns.training.renaming import embeddings
 
 _WEIGHTS = {
     "stand": 0.3,
@@ -44,7 +45,9 @@ _WEIGHTS = {
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
 _PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
 _BARRED = -1e4
-_UNIT = 0.012  # of a unit's weights: with logits of about 10, a patch is then as large as a word
+_UNIT = 0.05  # of a unit's weights
+_SAID = 1.0  # of a word's embedding, in a patch that says it with a logit of 1
+_COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units: the first of the first head is no object
 _WORDS = 2  # layers before the last at which the heads for words and options listen
 _LOOKING, _MATCHING, _CHOOSING = (
     4,
@@ -84,9 +87,9 @@ class States:
 class Tutor(nn.Module):
     """The heads of a model with the given widths and patches along a side.
 
-    ``letter_tokens`` are the tokens of the letters, bare and after a blank, ``word_tokens`` those of the colours and of
-    the shapes after a blank. Where a reply is to be an option's text,
-    its letter is asked too, against the other letters alone: so the likelihoods of letters mean something there.
+    ``letter_tokens`` are the tokens of the letters, bare and after a blank, ``word_tokens`` those of the words for the
+    looks in `PATCH_LABELS`, after a blank. Where a reply is to be an option's text, its letter is asked too, against
+    the other letters alone: so the likelihoods of letters mean something there.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Tutor(nn.Module):
         classes = [2 + len(WORDS[slot]) for slot in PATCH_LABELS[:-1]]
         self.patch_heads = nn.ModuleList(nn.Linear(vision_width, count) for count in [*classes, 2])
         self.stand = nn.Linear(vision_width, 2 * grid)
+        self.colours = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, text_width))
         self.words = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, sum(map(len, WORDS.values()))))
         self.options = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2))
         self.here = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
@@ -109,7 +113,7 @@ class Tutor(nn.Module):
         """Make the model's projector say what the heads for patches do, one unit for each look and each row and column.
 
         A text model that is given a patch as the tower has it takes a colour and a shape for one thing, and cannot read
-        pairs that it never met; that of separate units it can.
+        pairs that it never met; that of separate units it can. A look is said by its word's embedding.
         """
         first, second = model.model.multi_modal_projector.linear_1, model.model.multi_modal_projector.linear_2
         heads = [*self.patch_heads, self.stand]
@@ -121,6 +125,17 @@ class Tutor(nn.Module):
         first.bias[:units] = torch.cat([head.bias for head in heads])
         drawn = torch.randn(second.out_features, units, generator=torch.Generator().manual_seed(seed))
         second.weight[:, :units] = drawn * _UNIT
+        place = 0
+        for head, tokens in zip(self.patch_heads, self.word_tokens, strict=False):
+            said = model.get_input_embeddings().weight[tokens] * _SAID
+            second.weight[:, place + 1 : place + 1 + len(tokens)] = said.T
+            place += head.out_features
+
+    @torch.no_grad()
+    def tie(self, model: LlavaForConditionalGeneration) -> None:
+        """Let the projector say colours by the embeddings that their words have now."""
+        said = model.get_input_embeddings().weight[self.word_tokens[0]] * _SAID
+        model.model.multi_modal_projector.linear_2.weight[:, _COLOURS] = said.T
 
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
         """The patches alone: what each of them shows, and where it is, which convolutions do not tell by themselves."""
@@ -133,16 +148,17 @@ class Tutor(nn.Module):
     def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
         """All but the patches."""
         features = _features(model, batch.pixels)
-        states = States(*_read(model, batch, features))
+        table = _table(model, batch, self.word_tokens[0])
+        states = States(*_read(model, batch, features, table))
         heard = self._places(model, batch, states) | self._options(model, batch, states)
-        guesses = self.words(states.at(batch.words[0], before_last=_WORDS)).float()
+        guesses = self._guessed_words(batch, states, table)
         groups = torch.arange(guesses.shape[1], device=guesses.device).split([len(words) for words in WORDS.values()])
         guesses, level = _levelled(guesses, batch.words[0], batch.barred_words, groups[:2])
         heard["words"] = _words(guesses, batch.words[1:])
         heard["level"] = level, {}
         if batch.replies.shape[1]:
-            guesses = model.lm_head(states.at(batch.replies[0])).float()
-            guesses, level = _levelled(guesses, batch.replies[0], batch.barred, self.word_tokens)
+            guesses = F.linear(states.at(batch.replies[0]), table).float()
+            guesses, level = _levelled(guesses, batch.replies[0], batch.barred, self.word_tokens[:2])
             heard["replies"] = _replies(guesses, *batch.replies[1:])
             heard["said level"] = level, {}
         if batch.letters.shape[1]:
@@ -150,6 +166,13 @@ class Tutor(nn.Module):
             heard["letters"] = _told("letters", guesses, batch.letters[1])
         loss = sum(_WEIGHTS[name] * loss for name, (loss, _) in heard.items())
         return Learned(loss, {head: share for _, shares in heard.values() for head, share in shares.items()})
+
+    def _guessed_words(self, batch: Batch, states: States, table: torch.Tensor) -> torch.Tensor:
+        """(places, words of all slots). Colours are told by what they are called in the lesson."""
+        heard = states.at(batch.words[0], before_last=_WORDS)
+        names = batch.names[batch.lessons[batch.words[0] // batch.tokens.shape[1]]]
+        colours = torch.einsum("pd,pcd->pc", self.colours(heard).float(), table[names].float())
+        return torch.cat([colours, self.words(heard)[:, colours.shape[1] :].float()], dim=1)
 
     def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
         """Where each patch is, where named objects are, and where all that is counted is."""
@@ -207,20 +230,39 @@ def _features(model: LlavaForConditionalGeneration, pixels: torch.Tensor) -> tor
     return tower(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
 
 
+def _table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Tensor) -> torch.Tensor:
+    """The embeddings of the vocabulary, and after them those of the step's stand-ins for colours."""
+    words = model.get_input_embeddings().weight
+    return torch.cat([words, embeddings(words[colours], batch.mixed)])
+
+
+def _pictures(
+    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor, table: torch.Tensor
+) -> torch.Tensor:
+    """What the projector makes of (pictures, patches, width), with the colours as they are called in each lesson."""
+    projector = model.model.multi_modal_projector
+    units = projector.act(projector.linear_1(features))
+    count = (batch.prefix == model.config.image_token_id).sum(dim=1) // features.shape[1]
+    names = table[batch.names.repeat_interleave(count, dim=0)] * _SAID
+    rest = units.clone()
+    rest[..., _COLOURS] = 0
+    return projector.linear_2(rest) + torch.einsum("npc,ncd->npd", units[..., _COLOURS], names.to(units.dtype))
+
+
 def _read(
-    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor
+    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor, table: torch.Tensor
 ) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
     """What `States` holds."""
-    text, embed = model.model.language_model, model.get_input_embeddings()
-    inputs = embed(batch.prefix)
-    pictures = model.model.multi_modal_projector(features).flatten(0, 1).to(inputs.dtype)
+    text = model.model.language_model
+    inputs = F.embedding(batch.prefix, table)
+    pictures = _pictures(model, batch, features, table).flatten(0, 1).to(inputs.dtype)
     shown = (batch.prefix == model.config.image_token_id)[:, :, None].expand_as(inputs)
     prefix = text(inputs_embeds=inputs.masked_scatter(shown, pictures), use_cache=True, output_hidden_states=True)
     cache = prefix.past_key_values
     for layer in cache.layers:
         layer.keys, layer.values = layer.keys[batch.lessons], layer.values[batch.lessons]
     chunks = text(
-        inputs_embeds=embed(batch.tokens),
+        inputs_embeds=F.embedding(batch.tokens, table),
         attention_mask=batch.mask,
         position_ids=batch.positions,
         past_key_values=cache,

@@ -12,9 +12,10 @@ from known_unknowns import protocols
 from known_unknowns.pocket.actiview_scenes import Picture, clues
 from known_unknowns.records import Image, Option, Question, Reply
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES
-from known_unknowns.training.active import VIEWS, active_lesson, active_picture, questions, scene
+from known_unknowns.training.active import VIEWS, active_lesson, questions, scene
+from known_unknowns.training.exercises import WORDS
 from known_unknowns.training.lessons import PICTURE
-from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS
+from known_unknowns.training.patches import PATCH_LABELS
 
 SIZES = {"side": 48, "grid": 6}
 PAIR = re.compile(rf"\b({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})")
@@ -114,7 +115,11 @@ def test_replies_are_true_of_the_question():
                 shown = re.findall(r"(upper|lower)(left|right) view", text)
                 views = {1 + (across == "right") * 2 + (down == "lower") for down, across in shown}
                 if template in ("full", "zoomed"):
-                    assert reply == about.truth
+                    assert reply == f" {about.truth}"
+                    assert asked.prompt[: asked.stem].endswith(about.stem)
+                    for slot, value in asked.words.items():
+                        assert WORDS[slot][value] == about.truth.removeprefix("A ").lower()
+                        said[slot] += 1
                 elif template == "more":
                     assert reply == ("No" if about.needed <= views else "Yes")
                 elif template == "select":
@@ -126,6 +131,7 @@ def test_replies_are_true_of_the_question():
                     keep, shift = ({int(k) for k in told[key].split(",") if k != "none"} for key in ("keep", "shift"))
                     assert (keep, shift) == (about.needed & views, about.needed - views)
                 said[template] += 1
+    assert min(said.pop(slot) for slot in ("colour", "shape", "count")) > 5
     assert min(said.values()) > 20
 
 
@@ -142,13 +148,3 @@ def test_pictures_are_those_that_the_prefix_has_and_objects_are_found_through_al
                     picture, patch = divmod(place, SIZES["grid"] ** 2)
                     assert one.patches[picture, PATCH_LABELS.index("texture"), patch] > 0
         assert seen <= pictures
-
-
-def test_a_picture_of_a_view_alone_is_asked_as_others_are():
-    kinds = Counter()
-    for number in range(40):
-        one = active_picture(f"alone/{number}", recoloured=0.5, **SIZES)
-        colour, shape = (one.patches[0, PATCH_LABELS.index(label)] for label in ("colour", "shape"))
-        if one.patches.any():
-            kinds[bool((colour == NOT_ASKED).any()), bool((shape == NOT_ASKED).any())] += 1
-    assert set(kinds) == {(True, False), (False, True)}

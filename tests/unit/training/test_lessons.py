@@ -30,7 +30,7 @@ from known_unknowns.training.exercises import (
     humblebench_exercise,
     mmsap_exercise,
 )
-from known_unknowns.training.lessons import LOOK, Lesson, Portions, lesson
+from known_unknowns.training.lessons import Lesson, Portions, lesson
 from known_unknowns.training.lookups import lookup
 from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS, patches_of
 from known_unknowns.training.recolouring import NEAR, colour_map, near_held_out, recoloured
@@ -184,22 +184,6 @@ def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
         assert not colours.search(one.prompt + one.replied)
         assert "colour" not in (one.words or {})
     assert any(one.reply for one in asked)
-
-
-def test_a_picture_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour():
-    kinds = Counter()
-    for number in range(40):
-        one = lesson(f"labels/{number}", side=32, grid=4, portions=LOOK)
-        assert one.exercises == ()
-        if not one.patches.any():
-            continue
-        colour, shape, texture, _, _ = one.patches[0]
-        kinds[bool((colour > 0).any()), bool((shape > 0).any())] += 1
-        assert ((colour == 0) == (texture == 0)).all()
-        assert ((shape == 0) == (texture == 0)).all()
-    assert kinds[True, False] > 3
-    assert kinds[False, True] > kinds[True, False]
-    assert set(kinds) == {(True, False), (False, True)}
 
 
 def test_no_recoloured_object_gets_near_a_held_out_pair():
