@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,18 +35,21 @@ def check_out(name: str, entry: Mapping[str, Any], store: Store, *, given: Path 
     if _is_there(store, entry["revision"]):
         return
     source = entry["repository"] if given is None else _clone(git, given, entry)
-    work = store.root / f"{store.out.name}.work"
-    shutil.rmtree(work, ignore_errors=True)  # of a fetch that was killed
-    work.mkdir()
+    for left in store.root.glob(f"{store.out.name}.work*"):  # by fetches that were killed
+        shutil.rmtree(left, ignore_errors=True)
+    # A git that outlived such a fetch may go on writing into its folder, and so keep it: each fetch has its own.
+    work = Path(tempfile.mkdtemp(prefix=f"{store.out.name}.work-", dir=store.root))
     try:
-        _run([git, "init", "--quiet", "--template="], work, entry)
+        tree = work / "tree"  # with the permissions of any new folder
+        tree.mkdir()
+        _run([git, "init", "--quiet", "--template="], tree, entry)
         with progress(f"fetching {name} (%)", 100) as advance:
             command = [git, "fetch", "--progress", "--depth=1", "--", source, entry["revision"]]
-            _run(command, work, entry, advance)
-        _run([git, "-c", "core.symlinks=false", "checkout", "--quiet", "FETCH_HEAD"], work, entry)
-        shutil.rmtree(work / ".git")
-        _note(store, work, entry["revision"])
-        replace_folder(work, store.out, store.root / f"{store.out.name}.old")
+            _run(command, tree, entry, advance)
+        _run([git, "-c", "core.symlinks=false", "checkout", "--quiet", "FETCH_HEAD"], tree, entry)
+        shutil.rmtree(tree / ".git")
+        _note(store, tree, entry["revision"])
+        replace_folder(tree, store.out, store.root / f"{store.out.name}.old")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
