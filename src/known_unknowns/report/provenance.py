@@ -49,7 +49,8 @@ class Spent:
 class Model:
     """``entry`` is the model's in params.yaml; ``facts`` is all that can change a reply and ``about`` is worth
     knowing besides, as the engine recorded them; ``turns`` counts what it was asked, over all benchmarks;
-    ``computed`` has a row for each benchmark whose replies came from weights in process."""
+    ``computed`` has a row for each benchmark whose replies came from weights in process; ``locked`` is what
+    params.lock.yaml holds its source to, where its replies are of that commit."""
 
     name: str
     entry: Mapping[str, Any]
@@ -58,6 +59,7 @@ class Model:
     turns: int | None
     spent: Spent | None = None
     computed: tuple[Computed, ...] = ()
+    locked: str | None = None
 
     @property
     def scripted(self) -> bool:
@@ -79,30 +81,31 @@ class WasRun:
 def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
     """Read what was run. What is not there (no commit, no pin, no engine.json) is left out, never made up.
 
-    Raises DataError for a pin or an engine.json that is broken.
+    Raises DataError for a pin or an engine.json that is broken, ConfigError for a lock that is.
     """
     commit, dirty = provenance.git_state(root)
+    held = lock.read(root / lock.PATH)
     return WasRun(
         edition=params.edition,
         seeds=tuple(params.seeds),
         statistics=params.statistics,
-        data=tuple(_data(benchmark, params.data(benchmark), data, root) for benchmark in params.benchmarks),
-        models=tuple(_model(params, model, results) for model in params.models),
+        data=tuple(_data(benchmark, params.data(benchmark), data, held) for benchmark in params.benchmarks),
+        models=tuple(_model(params, model, results, held) for model in params.models),
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
         dirty=dirty,
     )
 
 
-def _data(benchmark: str, entry: Mapping[str, Any], data: Path, root: Path) -> Data:
+def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[str, lock.Locked]) -> Data:
     source = lock.data_source(benchmark, entry)
-    held = lock.read(root / lock.PATH).get(source.key) if source else None
+    locked = held.get(source.key) if source else None
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     terms = licences.of(benchmark, entry).as_dict()
-    return Data(benchmark, entry, pin, held.told() if held else None, terms)
+    return Data(benchmark, entry, pin, locked.told() if locked else None, terms)
 
 
-def _model(params: Params, model: str, results: Path) -> Model:
+def _model(params: Params, model: str, results: Path, held: Mapping[str, lock.Locked]) -> Model:
     """Facts are those of the first benchmark that the model answered: they do not differ between benchmarks."""
     engines = []
     for benchmark in params.benchmarks:
@@ -119,14 +122,18 @@ def _model(params: Params, model: str, results: Path) -> Model:
         computed(model, engine.get("benchmark", ""), engine.get("about", {}), params.statistics["confidence"])
         for engine in engines
     ]
+    facts = first.get("facts", {})
+    source = lock.model_source(params.model(model))
+    locked = held.get(source.key) if source else None
     return Model(
         name=model,
         entry=params.model(model),
-        facts=first.get("facts", {}),
+        facts=facts,
         about=about,
         turns=turns,
         spent=_spent(engines),
         computed=tuple(part for part in told if part is not None),
+        locked=locked.told() if locked and facts.get("revision") == locked.commit else None,
     )
 
 

@@ -1,0 +1,97 @@
+"""What params.lock.yaml holds fast is shown as such in the report, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import lock
+from known_unknowns.config import Params
+from known_unknowns.fetching.files import Pinned
+from known_unknowns.lock import Locked
+from known_unknowns.report import build
+from known_unknowns.report.provenance import gather
+
+from .fake_run import FakeRun, make
+from .pages import parse
+
+COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
+FILES = {"a.parquet": Pinned(1_500_000, sha256="a" * 64), "README.md": Pinned(500_000, git="b" * 40)}
+HUB = {"source": "hub", "repository": "maker/benchmark", "revision": "main"}
+TRANSFORMERS = {"engine": "transformers", "source": "maker/model", "revision": "main", "dtype": "float32"}
+
+
+def locked(root: Path, *keys: str) -> None:
+    lock.write(dict.fromkeys(keys, Locked(COMMIT, FILES)), root / lock.PATH)
+
+
+@pytest.fixture
+def run(tmp_path) -> FakeRun:
+    """A run of one benchmark from the hub and one model of it, which answered at the commit."""
+    made = make(tmp_path, questions=15, variants_kept=["original"])
+    raw = json.loads(json.dumps(made.params.raw))
+    raw["benchmarks"]["humblebench"]["data"][made.params.edition] = HUB
+    raw["models"]["pocket"] = TRANSFORMERS
+    made.params = Params(raw)
+    answered_at(made, COMMIT)
+    return made
+
+
+def answered_at(run: FakeRun, commit: str) -> None:
+    path = run.results / "replies/pocket/humblebench/engine.json"
+    engine = json.loads(path.read_text())
+    engine["facts"] |= {"revision": commit}
+    path.write_text(json.dumps(engine))
+
+
+def gathered(run: FakeRun, root: Path):
+    was_run = gather(run.params, results=run.results, data=run.data, root=root)
+    data = {data.benchmark: data.locked for data in was_run.data}
+    return data, {model.name: model.locked for model in was_run.models}
+
+
+def test_data_and_models_that_are_locked_are_told_with_commit_and_size(run, tmp_path):
+    locked(tmp_path, "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main")
+    data, models = gathered(run, tmp_path)
+    told = "at 0123456789ab, 2 file(s), 2.0 MB"
+    assert data == {"humblebench": told}
+    assert models.pop("pocket") == told
+    assert set(models.values()) == {None}  # the scripted ones are held by nothing
+
+
+@pytest.mark.parametrize("keys", [(), ("hub:datasets/maker/benchmark@v2", "hub:models/maker/model@v2")])
+def test_what_is_not_locked_is_not_said_to_be(run, tmp_path, keys):
+    locked(tmp_path, *keys)
+    data, models = gathered(run, tmp_path)
+    assert set(data.values()) | set(models.values()) == {None}
+
+
+def test_replies_of_another_commit_are_not_said_to_be_held(run, tmp_path):
+    """Somebody asked for newer weights, and has not run the model since."""
+    locked(tmp_path, "hub:models/maker/model@main")
+    answered_at(run, NEWER)
+    assert gathered(run, tmp_path)[1]["pocket"] is None
+
+
+def test_the_page_shows_it(run, tmp_path):
+    def shown() -> list[str]:
+        build(
+            run.params,
+            run.metrics,
+            results=run.results,
+            data=run.data,
+            comparison=run.comparison,
+            out=run.page,
+            root=tmp_path,
+        )
+        page = parse(run.page.read_text(encoding="utf-8"))
+        return [row.text for row in page.all("tr") if "held by params.lock.yaml" in row.text]
+
+    assert shown() == []
+    locked(tmp_path, "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main")
+    data, model = shown()
+    assert data.startswith("Data of humblebench")
+    assert model.startswith("pocket")
+    assert all("at 0123456789ab, 2 file(s), 2.0 MB" in text for text in (data, model))
