@@ -130,7 +130,7 @@ class Hub:
 
     def answer(self, request: Request, reply: _Reply) -> None:
         self.log.append(request)
-        path = unquote(urlsplit(request.path).path)
+        path = urlsplit(request.path).path  # matched as it came: a revision may have a slash in it
         if self.down:
             return reply.reset()
         if self.portal:
@@ -139,17 +139,17 @@ class Hub:
         if path.startswith("/cdn/"):
             return self._content(request, reply, *self._blobs[path.removeprefix("/cdn/")])
         if path.startswith("/files/"):
-            name = path.removeprefix("/files/")
+            name = unquote(path.removeprefix("/files/"))
             return self._content(request, reply, name, self._plain[name])
         if self.token is not None and request.token != f"Bearer {self.token}":
             return reply.error(401, "RepoNotFound", "Invalid username or password.")
         if found := re.fullmatch(r"/api/(dataset|model)s/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path):
-            return self._api(request, reply, *found.groups())
+            return self._api(request, reply, *map(unquote, found.groups()))
         if re.fullmatch(r"/api/(dataset|model)s/[^/]+/[^/]+/tree/[^/]+/.+", path):
             return reply.error(404, "EntryNotFound", "no such folder")
         if found := re.fullmatch(r"/(datasets/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
             kind = "dataset" if found[1] else "model"
-            return self._resolve(request, reply, kind, found[2], found[3], found[4])
+            return self._resolve(request, reply, kind, *map(unquote, found.groups()[1:]))
         return reply.error(404, "RepoNotFound", "no such path")
 
     def _find(self, reply: _Reply, kind: str, repository: str, revision: str) -> tuple[str, dict[str, bytes]] | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,8 @@ def test_every_entry_is_a_sound_model_of_params_yaml():
     _check_rows(params, {name: load(name) for name in params.benchmarks})
     for name, entry in ENTRIES.items():
         assert entry["card"]["licence"] and entry["card"]["paper"], name
-        assert entry.get("revision", "main") == "main", name  # the lock says which commit that is
+        # Never a commit: the lock says which that is.
+        assert entry.get("revision", "main") == "main" or re.fullmatch(r"refs/pr/\d+", entry["revision"]), name
         assert not entry.get("trust_remote_code"), name
         if entry["engine"] == "transformers":
             assert catalogue.memory_gib(entry) > 2, name
@@ -46,17 +48,26 @@ def test_every_entry_is_a_sound_model_of_params_yaml():
 @pytest.mark.parametrize("name", OF_TRANSFORMERS)
 def test_transformers_has_a_class_of_its_own_for_each_entry_that_it_is_to_load(name):
     import transformers
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as CLASSES
+    from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING_NAMES as PICTURES
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as PROCESSORS
 
+    from known_unknowns.engines._checkpoint import model_class
     from known_unknowns.engines._processors import without_videos
 
-    card = ENTRIES[name]["card"]
-    assert card["model_type"] in CLASSES
+    card, backend = ENTRIES[name]["card"], ENTRIES[name].get("image_backend", "pil")
+    config = transformers.CONFIG_MAPPING[card["model_type"]]
+    assert config in model_class(config)._model_mapping
     assert not card.get("remote_code")
+    assert backend in PICTURES[card["model_type"]]
+    assert (backend == "torchvision") == ("torchvision" in card.get("needs", ()))
     # Without torchvision too, which processors of videos want.
     parts = without_videos(getattr(transformers, PROCESSORS[card["model_type"]])).get_attributes()
-    assert parts == ["image_processor", "tokenizer"]
+    assert [part for part in parts if part != "audio_processor"] == ["image_processor", "tokenizer"]
+
+
+def test_nothing_is_prepared_by_another_package_where_pillow_can():
+    """torchvision is for Phi-4's pictures alone, which transformers prepares by nothing else."""
+    assert [name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]] == ["phi-4-multimodal"]
 
 
 @pytest.mark.parametrize("benchmark", RAW["benchmarks"])

@@ -19,10 +19,19 @@ import torch
 import transformers
 from huggingface_hub import snapshot_download
 from huggingface_hub.utils import disable_progress_bars
-from transformers import AutoModelForImageTextToText, GenerationConfig
+from jinja2 import TemplateError
+from transformers import (
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+    MODEL_FOR_MULTIMODAL_LM_MAPPING,
+    AutoConfig,
+    AutoModelForImageTextToText,
+    AutoModelForMultimodalLM,
+    GenerationConfig,
+    PreTrainedModel,
+)
 
 from known_unknowns import lock
-from known_unknowns.engines import _processors
+from known_unknowns.engines import _adapters, _processors
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.fetching import files, hub
 
@@ -40,7 +49,8 @@ _NOT_GREEDY = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_c
 class Checkpoint:
     """A loaded model with its processor.
 
-    ``identity`` is what pins it ("revision", "settings", "image_backend", "chat_template"), as JSON-able values.
+    ``identity`` is what pins it ("revision", "settings", "image_backend", "chat_template"; "adapter" where there is
+    one), as JSON-able values.
     """
 
     model: Any
@@ -86,6 +96,7 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
         snapshot_download(source, revision=held.commit, allow_patterns=["*.py"])
         _check_held(source, held)  # before any of it is run
     processor, model = _from_pretrained(source, where, entry, path=path)
+    adapter = _adapter(source, where, entry, path=path)
     if held:
         _check_held(source, held)
     if not identity:
@@ -94,12 +105,15 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
         "image_backend": _check_image_backend(processor, entry.get("image_backend", "pil"), path=path),
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),
     }
-    tokenizer = processor.tokenizer
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
+    if adapter:
+        _adapters.merge(model, adapter, path=f"{path}.adapter")
+        identity["adapter"] = _adapters.digests(adapter)
+    _complete(processor)
+    _check_takes_pictures(processor, source, path=path)
+    _look_both_ways(model)
     model = model.to(device).eval()
     # generate() fills what a given configuration leaves open from the model's own: so there is only this one.
-    model.generation_config = _greedy(model, tokenizer, entry.get("decoding", {}))
+    model.generation_config = _greedy(model, processor.tokenizer, entry.get("decoding", {}))
     return Checkpoint(model, processor, identity)
 
 
@@ -175,12 +189,46 @@ def _from_pretrained(source: str, where: Mapping[str, Any], entry: Mapping[str, 
     backend = entry.get("image_backend", "pil")
     try:
         processor = _processors.load(source, backend, where)
-        model = AutoModelForImageTextToText.from_pretrained(
-            source, dtype=getattr(torch, entry["dtype"]), use_safetensors=True, **where
-        )
+        kind = model_class(type(AutoConfig.from_pretrained(source, **where)))
+        model = kind.from_pretrained(source, dtype=getattr(torch, entry["dtype"]), use_safetensors=True, **where)
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
     return processor, model
+
+
+def _adapter(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> Path | None:
+    """Where the entry's adapter lies; None where it has none."""
+    if "adapter" not in entry:
+        return None
+    try:
+        return _adapters.folder(source, entry["adapter"], where)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot load {entry['adapter']!r} of {source!r}: {error}", path=f"{path}.adapter") from error
+
+
+def model_class(config: type) -> type:
+    """The auto class that loads a model with such a configuration.
+
+    Models that also hear (Phi-4 multimodal) are known to the multimodal one alone; what a repository's own code brings
+    is named, in its configuration, after the older one.
+    """
+    hears = config in MODEL_FOR_MULTIMODAL_LM_MAPPING and config not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    return AutoModelForMultimodalLM if hears else AutoModelForImageTextToText
+
+
+def _look_both_ways(model: Any) -> None:
+    """Let the tower for pictures see all of a picture from everywhere in it, as such towers were trained.
+
+    The one of Phi-4 multimodal calls its attention causal (transformers 5.23), and SDPA takes it at its word where no
+    mask contradicts: a picture's features then depend on whether one beside it in the batch is padded.
+    """
+    pictures = getattr(model.config, "vision_config", None)
+    for tower in model.modules():
+        if pictures is None or not isinstance(tower, PreTrainedModel) or type(tower.config) is not type(pictures):
+            continue
+        for module in tower.modules():
+            if getattr(module, "is_causal", False):
+                module.is_causal = False
 
 
 def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
@@ -207,6 +255,29 @@ def _check_chat_template(processor: Any, source: str, *, path: str) -> str:
             f"{source!r} has no chat template; choose an instruction-tuned checkpoint", path=f"{path}.source"
         )
     return template if isinstance(template, str) else json.dumps(template, sort_keys=True)
+
+
+def _complete(processor: Any) -> None:
+    tokenizer = processor.tokenizer
+    if not processor.chat_template:  # some, as Phi-4's, leave it to the tokenizer
+        processor.chat_template = tokenizer.chat_template
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+
+
+def _check_takes_pictures(processor: Any, source: str, *, path: str) -> None:
+    """A template for words alone fails at a message of several parts, or writes down how they are represented."""
+    parts = [{"type": "image"}, {"type": "text", "text": "What is it?"}]
+    try:
+        text = processor.apply_chat_template([{"role": "user", "content": parts}], tokenize=False)
+        why = "it writes down how they are represented" if "'type'" in text else ""
+    except (TypeError, ValueError, TemplateError) as error:
+        why = str(error)
+    if why:
+        raise ConfigError(
+            f"the chat template of {source!r} cannot put pictures among words ({why}); choose another form of it",
+            path=f"{path}.source",
+        )
 
 
 def _greedy(model: Any, tokenizer: Any, decoding: Mapping[str, Any]) -> GenerationConfig:

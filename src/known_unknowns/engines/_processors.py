@@ -1,7 +1,7 @@
 """Loads a checkpoint's processor, without the part for videos where that part cannot be loaded.
 
 Many processors take videos as well as pictures, and need torchvision for them, even to be made. This project asks about
-pictures only, and where torchvision is not installed, such a processor is made of its other parts.
+pictures only: where torchvision is not installed, or not asked for, such a processor is made of its other parts.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.images import open_image
 from known_unknowns.records import Image, Turn
 
@@ -48,21 +48,38 @@ def head(turn: Turn) -> tuple[Hashable, ...]:
     return tuple(part if isinstance(part, str) else part.sha256 for part in turn.content[: last + 1])
 
 
+class Unaskable(KnownUnknownsError):
+    """This checkpoint's processor can make no prompt of a turn."""
+
+
 class Prompts:
     """Makes prompts with a checkpoint's processor. One thread at a time may use it."""
 
-    def __init__(self, name: str, checkpoint: Checkpoint, system: str | None) -> None:
-        self._name = name
+    def __init__(self, checkpoint: Checkpoint, system: str | None) -> None:
         self._system = system
         self._processor = checkpoint.processor
         self._tokenizer = checkpoint.tokenizer
         self._picture_tokens = picture_tokens(checkpoint)
         self._special = set(self._tokenizer.all_special_ids) | set(self._tokenizer.added_tokens_decoder)
+        self._controls = _control_tokens(checkpoint)
         self._decoders = ThreadPoolExecutor(_DECODERS, thread_name_prefix="pictures")
         self._opened: dict[Image, Any] = {}
         self._names: frozenset[str] | None = None
         if not isinstance(self._processor.image_processor, _Once):
             self._processor.image_processor = _Once(self._processor.image_processor)
+
+    def holds_control_token(self, turn: Turn) -> bool:
+        """Whether a turn's text holds what the tokenizer or the processor would take for a command."""
+        text = turn.text
+        return any(token in text for token in self._controls)
+
+    def objection(self, turn: Turn, folder: Path) -> str | None:
+        """Why a turn whose text holds a control token cannot be asked; None where the token can be kept as text."""
+        try:
+            self._encode([turn], self._open([turn], folder))
+        except Unaskable as error:
+            return str(error)
+        return None
 
     def batch(self, turns: Sequence[Turn], folder: Path) -> Any:
         """The processor's tensors for several turns, padded on the left."""
@@ -106,7 +123,7 @@ class Prompts:
 
     def _encode(self, turns: Sequence[Turn], pictures: Mapping[Image, Any]) -> Any:
         # A question is data: an "<image>" or an end token in its text must stay text.
-        sanitize = any(token in turn.text for turn in turns for token in self._tokenizer.all_special_tokens)
+        sanitize = any(map(self.holds_control_token, turns))
         if sanitize and self._names is None:
             self._encode([replace(turns[0], content=(*turns[0].images, "?"))], pictures)
         try:
@@ -122,20 +139,13 @@ class Prompts:
         except (NotImplementedError, ValueError) as error:
             if not sanitize:
                 raise
-            raise self._control_token(str(error)) from error
+            raise _unaskable(str(error)) from error
         encoded.pop("labels", None)  # PaliGemma's processor makes them, for training
         if not sanitize:
             self._names = _TYPES & encoded.keys()
         elif lost := self._names - encoded.keys():
-            raise self._control_token(f"{', '.join(sorted(lost))} would be lost")
+            raise _unaskable(f"{', '.join(sorted(lost))} would be lost")
         return encoded
-
-    def _control_token(self, why: str) -> ConfigError:
-        return ConfigError(
-            "a question's text holds one of the tokenizer's control tokens, and this checkpoint's processor cannot "
-            f"keep it as text ({why}); leave the question out, or ask another checkpoint",
-            path=f"models.{self._name}",
-        )
 
     def _conversation(self, turn: Turn, pictures: Mapping[Image, Any]) -> list[dict[str, Any]]:
         content = [
@@ -148,9 +158,28 @@ class Prompts:
 
 def picture_tokens(checkpoint: Checkpoint) -> frozenset[int]:
     """The tokens that stand for pictures in a prompt; none where the checkpoint does not say."""
-    config = checkpoint.model.config
-    found = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
-    return frozenset(token for token in found if token is not None)
+    for config in (checkpoint.model.config, getattr(checkpoint.model.config, "vision_config", None)):
+        found = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+        if tokens := frozenset(token for token in found if token is not None):
+            return tokens
+    return frozenset()
+
+
+def _unaskable(why: str) -> Unaskable:
+    return Unaskable(
+        "the question's text holds one of the tokenizer's control tokens, and this checkpoint's processor cannot keep "
+        f"it as text ({why})"
+    )
+
+
+def _control_tokens(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """What the tokenizer reads as one token of its own, and the chat template or the processor as a command: special
+    tokens, and added ones that the template writes. Not so the ordinary words among them (Gemma's "\\n\\n", "<b>")."""
+    tokenizer = checkpoint.tokenizer
+    template = str(checkpoint.processor.chat_template or tokenizer.chat_template)
+    added = tokenizer.added_tokens_decoder.values()
+    found = [str(token) for token in added if token.special or (str(token).strip() and str(token) in template)]
+    return tuple(dict.fromkeys([*tokenizer.all_special_tokens, *found]))
 
 
 def ahead(make: Callable[[Work], Made], work: Iterable[Work], *, spare: bool) -> Iterator[tuple[Work, Made]]:

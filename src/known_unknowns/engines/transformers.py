@@ -25,6 +25,7 @@ from known_unknowns.engines._grouping import batches, groups
 from known_unknowns.engines._letters import Forms, LetterRecorder, letter_step, token_forms
 from known_unknowns.engines._prompts import Prompt, Prompts, ahead, head, picture_tokens
 from known_unknowns.engines.sharing import check
+from known_unknowns.engines.sharing.architecture import turns_by_length
 from known_unknowns.engines.sharing.sharer import GROUPS, Sharer
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
@@ -34,6 +35,9 @@ _ASKED = {False: OFF, True: ON}
 """What YAML makes of a bare off and on."""
 _UNSHARED = 8
 """Turns in one call of ``generate``, where the entry does not say: whole prompts of unequal length are padded."""
+
+_HOPELESS = 20
+"""So many turns that cannot be asked, and none that can: then it is not the questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,11 @@ class TransformersEngine:
     """Answers turns with a checkpoint; the keys of ``entry`` are in schemas/params.schema.yaml.
 
     ``Reply.text`` is the new tokens without special ones; ``finish`` is "stop" or, when the length limit cut the
-    reply, "length"; ``output_tokens`` counts the end token. ``Reply.logprobs`` are natural logarithms over the whole
-    vocabulary, rounded to 6 decimals, at the step that gives the reply's first bare letter on offer (else at step 0);
-    they are None for free text, or when a letter is no single token. ``seconds`` is the chunk's time over its size.
+    reply, "length"; ``output_tokens`` counts the end token. A turn of which no prompt can be made has ``finish``
+    "rejected", one that fails otherwise "error", and both say why in ``error``. ``Reply.logprobs`` are natural
+    logarithms over the whole vocabulary, rounded to 6 decimals, at the step that gives the reply's first bare letter on
+    offer (else at step 0); they are None for free text, or when a letter is no single token. ``seconds`` is the chunk's
+    time over its size.
 
     ``about["sharing"]`` tells which plans of sharing were used, how far each was from ``generate`` when it was
     checked, and which were given up and why; ``about["certificate"]``, in half precision, how often the letter was
@@ -73,9 +79,11 @@ class TransformersEngine:
         self.checkpoint = _checkpoint.load(name, entry, self.device)
         self._room = _memory.room(self.checkpoint.model, self.device)
         self.batch_size = entry.get("batch_size") or self._room.batch_size
-        self._unshared = entry.get("batch_size") or min(_UNSHARED, self._room.batch_size)
-        self._prompts = Prompts(name, self.checkpoint, self.system)
+        alone = turns_by_length(self.checkpoint.model)  # a longer prompt in the batch would turn a shorter one's angles
+        self._unshared = entry.get("batch_size") or (1 if alone else min(_UNSHARED, self._room.batch_size))
+        self._prompts = Prompts(self.checkpoint, self.system)
         self._known_forms: dict[tuple[str, ...], Forms] = {}
+        self._asked = False
         self.facts = self._facts(entry)
         self._flips = Flips(self.facts) if entry["dtype"] != "float32" else None
         self._why_not = ""
@@ -128,7 +136,34 @@ class TransformersEngine:
         return told
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        """Answer every turn once, a chunk at a time. Raises DataError for a picture that cannot be read."""
+        """Answer every turn once, a chunk at a time; first those that cannot be asked, as failed.
+
+        Raises DataError for a picture that cannot be read, ConfigError where not one of many turns can be asked.
+        """
+        rejected = self._rejected(turns, folder)
+        if rejected:
+            yield list(rejected.items())
+        left = [index for index in range(len(turns)) if index not in rejected]
+        for rows in self._answer_chunks([turns[index] for index in left], folder):
+            yield [(left[index], reply) for index, reply in rows]
+
+    def _rejected(self, turns: Sequence[Turn], folder: Path) -> dict[int, Reply]:
+        """Failed replies to the turns that no prompt can be made of, by their indices. It looks at each turn alone, so
+        that what is left is grouped as if they had never been there."""
+        doubtful = [index for index, turn in enumerate(turns) if self._prompts.holds_control_token(turn)]
+        self._asked = self._asked or len(doubtful) < len(turns)
+        rejected: dict[int, Reply] = {}
+        for index in doubtful:
+            why = self._prompts.objection(turns[index], folder)
+            if why is None:
+                self._asked = True
+                continue
+            rejected[index] = Reply(text="", finish="rejected", error=why)
+            if len(rejected) >= _HOPELESS and not self._asked:
+                raise ConfigError(f"no question can be asked: {why}; none is recorded", path=f"models.{self.name}")
+        return rejected
+
+    def _answer_chunks(self, turns: Sequence[Turn], folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         if self._flips is not None:
             self._flips.read(self.notes)
         try:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+
 import pytest
 from huggingface_hub import constants
 
+torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+
+from safetensors.torch import save  # noqa: E402
 
 from known_unknowns import lock  # noqa: E402
 from known_unknowns.engines import _checkpoint  # noqa: E402
@@ -46,6 +52,18 @@ def test_a_branch_that_moved_is_not_followed_until_the_lock_is(hub, tmp_path):
     assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == newer
 
 
+def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
+    proposed = hub.commit(REPOSITORY, NEWER, kind="model", branch="refs/pr/70")
+    entry = ENTRY | {"revision": "refs/pr/70"}
+    source = lock.model_source(entry)
+    with lock.changing() as entries:
+        entries[source.key] = lock.learn(source, None)
+    hub.commit(REPOSITORY, FILES | {"more.json": b"{}"}, kind="model", branch="refs/pr/70")
+    loaded = _checkpoint.load("mine", entry, "cpu")
+    assert loaded.identity["revision"] == proposed
+    assert loaded.generation.min_length == 3
+
+
 def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
     hub.faults["model.safetensors"] = ["flip"]
     with pytest.raises(DataError, match=r"model\.safetensors.*is not the pinned .*delete it"):
@@ -58,6 +76,31 @@ def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
     weights(tmp_path).write_bytes(content)
     with pytest.raises(DataError, match="is not the pinned"):
         _checkpoint.load("mine", ENTRY, "cpu")
+
+
+def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
+    """It lies in a folder of the repository, which the loader of models leaves alone."""
+    name = "base_model.model.model.language_model.layers.0.mlp.up_proj"
+    model = _checkpoint.load("mine", ENTRY, "cpu").model
+    height, width = model.model.language_model.layers[0].mlp.up_proj.weight.shape
+    pair = {f"{name}.lora_A.weight": torch.ones(1, width), f"{name}.lora_B.weight": torch.ones(height, 1)}
+    settings = {"peft_type": "LORA", "bias": "none", "r": 1, "lora_alpha": 1}
+    adapter = {"adapter_config.json": json.dumps(settings).encode(), "adapter_model.safetensors": save(pair)}
+    hub.commit(REPOSITORY, FILES | {f"lora/{file}": content for file, content in adapter.items()}, kind="model")
+    with lock.changing() as entries:
+        (key,) = entries
+        entries[key] = lock.learn(lock.model_source(ENTRY), None)
+    hub.faults["lora/adapter_model.safetensors"] = ["flip"]
+    entry = ENTRY | {"adapter": "lora"}
+    with pytest.raises(DataError, match=r"lora/adapter_model\.safetensors.*is not the pinned .*delete it"):
+        _checkpoint.load("mine", entry, "cpu")
+    (spoilt,) = (tmp_path / "cache").rglob("snapshots/*/lora/adapter_model.safetensors")
+    spoilt.resolve().unlink()
+    merged = _checkpoint.load("mine", entry, "cpu")
+    added = merged.model.model.language_model.layers[0].mlp.up_proj.weight
+    added = added - model.model.language_model.layers[0].mlp.up_proj.weight
+    assert torch.allclose(added, torch.ones_like(added), atol=1e-6)
+    assert merged.identity["adapter"] == {file: sha256(content).hexdigest() for file, content in adapter.items()}
 
 
 def test_code_of_a_repository_is_checked_before_it_is_run(hub, tmp_path, monkeypatch):

@@ -11,6 +11,8 @@ import torch
 ATTENTION = ("sdpa", "eager")
 """The implementations that take a mask of one's own."""
 _KNOWN_LAYERS = {"full_attention", "sliding_attention"}
+_BY_LENGTH = ("dynamic", "longrope")
+"""Kinds of rotary positions whose angles are others in a long prompt than in a short one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,11 @@ class Architecture:
 
     @classmethod
     def of(cls, model: Any) -> Architecture:
-        """Raises ValueError for a model whose attention cannot be told what to see."""
+        """Raises ValueError for a model whose attention cannot be told what to see, or whose prefixes differ with what
+        comes after them."""
         config = model.config.get_text_config()
+        if turns_by_length(model):
+            raise ValueError("its positions' angles depend on how long the whole prompt is")
         kinds = frozenset(getattr(config, "layer_types", None) or ())
         recurrent = any("linear" in kind or "mamba" in kind or "conv" in kind for kind in kinds)
         if config._attn_implementation not in ATTENTION:
@@ -75,6 +80,12 @@ class Architecture:
         if not self.eager:
             return allowed
         return torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, torch.finfo(dtype).min)
+
+
+def turns_by_length(model: Any) -> bool:
+    """Whether the angles of all positions depend on the largest one in the batch (Phi-4 multimodal's do)."""
+    settings = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
+    return any(kind.get("rope_type") in _BY_LENGTH for kind in (settings, *settings.values()) if isinstance(kind, dict))
 
 
 def _language(model: Any) -> Any:

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from known_unknowns.engines import _prompts  # noqa: E402
 from known_unknowns.engines._flips import MOST, Flips  # noqa: E402
-from known_unknowns.errors import ConfigError, DataError  # noqa: E402
+from known_unknowns.errors import DataError  # noqa: E402
 from known_unknowns.images import drawn  # noqa: E402
 from known_unknowns.records import Image, Turn  # noqa: E402
 from tests.unit.engines import tiny  # noqa: E402
@@ -161,18 +161,6 @@ def test_settings_that_are_not_known_mean_generate_and_are_named(llava, monkeypa
     engine = tiny.engine("llava", llava, decoding={"min_length": 3, "max_new_tokens": 5})
     assert engine.about["sharing"]["fell_back"] == [{"plan": "all", "why": "its generation settings have min_length"}]
     assert len(answers(engine, TURNS[:2])) == 2
-
-
-@pytest.mark.parametrize(("name", "token"), [("paligemma", "<image>"), ("idefics3", "<image>")])
-def test_a_control_token_that_cannot_be_kept_as_text_is_said(name, token, tmp_path):
-    """PaliGemma's would be lost with what tells the prompt from the reply, and its attention would silently change."""
-    tiny.build(name, tmp_path)
-    engine = tiny.engine(name, tmp_path, batch_size=1)
-    asked = turn(0, 0, content=(*TURNS[0].content[:1], f"What is {token}?\nA. Red"))
-    with pytest.raises(ConfigError, match=r"models\..*control tokens"):
-        answers(engine, [TURNS[1], asked])
-    with pytest.raises(ConfigError, match=r"models\..*control tokens"):
-        answers(tiny.engine(name, tmp_path, batch_size=1), [asked])
 
 
 def test_yaml_reads_off_and_on_as_booleans(llava):

@@ -1,7 +1,8 @@
 """Tiny random checkpoints of every architecture that the engine's shared prefixes are held to.
 
-Each has 65 to 140 thousand parameters, a real image processor (PIL), the shared tokenizer with its architecture's own
-tokens, and a chat template. `build` writes one to a folder; `engine` opens it, whatever its processor needs.
+Each has 65 to 140 thousand parameters, a real image processor (PIL; a made-up one for Phi-4), the shared tokenizer with
+its architecture's own tokens, and a chat template. `build` writes one to a folder; `engine` opens it, whatever its
+processor needs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import torch
 
 from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
-from tests.unit.engines.tiny import llava, others, qwen, tiles
+from tests.unit.engines.tiny import llava, others, phi, qwen, tiles
 
 _SEED = 0
 
@@ -61,6 +62,7 @@ CHECKPOINTS: Mapping[str, Tiny] = {
     "aya-vision": Tiny(tiles.aya_vision),
     "gemma3": Tiny(others.gemma3, tokens=4),
     "mllama": Tiny(others.mllama, tokens=1),
+    "phi-4-multimodal": Tiny(phi.phi4_multimodal, from_folder=False),
     "paligemma": Tiny(others.paligemma, least=1, tokens=16, control_tokens=False, shares=False),
     "blip-2": Tiny(others.blip2, least=1, most=1, tokens=8, from_folder=False, shares=False),
 }

@@ -47,6 +47,10 @@ def logits(model: Any, encoded: Any) -> torch.Tensor:
     return said.logits[0][0]
 
 
+def picture_token(model: Any) -> int:
+    return getattr(model.config, "image_token_id", None) or model.config.vision_config.image_token_id
+
+
 def moved(one: torch.Tensor, other: torch.Tensor) -> float:
     return ((one - other).abs().max() / one.std()).item()
 
@@ -79,7 +83,7 @@ def test_positions_off_by_one_change_the_logits(made):
     name, model, processor = made
     encoded = inputs(processor, WIDE)
     one = logits(model, encoded)
-    pictures = encoded["input_ids"][0] == model.config.image_token_id
+    pictures = encoded["input_ids"][0] == picture_token(model)
     after = pictures.nonzero().max().item() + 1
 
     def rotary(_, args, kwargs):
@@ -97,7 +101,7 @@ def test_positions_off_by_one_change_the_logits(made):
     hooks = [
         module.register_forward_pre_hook(hook, with_kwargs=True)
         for path, module in model.named_modules()
-        if path.endswith((kind, "text_model.rotary_emb"))
+        if path.endswith((kind, "text_model.rotary_emb")) or path == "model.rotary_emb"
     ]
     assert len(hooks) == 1
     assert moved(one, logits(model, encoded)) > MOVED
@@ -107,7 +111,7 @@ def test_positions_off_by_one_change_the_logits(made):
 def test_as_many_tokens_as_a_picture_s_size_asks_for(made):
     name, model, processor = made
     wide, small = (
-        (inputs(processor, image)["input_ids"] == model.config.image_token_id).sum().item() for image in (WIDE, SMALL)
+        (inputs(processor, image)["input_ids"] == picture_token(model)).sum().item() for image in (WIDE, SMALL)
     )
     tokens = tiny.CHECKPOINTS[name].tokens
     if tokens:

@@ -1,0 +1,166 @@
+"""Questions that hold a control token which a checkpoint's processor cannot keep as text: failed, and nothing else is.
+
+Idefics 3's would become a picture that is not there; PaliGemma's would be lost with what tells the prompt from the
+reply, and its attention would silently change.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from known_unknowns import tables  # noqa: E402
+from known_unknowns.engines._prompts import Prompts  # noqa: E402
+from known_unknowns.errors import ConfigError  # noqa: E402
+from known_unknowns.images import drawn  # noqa: E402
+from known_unknowns.journal import Journal  # noqa: E402
+from known_unknowns.protocols import forced_choice  # noqa: E402
+from known_unknowns.records import OVERALL, Turn  # noqa: E402
+from known_unknowns.runner import run  # noqa: E402
+from known_unknowns.scoring import score_table  # noqa: E402
+from tests.factories import question  # noqa: E402
+from tests.unit.engines import tiny  # noqa: E402
+from tests.unit.metrics.answered import SCORERS, measured_again, pick  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+LETTERS = ("A", "B", "C", "D", "E")
+CELL = ("original", 0)
+BAD = 3
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkpoints")
+    for name in ("idefics3", "paligemma", "llava", "mllama"):
+        tiny.build(name, folder / name)
+    return lambda name, **entry: tiny.engine(name, folder / name, **entry)
+
+
+def turn(number: int, word: str = "it") -> Turn:
+    asked = f"What is {word}?\nA. Red {number}\nB. Blue"
+    return Turn(str(number), "answer", (drawn("normal-noise", 32, 24, number % 3), asked), LETTERS, max_new_tokens=4)
+
+
+def answers(engine, turns) -> dict:
+    pairs = [pair for batch in engine.answer(turns, folder=Path()) for pair in batch]
+    assert sorted(index for index, _ in pairs) == list(range(len(turns)))
+    return {index: dataclasses.replace(reply, seconds=0.0) for index, reply in pairs}
+
+
+@pytest.mark.parametrize("sharing", ["on", "off"])
+@pytest.mark.parametrize("name", ["idefics3", "paligemma"])
+def test_it_fails_alone_and_the_others_answer_as_if_it_were_not_there(name, sharing, checkpoints):
+    good = [turn(number) for number in range(6)]
+    expected = answers(checkpoints(name, batch_size=2, sharing=sharing), good)
+    turns = [*good[:BAD], turn(BAD, "<image>"), *good[BAD:]]
+    replies = answers(checkpoints(name, batch_size=2, sharing=sharing), turns)
+    failed = replies.pop(BAD)
+    assert (failed.text, failed.finish, failed.logprobs) == ("", "rejected", None)
+    assert "holds one of the tokenizer's control tokens" in failed.error
+    assert list(dict(sorted(replies.items())).values()) == list(dict(sorted(expected.items())).values())
+
+
+def test_it_fails_alone_though_it_is_all_there_is_to_ask(checkpoints):
+    """The last one of a run that was cut off, say."""
+    (reply,) = answers(checkpoints("paligemma"), [turn(0, "<image>")]).values()
+    assert reply.finish == "rejected"
+
+
+def test_where_not_one_of_many_can_be_asked_the_run_stops_and_nothing_is_recorded(checkpoints):
+    bad = [turn(number, "<image>") for number in range(20)]
+    with pytest.raises(ConfigError, match=r"models\.idefics3: no question can be asked: .*control tokens"):
+        next(checkpoints("idefics3").answer(bad, folder=Path()))
+    engine = checkpoints("idefics3")
+    replies = answers(engine, [*bad, turn(20)])
+    assert [reply.finish for reply in replies.values()].count("rejected") == 20
+    assert {reply.finish for reply in answers(engine, bad).values()} == {"rejected"}  # it is the questions, after all
+
+
+@pytest.mark.parametrize(("name", "token", "kept"), [("llava", "<image>", True), ("mllama", "<|image|>", False)])
+def test_a_control_token_need_not_be_among_those_that_the_tokenizer_names(name, token, kept, checkpoints):
+    """Llama 3.2's tokenizer names no special tokens but the first and the last of a text; a picture's is one too."""
+    checkpoint = checkpoints(name).checkpoint
+    checkpoint.tokenizer.extra_special_tokens = []
+    assert token not in checkpoint.tokenizer.all_special_tokens
+    prompts = Prompts(checkpoint, None)
+    objection = prompts.objection(turn(0, token), Path())
+    assert (objection is None) == kept
+    if kept:
+        number = checkpoint.tokenizer.convert_tokens_to_ids(token)
+        tokens = [(prompts.batch([turn(0, word)], Path())["input_ids"] == number).sum() for word in (token, "it")]
+        assert tokens[0] == tokens[1]
+
+
+def questions() -> list:
+    """Ten, three of them on each picture; the fourth names a control token."""
+    return [
+        question(
+            str(number),
+            number % 5,
+            benchmark="humblebench",
+            text=f"What is {'<image>' if number == BAD else number}?",
+            images=(drawn("normal-noise", 32, 24, number // 3),),
+            group=f"g{number // 3}",
+            extra={"question_id": number, "label": LETTERS[number % 5], "image_path": "images/a.jpg"},
+        )
+        for number in range(10)
+    ]
+
+
+def asked(engine, journal: Path):
+    protocol = partial(forced_choice, max_new_tokens=4)
+    with Journal(journal) as kept:
+        return run({CELL: (protocol, questions())}, engine, kept, folder=Path()).replies[CELL]
+
+
+def test_a_run_counts_it_as_failed_and_asks_it_once(checkpoints, tmp_path):
+    """The runner, the journal, the scorers and the metrics themselves."""
+    rows = asked(checkpoints("idefics3", batch_size=2), tmp_path / "journal")
+    failed = [row for row in rows if row.reply.error is not None]
+    assert [(row.question_id, row.turn) for row in failed] == [(str(BAD), 0)]  # and it is not asked a second time
+    file = Path(CELL[0]) / f"seed{CELL[1]}.parquet"
+    tables.write_questions(tmp_path / "questions" / file, questions())
+    tables.write_replies(tmp_path / "replies" / file, rows)
+    kept = next(row for row in tables.read_replies(tmp_path / "replies" / file) if row.question_id == str(BAD))
+    assert kept.reply.finish == "rejected"
+    assert "control tokens" in kept.reply.error
+    parts = [tmp_path / part / file for part in ("questions", "replies", "scores")]
+    score_table(*parts, scorers=SCORERS)
+    metrics = measured_again(tmp_path, {CELL: None})
+    for scorer in SCORERS:
+        failing = pick(metrics, "share_failed", scorer=scorer, category=OVERALL)
+        assert (failing.value, failing.n) == (pytest.approx(1 / 10), 10)
+        assert pick(metrics, "accuracy", scorer=scorer).n == 10
+
+
+def test_a_run_that_was_cut_off_ends_with_the_same_replies(checkpoints, tmp_path):
+    class Cut(Exception):
+        pass
+
+    whole = asked(checkpoints("idefics3", batch_size=2), tmp_path / "whole")
+    for batches in range(4):
+        journal = tmp_path / f"cut{batches}"
+        engine = checkpoints("idefics3", batch_size=2)
+        answer = engine.answer
+
+        def cut(turns, *, folder, answer=answer, batches=batches):
+            for number, batch in enumerate(answer(turns, folder=folder)):
+                if number == batches:
+                    raise Cut
+                yield batch
+
+        engine.answer = cut
+        with pytest.raises(Cut):
+            asked(engine, journal)
+        assert untimed(asked(checkpoints("idefics3", batch_size=2), journal)) == untimed(whole)
+
+
+def untimed(rows):
+    return [dataclasses.replace(row, reply=dataclasses.replace(row.reply, seconds=0.0)) for row in rows]
