@@ -1,0 +1,203 @@
+"""What a pocket model can do: the tables of its card, in Markdown.
+
+    python bench/pocket_model/measure.py models/pocket [--seed 2024] [--pictures 100] [--only humblebench ...]
+
+The three pocket benchmarks are rendered anew from a seed that neither training nor the shipped edition knows, and
+answered by the `transformers` engine in float32 on the CPU. Shares are percent right with 95% Wilson intervals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from known_unknowns.benchmarks import actiview, humblebench
+from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.metrics.intervals import wilson
+from known_unknowns.pocket import actiview as pocket_actiview
+from known_unknowns.pocket import humblebench as pocket_humblebench
+from known_unknowns.protocols import PROTOCOLS, Dialogue, ask
+from known_unknowns.records import Asked, Question, Reply, Turn
+from known_unknowns.scorers import SCORERS
+from known_unknowns.training.evaluation import mmsap_tally
+from known_unknowns.variants import blank, gaussian, noise, nota_only, original, shuffled_options, text_only
+
+TYPES = ("Attribute", "Object", "Relation")
+VIEWS = (1, 2, 3, 4)
+FEW = 200  # questions on pictures with nothing to see, which are all the same
+VARIANTS: dict[str, tuple[Callable[[Question], Question], bool]] = {
+    "original": (original, False),
+    "shuffled options": (partial(shuffled_options, seed=0), False),
+    "right option removed": (nota_only, False),
+    "the same, letters closed up": (partial(nota_only, relettered=True), False),
+    "noise": (partial(noise, noise_seed=3720), True),
+    "Gaussian noise": (gaussian, True),
+    "blank": (blank, True),
+    "text only": (text_only, False),
+}
+PIPELINES: dict[str, Callable[[Question], Dialogue]] = {
+    "full image": PROTOCOLS["full_image"],
+    "annotated views": PROTOCOLS["groundtruth_views"],
+    "the hardest view alone": partial(PROTOCOLS["single_view"], level="H"),
+    "zooming": partial(PROTOCOLS["zooming"], reading="robust"),
+    "shifting": partial(PROTOCOLS["shifting"], reading="robust"),
+    "mixed": partial(PROTOCOLS["mixed"], reading="robust"),
+    "text only, guess": partial(PROTOCOLS["text_only_template"], template="guess"),
+}
+Said = list[tuple[Turn, Reply]]
+
+
+def percent(right: int, asked: int) -> str:
+    """ "65.1 [57.5, 71.9]"; a dash where nothing was asked."""
+    if not asked:
+        return "-"
+    low, high = wilson(right / asked, asked, 0.95)
+    return f"{100 * right / asked:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def row(*cells: object) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def headed(*cells: str) -> None:
+    print()
+    row(*cells)
+    row(*("---" for _ in cells))
+
+
+def answered(engine: TransformersEngine, turns: Sequence[Turn], folder: Path) -> list[Reply]:
+    """The reply to each turn, in order."""
+    replies = dict(found for batch in engine.answer(turns, folder=folder) for found in batch)
+    return [replies[number] for number in range(len(turns))]
+
+
+def talked(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Path) -> list[Said]:
+    """All dialogues to their ends, the open ones a turn at a time."""
+    said: list[Said] = []
+    waiting = {}
+    for number, dialogue in enumerate(dialogues):
+        said.append([])
+        waiting[number] = (dialogue, next(dialogue))
+    while waiting:
+        replies = answered(engine, [turn for _, turn in waiting.values()], folder)
+        following = {}
+        for (number, (dialogue, turn)), reply in zip(waiting.items(), replies, strict=True):
+            said[number].append((turn, reply))
+            with suppress(StopIteration):
+                following[number] = (dialogue, dialogue.send(reply))
+        waiting = following
+    return said
+
+
+def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
+    asked = Asked(question.id, 0, turn.step, turn.text, (), turn.letters, turn.right, reply)
+    return SCORERS[scorer](asked, question).choice == question.answer
+
+
+def measure_humblebench(engine: TransformersEngine, seed: int, pictures: int) -> None:
+    headed("variant", "n", *TYPES, "overall", "overall, robust")
+    kinds = [made.kind for _, asked in pocket_humblebench.questions(seed, pictures) for made in asked]
+    by_kind: dict[str, list[bool]] = {}
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        pocket_humblebench.build(raw, seed=seed, images=pictures)
+        every = humblebench.load(Path(raw), Path(folder))
+        for name, (vary, few) in VARIANTS.items():
+            questions = [vary(question) for question in (every[:FEW] if few else every)]
+            turns = [ask(question) for question in questions]
+            replies = answered(engine, turns, Path(folder))
+            right, asked = Counter(), Counter()
+            for place, (question, turn, reply) in enumerate(zip(questions, turns, replies, strict=True)):
+                official, robust = (is_right(question, turn, reply, scorer) for scorer in ("official", "robust"))
+                asked.update((question.category, "all"))
+                right.update({question.category: official, "all": official, "robust": robust})
+                if name == "original":
+                    by_kind.setdefault(kinds[place], []).append(official)
+            shares = (percent(right[sort], asked[sort]) for sort in (*TYPES, "all"))
+            row(name, len(questions), *shares, percent(right["robust"], asked["all"]))
+    headed("kind of question (original)", "n", "right")
+    for kind, found in sorted(by_kind.items()):
+        row(kind, len(found), percent(sum(found), len(found)))
+
+
+def measure_mmsap(engine: TransformersEngine, seed: int, pictures: int) -> None:
+    plain, refusing = (
+        mmsap_tally(engine, seed=seed, images=max(90, round(3.3 * pictures)), refusal_prompt=prompt, scorer="official")
+        for prompt in (False, True)
+    )
+    headed("questions", "n", "plain prompt", "refusal prompt")
+    whole = [tuple(map(sum, zip(*found.values(), strict=True))) for found in (plain, refusing)]
+    row("all", whole[0][1], *(percent(*found) for found in whole))
+    for sort, (_, asked) in plain.items():
+        row(sort.replace("/", ", "), asked, percent(*plain[sort]), percent(*refusing[sort]))
+
+
+def measure_actiview(engine: TransformersEngine, seed: int, pictures: int) -> None:
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        pocket_actiview.build(raw, seed=seed, images=pictures)
+        questions = actiview.load(Path(raw), Path(folder))
+        chance = sum(1 / len(question.options) for question in questions) / len(questions)
+        headed(f"pipeline (n = {len(questions)}; guessing {100 * chance:.1f})", "official", "robust")
+        for name, pipeline in PIPELINES.items():
+            said = talked(engine, (pipeline(question) for question in questions), Path(folder))
+            scored = (right_of(questions, said, scorer) for scorer in ("official", "robust"))
+            row(name, *(percent(sum(found), len(found)) for found in scored))
+        measure_views(engine, questions, Path(folder))
+
+
+def right_of(questions: Sequence[Question], said: Sequence[Said], scorer: str) -> list[bool]:
+    return [is_right(question, *turns[-1], scorer) for question, turns in zip(questions, said, strict=True)]
+
+
+def measure_views(engine: TransformersEngine, questions: Sequence[Question], folder: Path) -> None:
+    """The same prompt with the views that hold the clues, and with the others; and the full image alone."""
+    asked = [question for question in questions if set(question.extra["groundtruth_views"]) < set(VIEWS)]
+    others = [
+        replace(question, extra={**question.extra, "groundtruth_views": sorted(set(VIEWS) - needed)})
+        for question in asked
+        for needed in [set(question.extra["groundtruth_views"])]
+    ]
+    pipeline = PROTOCOLS["groundtruth_views"]
+    shown = {
+        "the views that hold the clues": map(pipeline, asked),
+        "the other views": map(pipeline, others),
+        "none": map(PROTOCOLS["full_image"], asked),
+    }
+    headed(f"full image and ... (n = {len(asked)})", "robust", "right only with the clues' views", "right only so")
+    right = {name: right_of(asked, talked(engine, talks, folder), "robust") for name, talks in shown.items()}
+    best = next(iter(right.values()))
+    for name, found in right.items():
+        only = (sum(one > other for one, other in zip(*pair, strict=True)) for pair in ((best, found), (found, best)))
+        row(name, percent(sum(found), len(asked)), *only)
+
+
+MEASURES = {"humblebench": measure_humblebench, "mmsap": measure_mmsap, "actiview": measure_actiview}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seed", type=int, default=2024)
+    parser.add_argument("--pictures", type=int, default=100)
+    parser.add_argument("--only", nargs="+", choices=MEASURES, default=[*MEASURES])
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    entry = {"engine": "transformers", "source": str(options.folder), "revision": "unpinned", "dtype": "float32"}
+    entry |= {"device": "cpu", "batch_size": 32, "decoding": {"max_new_tokens": 24}}
+    engine = TransformersEngine(options.folder.name, entry)
+    for name in options.only:
+        print(f"measuring {name}", file=sys.stderr, flush=True)
+        MEASURES[name](engine, options.seed, options.pictures)
+
+
+if __name__ == "__main__":
+    main()
