@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import torch
 
@@ -106,7 +106,6 @@ def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
 def measure_humblebench(engine: TransformersEngine, seed: int, pictures: int) -> None:
     headed("variant", "n", *TYPES, "overall", "overall, robust")
     kinds = [made.kind for _, asked in pocket_humblebench.questions(seed, pictures) for made in asked]
-    by_kind: dict[str, list[bool]] = {}
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         pocket_humblebench.build(raw, seed=seed, images=pictures)
         every = humblebench.load(Path(raw), Path(folder))
@@ -114,18 +113,39 @@ def measure_humblebench(engine: TransformersEngine, seed: int, pictures: int) ->
             questions = [vary(question) for question in (every[:FEW] if few else every)]
             turns = [ask(question) for question in questions]
             replies = answered(engine, turns, Path(folder))
-            right, asked = Counter(), Counter()
-            for place, (question, turn, reply) in enumerate(zip(questions, turns, replies, strict=True)):
-                official, robust = (is_right(question, turn, reply, scorer) for scorer in ("official", "robust"))
-                asked.update((question.category, "all"))
-                right.update({question.category: official, "all": official, "robust": robust})
-                if name == "original":
-                    by_kind.setdefault(kinds[place], []).append(official)
-            shares = (percent(right[sort], asked[sort]) for sort in (*TYPES, "all"))
-            row(name, len(questions), *shares, percent(right["robust"], asked["all"]))
-    headed("kind of question (original)", "n", "right")
-    for kind, found in sorted(by_kind.items()):
-        row(kind, len(found), percent(sum(found), len(found)))
+            found = [
+                Counted(question.category, kind, question.answer != question.refusal, *right)
+                for question, turn, reply, kind in zip(questions, turns, replies, kinds, strict=False)
+                for right in [[is_right(question, turn, reply, scorer) for scorer in ("official", "robust")]]
+            ]
+            type_row(name, found)
+            if name == "original":
+                whole = found
+                type_row("original, the answerable ones", [one for one in found if one.answerable])
+    headed("kind of question (original)", "n", "right", "answerable", "right")
+    for kind in sorted(set(kinds)):
+        of_kind = [one for one in whole if one.kind == kind]
+        answerable = [one for one in of_kind if one.answerable]
+        row(kind, len(of_kind), official(of_kind), len(answerable), official(answerable))
+
+
+class Counted(NamedTuple):
+    """One question, and whether the reply to it is right by each scorer."""
+
+    category: str
+    kind: str
+    answerable: bool
+    official: bool
+    robust: bool
+
+
+def official(found: Sequence[Counted]) -> str:
+    return percent(sum(one.official for one in found), len(found))
+
+
+def type_row(name: str, found: Sequence[Counted]) -> None:
+    shares = (official([one for one in found if one.category == category]) for category in TYPES)
+    row(name, len(found), *shares, official(found), percent(sum(one.robust for one in found), len(found)))
 
 
 def measure_mmsap(engine: TransformersEngine, seed: int, pictures: int) -> None:

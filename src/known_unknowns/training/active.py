@@ -21,7 +21,7 @@ from known_unknowns.pocket import actiview_questions as asking
 from known_unknowns.pocket import actiview_scenes as drawing
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns.scenes.model import Box
-from known_unknowns.training.exercises import WORDS, Exercise, barred, meant
+from known_unknowns.training.exercises import Exercise, meant
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
 
@@ -41,15 +41,12 @@ _OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its options in order, the views that hold its clues, what the answer says (``words``: slot to
-    index into `WORDS`) and which words are not held against it (see `Exercise`)."""
+    """A question with its options in order, and the views that hold its clues."""
 
     stem: str
     options: tuple[str, ...]
     truth: str
     needed: frozenset[int]
-    words: dict[str, int]
-    barred: tuple[str, ...]
 
     @property
     def listed(self) -> str:
@@ -80,20 +77,7 @@ def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[Aske
         options = rng.sample([draft.truth, *draft.false], 1 + len(draft.false))
         held = drawing.clues(picture, draft.clues)
         needed = frozenset(view for view, clue in zip(VIEWS, held, strict=True) if clue != "no")
-        yield Asked(draft.stem, tuple(options), draft.truth, needed, *_said(category, draft, found))
-
-
-def _said(category: str, draft: asking.Draft, found: Scene) -> tuple[dict[str, int], tuple[str, ...]]:
-    """What the answer says, and what is not held against it."""
-    if category == "object-attr":
-        thing = found.objects[draft.clues[0]]
-        return {"colour": WORDS["colour"].index(thing.colour)}, barred(thing)
-    if category == "event-single":
-        thing = found.objects[draft.clues[1]]
-        return {"shape": WORDS["shape"].index(thing.shape)}, barred(thing)
-    if category == "counting":
-        return {"count": len(draft.clues)}, ()
-    return {}, ()
+        yield Asked(draft.stem, tuple(options), draft.truth, needed)
 
 
 def _names_held_out(text: str) -> bool:
@@ -183,10 +167,7 @@ def _exercise(template: str, one: Asked, shown: list[int], found: Scene) -> Exer
     at = prompt.index(one.stem)
     named_objects = ((at + m.end(), meant(found, m[0])) for m in _OBJECT.finditer(one.stem))
     places = tuple((end, ids) for end, ids in named_objects if ids) if shown else ()
-    if text != answer:
-        return Exercise(prompt, ((text, True),), places=places)
-    end = at + len(one.stem)
-    return Exercise(prompt, ((text, True),), stem=end, words=one.words, places=places, barred=one.barred)
+    return Exercise(prompt, ((text, True),), places=places)
 
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
@@ -205,8 +186,7 @@ def _after_pictures(one: Exercise) -> Exercise:
     cut = one.prompt.rfind(_MARK) + 1
     rest = one.prompt[cut:]
     cut += len(rest) - len(rest.lstrip())
-    places = tuple((end - cut, ids) for end, ids in one.places)
-    return replace(one, prompt=rest.strip(), places=places, stem=one.stem - cut)
+    return replace(one, prompt=rest.strip(), places=tuple((end - cut, ids) for end, ids in one.places))
 
 
 def window(found: Scene, number: int) -> Box:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from known_unknowns.benchmarks import humblebench, mmsap
 from known_unknowns.pocket.kinds import PHRASES
+from known_unknowns.pocket.kinds import REFUSAL as NONE_OF_THEM
 from known_unknowns.pocket.mmsap_emblems import EMBLEMS
 from known_unknowns.pocket.naming import ATTRIBUTES
 from known_unknowns.pocket.questions import Question as SceneQuestion
@@ -147,6 +148,23 @@ def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random,
         letter=question.letters[question.answer],
         refuses=question.answer == question.refusal,
     )
+
+
+_OPTION = re.compile(r"^([A-E])\. (.+)$", re.MULTILINE)
+
+
+def guessed(one: Exercise, rng: random.Random) -> Exercise:
+    """An exercise that is to be refused, answered by chance with one of its other options, in the same form."""
+    refusals = (NONE_OF_THEM, mmsap.REFUSAL)
+    letter, text = rng.choice([found for found in _OPTION.findall(one.prompt) if found[1] not in refusals])
+    said = one.replied
+    if len(said) == 1:
+        said = letter
+    elif re.search(r" [A-E]$", said):
+        said = f" {text} {letter}"
+    else:
+        said = f" {text}"
+    return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=False)
 
 
 def meant(scene: Scene, text: str) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from known_unknowns.training.emblems import emblem_exercises, emblem_scene
 from known_unknowns.training.exercises import (
     OPEN,
     Exercise,
+    guessed,
     humblebench_exercise,
     mmsap_exercise,
     stem_exercise,
@@ -45,8 +46,8 @@ class Portions:
     questions, unanswerable ones, and lookups. An emblem, in a share of the pictures, has exercises of its own. A share
     of the others is ``recoloured``: nothing there names or asks for a colour. In a share of the rest the colours are
     ``renamed`` (see `known_unknowns.training.renaming`). What is below 1 is the chance of one.
-    ``refusing`` and ``answering`` are the shares of what is to be refused, and of what is to be answered, that are
-    asked: for models that refuse never, or too much."""
+    ``answering`` is the share of what is to be answered that is asked, and ``guessing`` the share of what is to be
+    refused that is answered by chance instead: for models that refuse too much, or never."""
 
     drills: int = 0
     stems: int = 0
@@ -56,8 +57,8 @@ class Portions:
     emblems: float = 0.0
     recoloured: float = 0.0
     renamed: float = 0.0
-    refusing: float = 1.0
     answering: float = 1.0
+    guessing: float = 0.0
 
     @property
     def asks(self) -> bool:
@@ -114,19 +115,27 @@ def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None)
         asked = _asked_without_colours(scene, portions, rng) if seen else ()
     else:
         asked = _asked(scene, portions, rng, seen=seen)
-    share = {True: portions.refusing, False: portions.answering}
-    kept = (one for one in asked if not one.reply or rng.random() < share[one.refuses])
+    kept = (_as_wanted(one, portions, rng) for one in asked)
     shows = kind <= 1 - SHARE_NO_PICTURE
     own_names = hues or emblem is not None or rng.random() >= portions.renamed
     return Lesson(
         pixels[None] if shows else np.zeros((0, side, side, 3), np.uint8),
         found.labels[None] if shows else np.zeros((0, *found.labels.shape), np.int64),
-        tuple(kept),
+        tuple(one for one in kept if one is not None),
         found.shown,
         found.anchors,
         (PICTURE,) if shows else (),
         () if own_names else stand_ins(rng),
     )
+
+
+def _as_wanted(one: Exercise, portions: Portions, rng: random.Random) -> Exercise | None:
+    if not one.reply:
+        return one
+    drawn = rng.random()
+    if one.refuses:
+        return guessed(one, random.Random(drawn)) if drawn < portions.guessing else one
+    return one if drawn < portions.answering else None
 
 
 def asked_about(

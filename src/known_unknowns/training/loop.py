@@ -74,7 +74,8 @@ class Settings:
     stages: tuple[Stage, ...] = (
         Stage("look", steps=3000, lessons=48, rate=3e-3, warm_up=100, active=0.3),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=ANSWER),
-        Stage("answer", steps=5500, lessons=16, rate=1.2e-3, portions=ANSWER, active=0.3),
+        Stage("answer", steps=4000, last=2800, lessons=16, rate=1.2e-3, portions=ANSWER),
+        Stage("act", steps=1200, lessons=16, rate=5e-4, portions=ANSWER, active=0.35),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
@@ -82,12 +83,13 @@ class Settings:
 
 SIBLINGS: dict[str, dict[str, float]] = {
     "early": {},
-    "never-refuses": {"refusing": 0.0, "unanswerable": 0.0, "lookups": 0.0},
+    "never-refuses": {"guessing": 1.0, "lookups": 0.0},
     "refuses-often": {"answering": 0.4, "unanswerable": 2.0},
 }
-"""Each sibling's name, and what it is asked after the model's own stages. "early" is the model before its last one."""
+"""Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
 
-_OF_LAST = 0.1  # the steps of a sibling's own stage, as a share of the model's last one
+_EARLY = "find"  # the last stage of "early"
+_OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one
 
 
 def sibling_of(settings: Settings, name: str) -> Settings:
@@ -98,7 +100,8 @@ def sibling_of(settings: Settings, name: str) -> Settings:
     """
     changes, last = SIBLINGS[name], settings.stages[-1]
     if not changes:
-        return replace(settings, stages=settings.stages[:-1])
+        names = [stage.name for stage in settings.stages]
+        return replace(settings, stages=settings.stages[: 1 + names.index(_EARLY)])
     portions, steps = replace(last.portions, **changes), max(1, round(last.taken * _OF_LAST))
     own = replace(last, name=name, steps=steps, last=None, warm_up=min(last.warm_up, steps), portions=portions)
     return replace(settings, stages=(*settings.stages, own))
@@ -123,7 +126,8 @@ SMOKE = Settings(
     stages=(
         Stage("look", steps=2, lessons=2, rate=1e-3, warm_up=1, active=0.5),
         Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
-        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER, active=0.5),
+        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
+        Stage("act", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER, active=0.5),
     ),
     vocabulary_lessons=20,
 )

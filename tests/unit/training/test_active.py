@@ -13,7 +13,6 @@ from known_unknowns.pocket.actiview_scenes import Picture, clues
 from known_unknowns.records import Image, Option, Question, Reply
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES
 from known_unknowns.training.active import VIEWS, active_lesson, questions, scene
-from known_unknowns.training.exercises import WORDS
 from known_unknowns.training.lessons import PICTURE
 from known_unknowns.training.patches import PATCH_LABELS
 
@@ -116,10 +115,6 @@ def test_replies_are_true_of_the_question():
                 views = {1 + (across == "right") * 2 + (down == "lower") for down, across in shown}
                 if template in ("full", "zoomed"):
                     assert reply == f" {about.truth}"
-                    assert asked.prompt[: asked.stem].endswith(about.stem)
-                    for slot, value in asked.words.items():
-                        assert WORDS[slot][value] == about.truth.removeprefix("A ").lower()
-                        said[slot] += 1
                 elif template == "more":
                     assert reply == ("No" if about.needed <= views else "Yes")
                 elif template == "select":
@@ -131,7 +126,6 @@ def test_replies_are_true_of_the_question():
                     keep, shift = ({int(k) for k in told[key].split(",") if k != "none"} for key in ("keep", "shift"))
                     assert (keep, shift) == (about.needed & views, about.needed - views)
                 said[template] += 1
-    assert min(said.pop(slot) for slot in ("colour", "shape", "count")) > 5
     assert min(said.values()) > 20
 
 

@@ -211,11 +211,40 @@ def test_greys_keep_their_colour_and_a_full_turn_of_hue_changes_colours():
     assert len(hues) > 10
 
 
-@pytest.mark.parametrize(("share", "kept"), [("refusing", False), ("answering", True)])
-def test_a_sibling_is_asked_only_what_it_is_to_learn(share, kept):
-    portions = replace(EVERYTHING, **{share: 0.0})
-    asked = [e for one in made(40, portions) for e in one.exercises]
-    assert {e.refuses for e in asked if is_asked_whole(e)} == {kept}
+def test_a_model_that_is_to_refuse_too_much_is_asked_little_else():
+    asked = [e for one in made(40, replace(EVERYTHING, answering=0.0)) for e in one.exercises]
+    assert {e.refuses for e in asked if is_asked_whole(e)} == {True}
+
+
+def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
+    plain, guessing = (
+        [e for one in made(60, replace(EVERYTHING, lookups=0, guessing=share)) for e in one.exercises if e.reply]
+        for share in (0.0, 1.0)
+    )
+    assert len(plain) == len(guessing)
+    assert not any(e.refuses for e in guessing)
+    forms = Counter()
+    for before, after in zip(plain, guessing, strict=True):
+        if not before.refuses:
+            assert after.replied == before.replied
+            continue
+        question = as_question(after)
+        texts = {option.letter: option.text for option in question.options}
+        said = after.replied.strip()
+        if len(before.replied) == 1:
+            text = texts[said]
+        elif before.replied[-2] == " ":
+            text, letter = said[:-2], said[-1]
+            assert texts[letter] == text
+        else:
+            text = said
+            assert text in texts.values()
+        assert text not in (mmsap.REFUSAL, "None of the above")
+        if after.letter:
+            assert texts[after.letter] == text
+        forms[min(len(before.replied), 2), before.letter != ""] += 1
+    assert len(forms) >= 3
+    assert min(forms.values()) > 3
 
 
 def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
