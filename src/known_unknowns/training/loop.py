@@ -244,11 +244,11 @@ class _Run:
     def stage(self, stage: Stage, *, workers: int, report: Report | None, report_every: int, save_every: int) -> None:
         if self.done[stage.name] >= stage.taken:
             return
+        self.model.model.vision_tower.train(not stage.portions.asks)
         self.optimisers = self._new_optimisers(stage)
         for optimiser, saved in zip(self.optimisers, self._saved_optimisers, strict=False):
             optimiser.load_state_dict(saved)
         self._saved_optimisers = []
-        self.model.model.vision_tower.train(not stage.portions.asks)
         batches = DataLoader(
             _Batches(self.packer, stage, self.settings),
             batch_size=None,
@@ -268,7 +268,8 @@ class _Run:
     def _new_optimisers(self, stage: Stage) -> list[torch.optim.Optimizer]:
         """Muon for the matrices within the layers, which it teaches in half the steps, and AdamW for all else."""
         if stage.portions.asks and not any(self.done[one.name] for one in self.settings.stages if one.portions.asks):
-            self.tutor.interpret(self.model, seed=self.settings.seed)
+            pictures = _Batches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
+            self.tutor.interpret(self.model, pictures, seed=self.settings.seed)
         matrices, others = [], []
         for name, weight in [*self.model.named_parameters(), *self.tutor.named_parameters()]:
             weight.requires_grad_(name.startswith(OF_LOOKING) != stage.portions.asks)
@@ -301,8 +302,6 @@ class _Run:
         torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.tutor.parameters()], _MOST_GRADIENT)
         for optimiser in self.optimisers:
             optimiser.step()
-        if stage.portions.asks:
-            self.tutor.tie(self.model)
         self.done[stage.name] = step + 1
         return learned
 

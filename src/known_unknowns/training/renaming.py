@@ -2,9 +2,9 @@
 
 A text model that meets 40 pairs of colour and shape learns them as 40 things, and takes what it never met for none.
 Where the colours of a picture bear names that did not exist before and will not come back, it has to learn what a name
-is for: to find the patches that say the same word, and to say what they say. To that end a patch says its colour by the
-embedding of the colour's word itself. In a share of the pictures that word, in the patches and in the text alike, is a
-stand-in: a random mixture of the real colours' embeddings, as far from each other as those are.
+is for: to find the patches that say the same word, and to say what they say. In a share of the pictures each colour's
+word is a stand-in: a random mixture of the real words' embeddings, as far from each other as those are. What the
+patches say of their colours is mixed in the same shares, so that a stand-in in the text goes with its patches.
 """
 
 from __future__ import annotations
@@ -33,5 +33,4 @@ def mixtures(rng: random.Random) -> torch.Tensor:
 
 def embeddings(colours: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
     """Embeddings of the stand-ins, (stand-ins, width), with the mean of those of the colours, (colours, width)."""
-    colours = colours.detach()
     return colours.mean(0) + mixed @ (colours - colours.mean(0))

@@ -45,8 +45,8 @@ _WEIGHTS = {
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
 _PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
 _BARRED = -1e4
-_UNIT = 0.05  # of a unit's weights
-_SAID = 1.0  # of a word's embedding, in a patch that says it with a logit of 1
+_LOUD = 2.0  # of the likeliest unit of a kind, on the average
+_UNIT = 0.1  # of the weights of a unit that no word stands for
 _COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units: the first of the first head is no object
 _WORDS = 2  # layers before the last at which the heads for words and options listen
 _LOOKING, _MATCHING, _CHOOSING = (
@@ -109,33 +109,30 @@ class Tutor(nn.Module):
         self.where = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
 
     @torch.no_grad()
-    def interpret(self, model: LlavaForConditionalGeneration, *, seed: int) -> None:
+    def interpret(self, model: LlavaForConditionalGeneration, pixels: torch.Tensor, *, seed: int) -> None:
         """Make the model's projector say what the heads for patches do, one unit for each look and each row and column.
 
         A text model that is given a patch as the tower has it takes a colour and a shape for one thing, and cannot read
-        pairs that it never met; that of separate units it can. A look is said by its word's embedding.
+        pairs that it never met; that of separate units it can. A look is said by its word's embedding at first. What
+        the heads say of pictures, ``pixels``, makes all kinds of units equally loud: a head that is very sure, as that
+        for places is, would drown the others.
         """
         first, second = model.model.multi_modal_projector.linear_1, model.model.multi_modal_projector.linear_2
-        heads = [*self.patch_heads, self.stand]
-        units = sum(head.out_features for head in heads)
         for layer in (first, second):
             layer.weight.zero_()
             layer.bias.zero_()
-        first.weight[:units] = torch.cat([head.weight for head in heads])
-        first.bias[:units] = torch.cat([head.bias for head in heads])
-        drawn = torch.randn(second.out_features, units, generator=torch.Generator().manual_seed(seed))
-        second.weight[:, :units] = drawn * _UNIT
-        place = 0
-        for head, tokens in zip(self.patch_heads, self.word_tokens, strict=False):
-            said = model.get_input_embeddings().weight[tokens] * _SAID
-            second.weight[:, place + 1 : place + 1 + len(tokens)] = said.T
-            place += head.out_features
-
-    @torch.no_grad()
-    def tie(self, model: LlavaForConditionalGeneration) -> None:
-        """Let the projector say colours by the embeddings that their words have now."""
-        said = model.get_input_embeddings().weight[self.word_tokens[0]] * _SAID
-        model.model.multi_modal_projector.linear_2.weight[:, _COLOURS] = said.T
+        features, words = _features(model, pixels), model.get_input_embeddings().weight
+        random, start = torch.Generator().manual_seed(seed), 0
+        for number, head in enumerate([*self.patch_heads, self.stand]):
+            end = start + head.out_features
+            scale = _LOUD / head(features).amax(-1).mean().clamp(min=0.1)
+            first.weight[start:end], first.bias[start:end] = head.weight * scale, head.bias * scale
+            drawn = torch.randn(second.out_features, head.out_features, generator=random)
+            second.weight[:, start:end] = drawn.to(words) * _UNIT
+            if number < len(self.word_tokens):
+                said = words[self.word_tokens[number]]
+                second.weight[:, start + 1 : start + 1 + len(said)] = said.T
+            start = end
 
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
         """The patches alone: what each of them shows, and where it is, which convolutions do not tell by themselves."""
@@ -236,17 +233,19 @@ def _table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Te
     return torch.cat([words, embeddings(words[colours], batch.mixed)])
 
 
-def _pictures(
-    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor, table: torch.Tensor
-) -> torch.Tensor:
+def _pictures(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> torch.Tensor:
     """What the projector makes of (pictures, patches, width), with the colours as they are called in each lesson."""
     projector = model.model.multi_modal_projector
     units = projector.act(projector.linear_1(features))
+    own = projector.linear_2.weight[:, _COLOURS].T
+    said = torch.cat([own, embeddings(own, batch.mixed)])
+    known = model.get_input_embeddings().weight.shape[0]
+    names = torch.where(batch.names < known, torch.arange(len(own), device=own.device), batch.names - known + len(own))
     count = (batch.prefix == model.config.image_token_id).sum(dim=1) // features.shape[1]
-    names = table[batch.names.repeat_interleave(count, dim=0)] * _SAID
+    said = said[names.repeat_interleave(count, dim=0)]
     rest = units.clone()
     rest[..., _COLOURS] = 0
-    return projector.linear_2(rest) + torch.einsum("npc,ncd->npd", units[..., _COLOURS], names.to(units.dtype))
+    return projector.linear_2(rest) + torch.einsum("npc,ncd->npd", units[..., _COLOURS], said.to(units.dtype))
 
 
 def _read(
@@ -255,7 +254,7 @@ def _read(
     """What `States` holds."""
     text = model.model.language_model
     inputs = F.embedding(batch.prefix, table)
-    pictures = _pictures(model, batch, features, table).flatten(0, 1).to(inputs.dtype)
+    pictures = _pictures(model, batch, features).flatten(0, 1).to(inputs.dtype)
     shown = (batch.prefix == model.config.image_token_id)[:, :, None].expand_as(inputs)
     prefix = text(inputs_embeds=inputs.masked_scatter(shown, pictures), use_cache=True, output_hidden_states=True)
     cache = prefix.past_key_values

@@ -83,7 +83,6 @@ def test_a_packed_reply_gives_the_logits_of_its_prompt_alone(processor):
     lessons = [next(one for one in some if len(one.pixels)), next(one for one in some if not len(one.pixels))]
     lessons.append(active_lesson("packed", side=SHAPE.side, grid=SHAPE.grid, template="zoomed"))
     tutor = make_tutor(processor.tokenizer, SHAPE)
-    tutor.tie(model)
     batch = packed(processor, lessons)
     assert len(batch.lessons) > len(lessons)  # several chunks a picture
     with torch.inference_mode():
@@ -174,13 +173,24 @@ def test_what_is_barred_is_no_part_of_the_guess_and_is_held_to_the_mean_of_the_o
 
 def test_the_projector_says_what_the_heads_for_patches_do(processor):
     model, tutor = build_model(processor.tokenizer, SHAPE, seed=1), make_tutor(processor.tokenizer, SHAPE)
-    tutor.interpret(model, seed=5)
-    features = torch.randn(2, SHAPE.image_tokens, SHAPE.vision_width)
-    heads = torch.cat([head(features) for head in [*tutor.patch_heads, tutor.stand]], dim=-1)
-    projector = model.model.multi_modal_projector
-    said = torch.nn.functional.gelu(heads) @ projector.linear_2.weight[:, : heads.shape[-1]].T
-    torch.testing.assert_close(projector(features), said)
-    assert projector.linear_2.weight[:, : heads.shape[-1]].abs().min() > 0
+    with torch.no_grad():
+        tutor.stand.weight *= 50  # surer than the others
+    pixels = torch.rand(4, 3, SHAPE.side, SHAPE.side) * 2 - 1
+    tutor.interpret(model, pixels, seed=5)
+    features = _features(model, pixels)
+    projector, start = model.model.multi_modal_projector, 0
+    units = projector.linear_1(features)
+    for head in [*tutor.patch_heads, tutor.stand]:
+        said, guessed = units[..., start : start + head.out_features], head(features)
+        assert torch.equal(said.argmax(-1), guessed.argmax(-1))
+        assert said.amax(-1).mean().item() == pytest.approx(2.0, rel=1e-4)
+        torch.testing.assert_close(said / said.std(), guessed / guessed.std())
+        start += head.out_features
+    assert not units[..., start:].any()
+    second = projector.linear_2.weight
+    assert second[:, :start].abs().min() > 0
+    for words, first in ((tutor.word_tokens[0], 1), (tutor.word_tokens[1], 2 + len(COLOURS) + 1)):
+        torch.testing.assert_close(second[:, first : first + len(words)].T, model.get_input_embeddings().weight[words])
 
 
 def test_the_tower_learns_only_where_nothing_else_is_asked(trained):
