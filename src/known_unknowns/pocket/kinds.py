@@ -78,7 +78,7 @@ def existence(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Ite
 
 def count(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
     """How many objects of some look are there? One time in a few, none is."""
-    nouns = [(plural(noun), ids) for noun, ids in _countable(scene)]
+    nouns = [(plural(noun), ids) for noun, ids in countable(scene)]
     absent = _absent(scene, rng, allowed)
     if absent:
         nouns.append((plural(absent[0]), []))
@@ -283,7 +283,7 @@ def _absent(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> list[
     return [pair_name(pair) for pair in absent]
 
 
-def _countable(scene: Scene) -> Iterator[tuple[str, list[int]]]:
+def countable(scene: Scene) -> Iterator[tuple[str, list[int]]]:
     """What can be counted: a noun in the singular, and the ids of what it names."""
     seen = set()
     sets: list[tuple[str, ...]] = [("colour", "shape"), ("colour",), ("shape",), ("texture",)]

@@ -11,10 +11,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from known_unknowns.pocket.kinds import PHRASES
+from known_unknowns.pocket.kinds import PHRASES, countable
 from known_unknowns.pocket.naming import ATTRIBUTES, expressions, matching, name, phrase, plural
 from known_unknowns.scenes import PREDICATES, TRAINING_PAIRS, Scene, verdict
-from known_unknowns.training.exercises import WORDS, Exercise, barred
+from known_unknowns.training.exercises import MOST_COUNTED, WORDS, Exercise, barred
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
 _CHANGED = frozenset(("colour", "shape", "texture"))
@@ -26,7 +26,7 @@ _COUPLES = 3
 
 def drills(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
     """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked."""
-    made = [*_present(scene, rng), *_absent(scene, rng), *_counts(scene, rng), *_couples(scene, rng)]
+    made = [*_present(scene, rng), *_absent(scene, rng), *counts(scene, rng, _COUNTS), *_couples(scene, rng)]
     if seen:
         return tuple(made)
     return tuple(_line(drill.prompt[:-1], present=False) for drill in made if drill.options)
@@ -75,13 +75,15 @@ def _absent(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
             yield _line(f" {phrase(other, attributes)}", present=False)
 
 
-def _counts(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
-    for _ in range(_COUNTS):
-        thing = rng.choice(scene.objects)
-        attributes = rng.choice((("colour",), ("shape",), ("texture",), ()))
-        found = matching(scene, thing, attributes)
-        text = f" {plural(phrase(thing, attributes))}"
-        yield replace(_line(text, words={"count": len(found)}), counted=(len(text), tuple(found)))
+def counts(scene: Scene, rng: random.Random, many: int) -> Iterator[Exercise]:
+    """How many there are of what a question may count: different nouns, and every second one of several things."""
+    every = [(noun, ids) for noun, ids in countable(scene) if len(ids) <= MOST_COUNTED]
+    several = [one for one in every if len(one[1]) > 1]
+    drawn = rng.sample(several, min(many // 2, len(several)))
+    rest = [one for one in every if one not in drawn]
+    for noun, ids in drawn + rng.sample(rest, min(many - len(drawn), len(rest))):
+        text = f" {plural(noun)}"
+        yield replace(_line(text, words={"count": len(ids)}), counted=(len(text), tuple(ids)))
 
 
 def _couples(scene: Scene, rng: random.Random) -> Iterator[Exercise]:

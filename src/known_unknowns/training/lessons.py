@@ -16,7 +16,7 @@ from PIL import Image
 
 from known_unknowns.pocket.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns.scenes import COLOURS, TRAINING_PAIRS, Scene, render, sample_scene
-from known_unknowns.training.drills import drills
+from known_unknowns.training.drills import counts, drills
 from known_unknowns.training.emblems import emblem_exercises, emblem_scene
 from known_unknowns.training.exercises import (
     OPEN,
@@ -42,14 +42,15 @@ _SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benc
 
 @dataclass(frozen=True, slots=True)
 class Portions:
-    """How much is asked of a picture: `known_unknowns.training.drills`, first lines of questions alone, whole
-    questions, unanswerable ones, and lookups. An emblem, in a share of the pictures, has exercises of its own. A share
-    of the others is ``recoloured``: nothing there names or asks for a colour. In a share of the rest the colours are
-    ``renamed`` (see `known_unknowns.training.renaming`). What is below 1 is the chance of one.
-    ``answering`` is the share of what is to be answered that is asked, and ``guessing`` the share of what is to be
-    refused that is answered by chance instead: for models that refuse too much, or never."""
+    """How much is asked of a picture: `known_unknowns.training.drills` (``counts``: more of those on numbers), first
+    lines of questions alone, whole questions, unanswerable ones, and lookups. An emblem, in a share of the pictures,
+    has exercises of its own. A share of the others is ``recoloured``: nothing there names or asks for a colour. In a
+    share of the rest the colours are ``renamed`` (see `known_unknowns.training.renaming`). What is below 1 is the
+    chance of one. ``answering`` is the share of what is to be answered that is asked, and ``guessing`` the share of
+    what is to be refused that is answered by chance instead: for models that refuse too much, or never."""
 
     drills: int = 0
+    counts: int = 0
     stems: int = 0
     questions: int = 0
     unanswerable: float = 0
@@ -153,6 +154,8 @@ def asked_about(
 def _asked(scene: Scene, portions: Portions, rng: random.Random, *, seen: bool) -> Iterator[Exercise]:
     made = drills(scene, rng, seen=seen)
     yield from rng.sample(made, min(portions.drills, len(made)))
+    if seen and portions.counts:
+        yield from counts(scene, rng, portions.counts)
     first = rng.randrange(len(TYPES))
     wanted = [TYPES[(first + k) % len(TYPES)] for k in range(portions.stems + portions.questions)]
     found = questions_for(scene, rng, wanted=wanted, letter=_letter(rng), pairs=TRAINING_PAIRS)

@@ -61,7 +61,15 @@ class Stage:
 
 
 ANSWER = Portions(
-    drills=4, stems=6, questions=4, unanswerable=0.5, lookups=0.4, emblems=0.12, recoloured=0.25, renamed=0.5
+    drills=4,
+    counts=5,
+    stems=6,
+    questions=4,
+    unanswerable=0.5,
+    lookups=0.4,
+    emblems=0.12,
+    recoloured=0.25,
+    renamed=0.85,
 )
 
 
