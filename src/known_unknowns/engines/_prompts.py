@@ -60,7 +60,8 @@ class Prompts:
         self._processor = checkpoint.processor
         self._tokenizer = checkpoint.tokenizer
         self._picture_tokens = picture_tokens(checkpoint)
-        self._special = set(self._tokenizer.all_special_ids) | set(self._tokenizer.added_tokens_decoder)
+        added = self._tokenizer.added_tokens_decoder.items()
+        self._special = {*self._tokenizer.all_special_ids, *(token for token, about in added if about.special)}
         self._controls = _control_tokens(checkpoint)
         self._decoders = ThreadPoolExecutor(_DECODERS, thread_name_prefix="pictures")
         self._opened: dict[Image, Any] = {}
@@ -88,15 +89,16 @@ class Prompts:
     def each(self, turns: Sequence[Turn], folder: Path) -> list[Prompt]:
         """A prompt for each turn."""
         pictures = self._open(turns, folder)
-        shared: dict[Hashable, tuple[int, Mapping[str, torch.Tensor]]] = {}
+        shared: dict[Hashable, tuple[tuple[int, ...], Mapping[str, torch.Tensor]]] = {}
         prompts = []
         for turn in turns:
             encoded = self._encode([turn], pictures)
             ids = tuple(encoded["input_ids"][0].tolist())
-            key = head(turn)
-            if key not in shared:
-                shared[key] = self._cut(ids), dict(encoded)
-            cut, tensors = shared[key]
+            key: Hashable = head(turn)
+            cut = self._cut(ids)
+            if shared.setdefault(key, (ids[:cut], dict(encoded)))[0] != ids[:cut]:
+                key = key, ids[:cut]  # what is before the question is no other's, whatever the tokenizer made of it
+            _, tensors = shared.setdefault(key, (ids[:cut], dict(encoded)))
             prompts.append(Prompt(ids, cut, key, tuple(image.sha256 for image in turn.images), tensors))
         return prompts
 
@@ -104,7 +106,7 @@ class Prompts:
         """How many tokens come up to and with the last picture, and the special tokens that close it; 0 for none.
 
         It depends on nothing but the prompt itself. Behind a special token the tokenizer starts anew, so that what
-        is asked after it cannot change the tokens before.
+        is asked after it cannot change the tokens before. Added tokens that are not special may be the question's.
         """
         last = max((place for place, token in enumerate(ids) if token in self._picture_tokens), default=-1)
         cut = last + 1

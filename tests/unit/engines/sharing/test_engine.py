@@ -9,6 +9,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tokenizers import AddedToken  # noqa: E402
+
 from known_unknowns.engines import _prompts  # noqa: E402
 from known_unknowns.engines._flips import MOST, Flips  # noqa: E402
 from known_unknowns.errors import DataError  # noqa: E402
@@ -101,6 +103,39 @@ def test_several_pictures_in_one_pass_answer_alike(tmp_path):
         for index, reply in alone.items():
             assert dataclasses.replace(together[index], logprobs=None) == dataclasses.replace(reply, logprobs=None)
             assert together[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
+
+
+def test_a_question_that_begins_with_an_added_token_lends_it_to_no_other(llava, tmp_path):
+    """A token that was added, but is not special, may come right behind the picture: it is the question's own."""
+    model, processor = tiny.CHECKPOINTS["llava"].make()
+    words = len(processor.tokenizer)
+    processor.tokenizer.add_tokens([AddedToken("What", normalized=False)])
+    assert len(processor.tokenizer) == words  # it was there before, as a common one
+    model.save_pretrained(tmp_path)
+    processor.save_pretrained(tmp_path)
+    texts = ("What is it?\nA. Red\nB. Blue", "Is it red?\nA. Yes\nB. No", "What is near?\nA. A cup\nB. A hat", "Red?")
+    for first in range(len(texts)):
+        order = (*texts[first:], *texts[:first])
+        asked = [turn(k, 0, content=(*TURNS[0].content[:1], text)) for k, text in enumerate(order)]
+        shared = answers(tiny.engine("llava", tmp_path, sharing="on"), asked)
+        alone = answers(tiny.engine("llava", tmp_path, sharing="off", batch_size=1), asked)
+        assert {k: reply.text for k, reply in shared.items()} == {k: reply.text for k, reply in alone.items()}
+        for k, reply in alone.items():
+            assert shared[k].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
+
+
+def test_prompts_whose_prefixes_differ_share_none(llava, monkeypatch):
+    """Whatever a tokenizer makes of a question, a prefix is only that of prompts that begin with its very tokens."""
+    engine = tiny.engine("llava", llava, sharing="on")
+    prompts = engine._prompts
+    cut = prompts._cut
+    monkeypatch.setattr(prompts, "_cut", lambda ids: cut(ids) + 1)  # the question's first token with it
+    asked = [
+        turn(k, 0, content=(*TURNS[0].content[:1], text)) for k, text in enumerate(("What?", "Is it?", "What is?"))
+    ]
+    one, other, third = prompts.each(asked, Path())
+    assert one.head == third.head != other.head
+    assert answers(engine, asked) == answers(tiny.engine("llava", llava, sharing="on"), asked)
 
 
 def test_a_picture_is_decoded_and_preprocessed_once(llava, monkeypatch):
