@@ -1,4 +1,4 @@
-"""The model that the repository ships: sound, small, offline, and better than chance on pictures it never saw."""
+"""The models that the repository ships: sound, small, offline; the main one sees, and each sibling has its fault."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -15,29 +16,47 @@ from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.training.evaluation import Tally, mmsap_tally, tally
 from known_unknowns.variants import noise, nota_only, text_only
 
-FOLDER = Path(__file__).parents[3] / "models" / "pocket"
+ROOT = Path(__file__).parents[3]
+FOLDERS = sorted(folder for folder in (ROOT / "models").iterdir() if folder.is_dir())
 SEED, IMAGES = 77, 40  # 200 questions; the edition's own pictures have another seed
-MOST_BYTES = 8_000_000
-FLOORS = {"Attribute": 0.6, "Object": 0.5, "Relation": 0.6}
-OVERALL_FLOOR, REMOVED_FLOOR, NOISE_FLOOR = 0.62, 0.65, 0.95
+MOST_BYTES, MOST_OF_ALL = 12_000_000, 30_000_000
+FLOORS = {"Attribute": 0.78, "Object": 0.7, "Relation": 0.75}
+OVERALL_FLOOR, REMOVED_FLOOR, NOISE_FLOOR = 0.78, 0.7, 0.95
 """Chance, and always answering E, are 0.2 on these questions, but for those with the right option removed and noise."""
 MMSAP_FLOORS = {"KnowVisQA/taught": 0.6, "KnowVisQA/not taught": 0.5, "BeyondVisQA/held-out wordings": 0.8}
 
 
+def asked(name: str) -> TransformersEngine:
+    entry = {"engine": "transformers", "source": str(ROOT / "models" / name), "revision": "unpinned"}
+    return TransformersEngine(name, entry | {"dtype": "float32", "device": "cpu", "batch_size": 32})
+
+
 @pytest.fixture(scope="module")
 def engine() -> TransformersEngine:
-    entry = {"engine": "transformers", "source": str(FOLDER), "revision": "unpinned", "dtype": "float32"}
-    return TransformersEngine("pocket", entry | {"device": "cpu", "batch_size": 32})
+    return asked("pocket")
 
 
-def test_the_folder_is_small_and_holds_nothing_that_runs():
-    files = [file for file in FOLDER.rglob("*") if file.is_file()]
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_folder_is_small_and_holds_nothing_that_runs(folder):
+    files = [file for file in folder.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) <= MOST_BYTES
     assert {file.suffix for file in files} <= {".safetensors", ".json", ".jinja", ".md"}
 
 
-def test_the_card_names_the_weights():
-    assert weights_sha256(FOLDER) in (FOLDER / "README.md").read_text(encoding="utf-8")
+def test_all_weights_together_are_small():
+    assert sum(file.stat().st_size for folder in FOLDERS for file in folder.glob("*.safetensors")) <= MOST_OF_ALL
+
+
+def test_each_folder_is_a_model_of_the_pocket_edition_and_its_card_names_the_weights():
+    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    models = {name: entry for name, entry in params["models"].items() if entry["engine"] == "transformers"}
+    assert [entry["source"] for entry in models.values()] == [f"models/{name}" for name in models]
+    assert sorted(models) == [folder.name for folder in FOLDERS]
+    assert set(models) < set(params["editions"]["pocket"]["models"])
+    for name, entry in models.items():
+        folder = ROOT / "models" / name
+        assert weights_sha256(folder) == entry["revision"]
+        assert entry["revision"] in (folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scorer", ["official", "robust"])
@@ -68,6 +87,20 @@ def test_it_names_what_it_was_taught_and_refuses_what_nobody_can_know(engine):
         right, asked = found[sort]
         assert asked >= 10
         assert right / asked >= floor, sort
+
+
+def test_one_sibling_never_refuses_and_one_refuses_much_that_it_could_answer(engine):
+    """Of 200 questions a fifth is to be refused; with the right option removed, all are."""
+    sizes = {"seed": SEED, "images": 20}
+    never, often = asked("pocket-never-refuses"), asked("pocket-refuses-often")
+    assert share(tally(never, vary=nota_only, **sizes)) <= 0.2
+    assert share(tally(often, vary=nota_only, **sizes)) > share(tally(engine, vary=nota_only, **sizes))
+    assert share(tally(often, **sizes)) < share(tally(engine, **sizes)) - 0.1
+
+
+def test_an_earlier_checkpoint_sees_less(engine):
+    sizes = {"seed": SEED, "images": IMAGES}
+    assert 0.5 < share(tally(asked("pocket-early"), **sizes)) < share(tally(engine, **sizes)) - 0.05
 
 
 def share(found: Tally) -> float:
