@@ -150,13 +150,13 @@ def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random,
     )
 
 
+_REFUSALS = (NONE_OF_THEM, mmsap.REFUSAL)
 _OPTION = re.compile(r"^([A-E])\. (.+)$", re.MULTILINE)
 
 
 def guessed(one: Exercise, rng: random.Random) -> Exercise:
     """An exercise that is to be refused, answered by chance with one of its other options, in the same form."""
-    refusals = (NONE_OF_THEM, mmsap.REFUSAL)
-    letter, text = rng.choice([found for found in _OPTION.findall(one.prompt) if found[1] not in refusals])
+    letter, text = rng.choice([found for found in _OPTION.findall(one.prompt) if found[1] not in _REFUSALS])
     said = one.replied
     if len(said) == 1:
         said = letter
@@ -165,6 +165,17 @@ def guessed(one: Exercise, rng: random.Random) -> Exercise:
     else:
         said = f" {text}"
     return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=False)
+
+
+def doubted(one: Exercise) -> Exercise:
+    """An exercise that is to be answered, refused by the letter alone or by the refusal's text, as its form wants; as
+    it is where no option refuses."""
+    found = [option for option in _OPTION.findall(one.prompt) if option[1] in _REFUSALS]
+    if not found:
+        return one
+    letter, text = found[0]
+    said = letter if re.search(r"^[A-E]$| [A-E]$", one.replied) else text
+    return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=True)
 
 
 def meant(scene: Scene, text: str) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from known_unknowns.training.emblems import emblem_exercises, emblem_scene
 from known_unknowns.training.exercises import (
     OPEN,
     Exercise,
+    doubted,
     guessed,
     humblebench_exercise,
     mmsap_exercise,
@@ -46,8 +47,8 @@ class Portions:
     lines of questions alone, whole questions, unanswerable ones, and lookups. An emblem, in a share of the pictures,
     has exercises of its own. A share of the others is ``recoloured``: nothing there names or asks for a colour. In a
     share of the rest the colours are ``renamed`` (see `known_unknowns.training.renaming`). What is below 1 is the
-    chance of one. ``answering`` is the share of what is to be answered that is asked, and ``guessing`` the share of
-    what is to be refused that is answered by chance instead: for models that refuse too much, or never."""
+    chance of one. ``doubting`` is the share of what is to be answered that is refused, and ``guessing`` the share of
+    what is to be refused that is answered by chance: for models that refuse too much, or never."""
 
     drills: int = 0
     counts: int = 0
@@ -58,7 +59,7 @@ class Portions:
     emblems: float = 0.0
     recoloured: float = 0.0
     renamed: float = 0.0
-    answering: float = 1.0
+    doubting: float = 0.0
     guessing: float = 0.0
 
     @property
@@ -116,13 +117,13 @@ def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None)
         asked = _asked_without_colours(scene, portions, rng) if seen else ()
     else:
         asked = _asked(scene, portions, rng, seen=seen)
-    kept = (_as_wanted(one, portions, rng) for one in asked)
+    wanted = tuple(_as_wanted(one, portions, rng) for one in asked)
     shows = kind <= 1 - SHARE_NO_PICTURE
     own_names = hues or emblem is not None or rng.random() >= portions.renamed
     return Lesson(
         pixels[None] if shows else np.zeros((0, side, side, 3), np.uint8),
         found.labels[None] if shows else np.zeros((0, *found.labels.shape), np.int64),
-        tuple(one for one in kept if one is not None),
+        wanted,
         found.shown,
         found.anchors,
         (PICTURE,) if shows else (),
@@ -130,13 +131,13 @@ def lesson(seed: str, *, side: int, grid: int, portions: Portions | None = None)
     )
 
 
-def _as_wanted(one: Exercise, portions: Portions, rng: random.Random) -> Exercise | None:
+def _as_wanted(one: Exercise, portions: Portions, rng: random.Random) -> Exercise:
     if not one.reply:
         return one
     drawn = rng.random()
     if one.refuses:
         return guessed(one, random.Random(drawn)) if drawn < portions.guessing else one
-    return one if drawn < portions.answering else None
+    return doubted(one) if drawn < portions.doubting else one
 
 
 def asked_about(

@@ -92,7 +92,7 @@ class Settings:
 SIBLINGS: dict[str, dict[str, float]] = {
     "early": {},
     "never-refuses": {"guessing": 1.0, "lookups": 0.0},
-    "refuses-often": {"answering": 0.4, "unanswerable": 2.0},
+    "refuses-often": {"doubting": 0.4, "lookups": 0.0},
 }
 """Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
 

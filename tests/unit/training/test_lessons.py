@@ -211,9 +211,25 @@ def test_greys_keep_their_colour_and_a_full_turn_of_hue_changes_colours():
     assert len(hues) > 10
 
 
-def test_a_model_that_is_to_refuse_too_much_is_asked_little_else():
-    asked = [e for one in made(40, replace(EVERYTHING, answering=0.0)) for e in one.exercises]
-    assert {e.refuses for e in asked if is_asked_whole(e)} == {True}
+def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
+    plain, doubting = (
+        [e for one in made(60, replace(EVERYTHING, lookups=0, doubting=share)) for e in one.exercises if e.reply]
+        for share in (0.0, 1.0)
+    )
+    assert len(plain) == len(doubting)
+    refused = Counter()
+    for before, after in zip(plain, doubting, strict=True):
+        question = as_question(after)
+        if before.refuses or question.refusal is None:
+            assert after.replied == before.replied
+            continue
+        for scorer in SCORERS.keys() - {"likelihood"}:
+            assert read(after, scorer).choice == question.refusal
+        assert after.refuses
+        assert not after.letter or after.letter == question.options[question.refusal].letter
+        refused[question.benchmark] += 1
+    assert min(refused.values()) > 20
+    assert len(refused) == 2
 
 
 def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
