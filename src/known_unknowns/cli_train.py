@@ -30,7 +30,7 @@ def train(
         str | None, typer.Option("--mlflow", help="Draw curves in the MLflow store at this address.")
     ] = None,
 ) -> None:
-    """Train the pocket model from nothing, on pictures drawn from seeds: an hour on one core of a CPU.
+    """Train the pocket model from nothing, on pictures drawn from seeds: more than an hour on one core of a CPU.
 
     `make run` never trains: it uses the weights that the repository ships.
     """

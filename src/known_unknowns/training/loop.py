@@ -75,7 +75,8 @@ ANSWER = Portions(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that the weights depend on, save the machine's arithmetic. The defaults are the shipped model's recipe."""
+    """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe that the
+    shipped model came to."""
 
     seed: int = 0
     shape: Shape = field(default_factory=Shape)

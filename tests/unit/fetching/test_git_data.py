@@ -21,13 +21,18 @@ def run(folder: Path, *arguments: str) -> str:
     ).stdout.strip()
 
 
-@pytest.fixture
-def published(tmp_path):
-    """A repository of two commits, the first of which is wanted, with a link out of itself."""
-    folder = tmp_path / "published"
+def repository(folder: Path) -> Path:
+    """A new repository that gives out any of its commits, with an empty folder for the pictures."""
     (folder / "asset").mkdir(parents=True)
     run(folder, "init", "--quiet")
     run(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    return folder
+
+
+@pytest.fixture
+def published(tmp_path):
+    """A repository of two commits, the first of which is wanted, with a link out of itself."""
+    folder = repository(tmp_path / "published")
     (folder / "asset/data.json").write_text("[1]", encoding="utf-8")
     (folder / "asset/link").symlink_to("/etc/hostname")
     run(folder, "add", "--all")

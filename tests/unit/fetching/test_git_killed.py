@@ -17,7 +17,7 @@ import yaml
 from known_unknowns.fetching.store import FOLDER
 
 from .conftest import ROOT
-from .test_git_data import check_out, run
+from .test_git_data import check_out, repository, run
 
 FILES = {f"asset/{number}.bin": random.Random(number).randbytes(200_000) for number in range(10)}
 ADDRESS = "https://git.example.org/maker/actiview"
@@ -29,10 +29,7 @@ STALLED = 300_000
 @pytest.fixture
 def published(tmp_path):
     """A repository of one commit, ten files of noise."""
-    folder = tmp_path / "published"
-    (folder / "asset").mkdir(parents=True)
-    run(folder, "init", "--quiet")
-    run(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    folder = repository(tmp_path / "published")
     for path, content in FILES.items():
         (folder / path).write_bytes(content)
     run(folder, "add", "--all")
@@ -128,6 +125,13 @@ def assert_whole(out: Path) -> None:
     assert not [path for path in (out.parent / FOLDER).iterdir() if path.is_dir()]
 
 
+def assert_made_whole(start, out: Path) -> None:
+    """By the same command, run again."""
+    again = start()
+    assert again.wait(60) == 0, again.stderr.read()
+    assert_whole(out)
+
+
 @pytest.mark.parametrize("whole_group", [False, True], ids=["its git outlives it", "with its git"])
 def test_a_fetch_that_was_killed_while_the_pack_came(start, stalling, tmp_path, whole_group):
     out = tmp_path / "data/full/raw/actiview"
@@ -136,9 +140,7 @@ def test_a_fetch_that_was_killed_while_the_pack_came(start, stalling, tmp_path, 
     os.kill(-process.pid if whole_group else process.pid, signal.SIGKILL)
     process.wait(60)
     assert not out.exists()
-    again = start()
-    assert again.wait(60) == 0, again.stderr.read()
-    assert_whole(out)
+    assert_made_whole(start, out)
 
 
 def test_a_git_that_was_killed_is_one_clear_error_and_no_more(start, stalling, tmp_path):
@@ -153,9 +155,7 @@ def test_a_git_that_was_killed_is_one_clear_error_and_no_more(start, stalling, t
     assert "run again" in said
     assert "Traceback" not in said
     assert not out.exists()
-    again = start()
-    assert again.wait(60) == 0, again.stderr.read()
-    assert_whole(out)
+    assert_made_whole(start, out)
 
 
 def test_a_fetch_that_was_killed_while_files_were_written_out(start, slow_checkout, tmp_path):
@@ -169,9 +169,7 @@ def test_a_fetch_that_was_killed_while_files_were_written_out(start, slow_checko
     process.wait(60)
     assert checked_out(tmp_path) < len(FILES)
     assert [path.name for path in out.iterdir()] == ["old.json"]
-    again = start()
-    assert again.wait(60) == 0, again.stderr.read()
-    assert_whole(out)
+    assert_made_whole(start, out)
 
 
 def test_a_killed_fetch_that_something_still_writes_into_is_no_hindrance(published, tmp_path):

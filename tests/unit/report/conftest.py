@@ -13,7 +13,7 @@ from .fake_run import REPOSITORY, FakeRun, make
 from .pages import Page, parse
 
 
-def write(run: FakeRun, *, checks: Path | None = None) -> Page:
+def write(run: FakeRun, *, checks: Path | None = None, root: Path = REPOSITORY) -> Page:
     """Build the run's report and read it back."""
     build(
         run.params,
@@ -22,7 +22,7 @@ def write(run: FakeRun, *, checks: Path | None = None) -> Page:
         data=run.data,
         comparison=run.comparison,
         out=run.page,
-        root=REPOSITORY,
+        root=root,
         checks=checks,
     )
     return parse(run.page.read_text(encoding="utf-8"))

@@ -11,11 +11,10 @@ from known_unknowns import lock
 from known_unknowns.config import Params
 from known_unknowns.fetching.files import Pinned
 from known_unknowns.lock import Locked
-from known_unknowns.report import build
 from known_unknowns.report.provenance import gather
 
+from .conftest import write
 from .fake_run import FakeRun, make
-from .pages import parse
 
 COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 FILES = {"a.parquet": Pinned(1_500_000, sha256="a" * 64), "README.md": Pinned(500_000, git="b" * 40)}
@@ -77,17 +76,7 @@ def test_replies_of_another_commit_are_not_said_to_be_held(run, tmp_path):
 
 def test_the_page_shows_it(run, tmp_path):
     def shown() -> list[str]:
-        build(
-            run.params,
-            run.metrics,
-            results=run.results,
-            data=run.data,
-            comparison=run.comparison,
-            out=run.page,
-            root=tmp_path,
-        )
-        page = parse(run.page.read_text(encoding="utf-8"))
-        return [row.text for row in page.all("tr") if "held by params.lock.yaml" in row.text]
+        return [row.text for row in write(run, root=tmp_path).all("tr") if "held by params.lock.yaml" in row.text]
 
     assert shown() == []
     locked(tmp_path, "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main")
