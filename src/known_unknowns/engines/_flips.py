@@ -1,7 +1,8 @@
-"""The certificate of half precision: how often a letter is another one than at batch 1, and by how little.
+"""The certificate: how often a letter is another one than at batch 1, and by how little.
 
 In half precision no way of batching promises the same letters: rows of another length or number are added up in
-another order. So a sample of the turns is asked again, alone, through ``generate``.
+another order. In float32 a shared prefix does, and what the first check could not see, as it met two pictures, is
+looked for along the way. So a sample of the turns is asked again, alone, through ``generate``.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ from pathlib import Path
 from typing import Any
 
 MOST = 64
-SHARE = 32
-"""Turns that are asked again: the first, and then one of 32, until there are so many."""
+SHARE, SHARE_OF_FULL = 32, 256
+"""Turns that are asked again, until there are so many: in half precision the first, and then one of 32; in float32 one
+of 256."""
+APART = 0.01
+"""Nats that a letter's probability may be from ``generate``'s in float32, where some 1e-5 are rounding."""
 
 
 class Flips:
     """What was found so far, kept in the engine's notes, so that a run that was cut off goes on counting."""
 
-    def __init__(self, facts: Mapping[str, Any]) -> None:
+    def __init__(self, facts: Mapping[str, Any], *, half: bool) -> None:
+        self._half = half
         self._model = sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
         self._file: Path | None = None
         self._flips: list[bool] = []
         self._gaps: list[float] = []
+        self._apart = 0.0
 
     def read(self, notes: Path | None) -> None:
         """Take over what the notes hold of this model."""
@@ -39,27 +45,34 @@ class Flips:
             if note.get("model") == self._model:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
+                self._apart = max(self._apart, note.get("apart", 0.0))
 
     def wanted(self, answered: int) -> bool:
         """Whether one more is to be asked again, after so many have been answered in this run."""
-        return len(self._flips) < min(MOST, 1 + answered // SHARE)
+        due = 1 + answered // SHARE if self._half else answered // SHARE_OF_FULL
+        return len(self._flips) < min(MOST, due)
 
-    def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> None:
-        """The letters' log-probabilities at batch 1, and as they were answered."""
+    def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> float:
+        """The letters' log-probabilities at batch 1, and as they were answered; returns how far they are apart."""
         first, second = sorted(alone.values(), reverse=True)[:2] if len(alone) > 1 else (0.0, 0.0)
         flip = max(alone, key=alone.__getitem__) != max(together, key=together.__getitem__)
+        apart = round(max(abs(alone[letter] - together[letter]) for letter in alone), 6)
         self._flips.append(flip)
         self._gaps.append(round(first - second, 6))
+        self._apart = max(self._apart, apart)
         if self._file is not None:
-            note = {"model": self._model, "flip": flip, "gap": self._gaps[-1]}
+            note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart}
             with self._file.open("a") as notes:
                 notes.write(f"\n{json.dumps(note)}\n")  # a kill may have torn the last line off
+        return apart
 
     def told(self) -> dict[str, Any]:
-        """``gaps`` are those of the flips, at batch 1, between the two likeliest letters, in nats."""
+        """``gaps`` are those of the flips, at batch 1, between the two likeliest letters, and ``apart`` is the most
+        that a letter's log-probability was from that at batch 1; both in nats."""
         return {
             "compared": len(self._flips),
             "flips": sum(self._flips),
             "rate": sum(self._flips) / len(self._flips) if self._flips else None,
             "gaps": [gap for flip, gap in zip(self._flips, self._gaps, strict=True) if flip],
+            "apart": self._apart if self._flips else None,
         }

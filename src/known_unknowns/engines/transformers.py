@@ -20,7 +20,7 @@ import torch
 import transformers
 
 from known_unknowns.engines import _checkpoint, _memory
-from known_unknowns.engines._flips import Flips
+from known_unknowns.engines._flips import APART, Flips
 from known_unknowns.engines._grouping import batches, groups
 from known_unknowns.engines._letters import Forms, LetterRecorder, letter_step, token_forms
 from known_unknowns.engines._prompts import Prompt, Prompts, ahead, head, picture_tokens
@@ -59,8 +59,8 @@ class TransformersEngine:
     time over its size.
 
     ``about["sharing"]`` tells which plans of sharing were used, how far each was from ``generate`` when it was
-    checked, and which were given up and why; ``about["certificate"]``, in half precision, how often the letter was
-    another one than at batch 1.
+    checked, and which were given up and why; ``about["certificate"]``, in half precision and where prefixes are shared,
+    how often the letter was another one than at batch 1.
 
     Raises:
         ConfigError: the checkpoint cannot be used (see `_checkpoint.load`), or the device is not there.
@@ -84,10 +84,12 @@ class TransformersEngine:
         self._prompts = Prompts(self.checkpoint, self.system)
         self._known_forms: dict[tuple[str, ...], Forms] = {}
         self._asked = False
+        self._answered = 0
         self.facts = self._facts(entry)
-        self._flips = Flips(self.facts) if entry["dtype"] != "float32" else None
+        self._half = entry["dtype"] != "float32"
         self._why_not = ""
         self._sharer = self._new_sharer(entry)
+        self._flips = Flips(self.facts, half=self._half) if self._half or self._sharer is not None else None
         self.about = self._about()
 
     def _new_sharer(self, entry: Mapping[str, Any]) -> Sharer | None:
@@ -172,13 +174,13 @@ class TransformersEngine:
             def make(chunk: Chunk) -> Any:
                 return self._made([turns[index] for index in chunk.indices], folder, shared=chunk.shared)
 
-            answered = 0
             for chunk, made in ahead(make, self._chunks(turns), spare=_memory.spare_core(self.device)):
                 asked = [turns[index] for index in chunk.indices]
                 replies = self._answer(asked, made, folder, shared=chunk.shared)
                 yield list(zip(chunk.indices, replies, strict=True))
-                answered += len(asked)
-                self._certify(asked[0], replies[0], folder, answered)
+                self._answered += len(asked)
+                if self._half or chunk.shared:
+                    self._certify(asked[0], replies[0], folder)
         finally:
             self.about["sharing"] = self._about_sharing()
             if self._flips is not None:
@@ -333,13 +335,19 @@ class TransformersEngine:
                 return tokens[: place + 1], "stop"
         return tokens, "length"
 
-    def _certify(self, turn: Turn, reply: Reply, folder: Path, answered: int) -> None:
-        """In half precision: what does the same turn say at batch 1, by ``generate``?"""
-        if self._flips is None or not reply.logprobs or not self._flips.wanted(answered):
+    def _certify(self, turn: Turn, reply: Reply, folder: Path) -> None:
+        """What does the same turn say at batch 1, by ``generate``? In float32 it has to say the same."""
+        if self._flips is None or not reply.logprobs or not self._flips.wanted(self._answered):
             return
         alone = self._answer([turn], self._prompts.batch([turn], folder), folder, shared=False)[0]
-        if alone.logprobs:
-            self._flips.add(alone.logprobs, reply.logprobs)
+        if not alone.logprobs:
+            return
+        apart = self._flips.add(alone.logprobs, reply.logprobs)
+        if not self._half and apart > APART:
+            why = (
+                f"a letter's log-probability differs from generate's by {apart:.2g} nats, after {self._answered} turns"
+            )
+            self._sharer.drop_all(why)
 
 
 def _device(wanted: str, *, path: str) -> str:

@@ -14,8 +14,8 @@ SECTIONS = ("sharing", "certificate")
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """In half precision: of ``n`` turns that were asked again at batch 1, how many letters changed, with Wilson's
-    interval of the share; ``widest`` is the widest gap (nats) between the two likeliest letters of those."""
+    """Of ``n`` turns that were asked again at batch 1, how many letters changed, with Wilson's interval of the share;
+    ``widest`` is the widest gap (nats) between the two likeliest letters of those."""
 
     flips: int
     n: int

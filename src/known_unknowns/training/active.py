@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -21,37 +21,34 @@ from known_unknowns.pocket import actiview_questions as asking
 from known_unknowns.pocket import actiview_scenes as drawing
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns.scenes.model import Box
-from known_unknowns.training.exercises import Exercise, meant
+from known_unknowns.training.active_steps import FULL, Asked, Glance, lines, names_held_out_options, steps
+from known_unknowns.training.exercises import Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
+from known_unknowns.training.renaming import stand_ins
 
 SPLIT = 4
 VIEWS = range(1, SPLIT + 1)
-FULL = 0
-"""The number of the full image among the pictures; the views are numbered from 1."""
 REASON = "the clues are there"
 
-_QUESTIONS = 6
-_TEMPLATES = ("full", "views", "zoomed", "more", "select", "zoom", "operate", "text")
-_WEIGHTS = (2, 3, 4, 2, 2, 1, 1, 0.3)
+TEMPLATES = {
+    "full": 1.5,
+    "views": 2.5,
+    "zoomed": 4,
+    "mixed": 2,
+    "more": 1.5,
+    "select": 1.5,
+    "zoom": 0.7,
+    "operate": 0.7,
+    "text": 0.2,
+}
+"""The prompts of the protocols, and how often each comes. The first four ask for the answer."""
+
+_ANSWERS = ("full", "views", "zoomed", "mixed")
+_QUESTIONS = 4  # whole ones in a lesson
+_SHARE_AS_NEEDED = 0.7  # of the lessons with views: those that show all that the first question needs
 _REDUCTION = 4  # of the originals' sides
 _NAMED = re.compile(rf"\b({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})(?:e?s)?\b")
-_OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES)})\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question with its options in order, and the views that hold its clues."""
-
-    stem: str
-    options: tuple[str, ...]
-    truth: str
-    needed: frozenset[int]
-
-    @property
-    def listed(self) -> str:
-        """The options as ActiView's prompts list them."""
-        return "; ".join(f"{letter}. {text}" for letter, text in zip("ABCDEFG", self.options, strict=False))
 
 
 def scene(seed: str) -> tuple[Scene, int, int]:
@@ -77,69 +74,94 @@ def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[Aske
         options = rng.sample([draft.truth, *draft.false], 1 + len(draft.false))
         held = drawing.clues(picture, draft.clues)
         needed = frozenset(view for view, clue in zip(VIEWS, held, strict=True) if clue != "no")
-        yield Asked(draft.stem, tuple(options), draft.truth, needed)
+        yield Asked(category, draft.stem, tuple(options), draft.truth, needed, draft.clues)
 
 
 def _names_held_out(text: str) -> bool:
     return not HELD_OUT_PAIRS.isdisjoint(_NAMED.findall(text))
 
 
-def active_lesson(seed: str, *, side: int, grid: int, template: str | None = None) -> Lesson:
-    """A lesson in one of ActiView's templates, by chance or as told."""
+def active_lesson(seed: str, *, side: int, grid: int, template: str | None = None, renamed: float = 0.0) -> Lesson:
+    """A lesson in one of ActiView's templates, by chance or as told; in a share colours are ``renamed``."""
     rng = random.Random(f"pocket-training/active/{seed}")
-    template = template or rng.choices(_TEMPLATES, _WEIGHTS)[0]
+    template = template or rng.choices([*TEMPLATES], [*TEMPLATES.values()])[0]
     found, width, height = scene(seed)
-    asked = list(questions(seed, found, width, height))[:_QUESTIONS]
-    some = sorted(rng.sample(VIEWS, rng.choice((1, 2, 2, 3))))
-    start = rng.choice(VIEWS)
-    round_ = [(start - 1 + k) % SPLIT + 1 for k in range(rng.choice((1, 2, 3, 4, 4)))]
-    shown, gridded = {
-        "full": ([FULL], False),
-        "views": (round_, False),
-        "zoomed": ([FULL, *some], False),
-        "more": (round_, False),
-        "select": ([FULL], True),
-        "zoom": ([FULL], True),
-        "operate": ([FULL, *some], True),
-        "text": ([], False),
-    }[template]
+    asked = list(questions(seed, found, width, height))
+    shown = _shown(template, asked[0], rng)
+    gridded = template in ("select", "zoom", "operate")
     pixels = pictures(found, width, height, shown, side, gridded=gridded)
     looks = [patches_of(found, grid, window(found, number)) for number in shown]
     looks = [asked_about(pixels, look, found, rng, hues=False)[1] for look in looks]
-    seen, anchors = _joined(looks, grid, len(found.objects))
-    made = [_exercise(template, one, shown, found) for one in asked]
+    glance = Glance(found, tuple(shown), *_joined(looks, shown, grid, len(found.objects)))
+    names = stand_ins(rng) if rng.random() < renamed else ()
+    made = list(_exercises(template, asked, glance, rng, renamed=bool(names)))
     return Lesson(
         pixels,
         np.array([look.labels for look in looks], dtype=np.int64).reshape(len(shown), len(PATCH_LABELS), grid * grid),
         tuple(_after_pictures(one) for one in made),
-        seen,
-        anchors,
-        _before(made[0].prompt, len(shown)),
+        glance.seen,
+        glance.anchors,
+        _before(_prompt(template, asked[0], shown), len(shown)),
+        names,
     )
 
 
-def _joined(looks: list[Patches], grid: int, objects: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Where each object is shown in any of the pictures, and its first anchor."""
+def _shown(template: str, first: Asked, rng: random.Random) -> list[int]:
+    """The pictures that the prompt shows: often those that the first question needs."""
+    as_needed = rng.random() < _SHARE_AS_NEEDED
+    some = sorted(first.needed if as_needed else rng.sample(VIEWS, rng.choice((1, 2, 2, 3))))
+    start = rng.choice(VIEWS)
+    turned = [(start - 1 + k) % SPLIT + 1 for k in range(SPLIT)]
+    needed = next(k for k in range(1, SPLIT + 1) if first.needed <= set(turned[:k]))
+    if template in ("zoomed", "mixed", "operate"):
+        return [FULL, *some]
+    if template in ("views", "more"):
+        return turned[: needed if as_needed else rng.choice((1, 2, 3, 4))]
+    return [] if template == "text" else [FULL]
+
+
+def _joined(
+    looks: list[Patches], shown: list[int], grid: int, objects: int
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """Where each object is shown in any of the pictures, and its last anchor; and then, for each object, the same in
+    the full image, where that is among them (see `Glance`)."""
+    every = [(k * grid**2, look) for k, look in enumerate(looks)]
     seen: list[tuple[int, ...]] = []
     anchors: list[int] = []
-    for number in range(objects):
-        offset = [(k * grid**2, look) for k, look in enumerate(looks)]
-        seen.append(tuple(first + patch for first, look in offset for patch in look.shown[number]))
-        found = [first + look.anchors[number] for first, look in offset if look.anchors[number] >= 0]
-        anchors.append(found[-1] if found else -1)
+    for those in (every, every[:1] if FULL in shown else every):
+        for number in range(objects):
+            seen.append(tuple(first + patch for first, look in those for patch in look.shown[number]))
+            found = [first + look.anchors[number] for first, look in those if look.anchors[number] >= 0]
+            anchors.append(found[-1] if found else -1)
     return tuple(seen), tuple(anchors)
+
+
+def _exercises(
+    template: str, asked: list[Asked], glance: Glance, rng: random.Random, *, renamed: bool
+) -> Iterator[Exercise]:
+    """Whole questions; and lines, the first lines of the others among them."""
+    answers, wholes = template in _ANSWERS, 0
+    for one in asked:
+        fits = not answers or (glance.tells(one) and not (renamed and one.category == "object-attr"))
+        if fits and wholes < _QUESTIONS and not (answers and names_held_out_options(one, glance.scene)):
+            wholes += 1
+            yield steps(_whole(template, one, glance), one, glance)
+        elif glance.shown and glance.tells(one):
+            yield steps(Exercise(f"{one.stem}\n"), one, glance)
+    if glance.shown:
+        yield from lines(glance, rng)
 
 
 _MARK = "\0"  # stands for a picture in a prompt
 
 
-def _exercise(template: str, one: Asked, shown: list[int], found: Scene) -> Exercise:
-    """The prompt with a mark for each picture, as the protocol sends it, and the reply."""
+def _prompt(template: str, one: Asked, shown: Sequence[int]) -> str:
+    """The prompt with a mark for each picture, as the protocol sends it."""
     views = [number for number in shown if number != FULL]
     named = "".join(f" {_MARK}, the {prompts.view_name(number, SPLIT)} view," for number in views)
     chosen = "".join(f"{_MARK} is your selected {prompts.view_name(number, SPLIT)} view. " for number in views)
     fields = {
-        "image": _MARK,
+        "image": {"views": named, "mixed": f"{_MARK} is the full image,{named}"}.get(template, _MARK),
         "images": named,
         "zoomed": chosen if template == "zoomed" else named,
         "question": one.stem,
@@ -147,27 +169,32 @@ def _exercise(template: str, one: Asked, shown: list[int], found: Scene) -> Exer
         "split": str(SPLIT),
         "description": prompts.description(SPLIT),
     }
-    answer = f" {one.truth}"  # with a blank, as it stands among the options: so it is the same token
-    missing = one.needed - set(views)
-    needed, rest = (",".join(map(str, sorted(found))) or "none" for found in (one.needed & set(views), missing))
-    said, text = {
-        "full": (prompts.ANSWER, answer),
-        "views": (prompts.ANSWER, answer),
-        "zoomed": (prompts.ZOOMED, answer),
-        "more": (prompts.MORE, "Yes" if missing else "No"),
-        "select": (prompts.SELECT, ",".join(map(str, sorted(one.needed)))),
-        "zoom": (prompts.ZOOM, json.dumps({"part": ",".join(map(str, sorted(one.needed))), "reason": REASON})),
-        "operate": (prompts.OPERATE, json.dumps({"keep": needed, "shift": rest})),
-        "text": (prompts.COMMONSENSE, "None"),
-    }[template]
-    if template == "views":
-        fields["image"] = named
+    said = {
+        "zoomed": prompts.ZOOMED,
+        "more": prompts.MORE,
+        "select": prompts.SELECT,
+        "zoom": prompts.ZOOM,
+        "operate": prompts.OPERATE,
+        "text": prompts.COMMONSENSE,
+    }.get(template, prompts.ANSWER)
     (prompt,) = prompts.fill(said, **fields)
-    prompt = prompt.strip()
-    at = prompt.index(one.stem)
-    named_objects = ((at + m.end(), meant(found, m[0])) for m in _OBJECT.finditer(one.stem))
-    places = tuple((end, ids) for end, ids in named_objects if ids) if shown else ()
-    return Exercise(prompt, ((text, True),), places=places)
+    return prompt.strip()
+
+
+def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
+    """The prompt and the reply."""
+    views = set(glance.shown) - {FULL}
+    needed, held, missing = (
+        ",".join(map(str, sorted(found))) or "none" for found in (one.needed, one.needed & views, one.needed - views)
+    )
+    reply = {
+        "more": "No" if one.needed <= views else "Yes",
+        "select": needed,
+        "zoom": json.dumps({"part": needed, "reason": REASON}),
+        "operate": json.dumps({"keep": held, "shift": missing}),
+        "text": "None",
+    }.get(template, f" {one.truth}")  # with a blank, as it stands among the options: so it is the same token
+    return Exercise(_prompt(template, one, glance.shown), ((reply, True),))
 
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
@@ -185,8 +212,17 @@ def _after_pictures(one: Exercise) -> Exercise:
     """The exercise from its last picture on."""
     cut = one.prompt.rfind(_MARK) + 1
     rest = one.prompt[cut:]
-    cut += len(rest) - len(rest.lstrip())
-    return replace(one, prompt=rest.strip(), places=tuple((end - cut, ids) for end, ids in one.places))
+    if cut:
+        cut += len(rest) - len(rest.lstrip())
+        rest = rest.strip()
+    return replace(
+        one,
+        prompt=rest,
+        stem=one.stem - cut,
+        places=tuple((end - cut, ids) for end, ids in one.places),
+        options=tuple((end - cut, there) for end, there in one.options),
+        counted=None if one.counted is None else (one.counted[0] - cut, one.counted[1]),
+    )
 
 
 def window(found: Scene, number: int) -> Box:

@@ -81,7 +81,7 @@ class Settings:
     seed: int = 0
     shape: Shape = field(default_factory=Shape)
     stages: tuple[Stage, ...] = (
-        Stage("look", steps=3000, lessons=48, rate=3e-3, warm_up=100, active=0.3),
+        Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=ANSWER),
         Stage("answer", steps=4000, last=2800, lessons=16, rate=1.2e-3, portions=ANSWER),
         Stage("act", steps=1200, lessons=16, rate=5e-4, portions=ANSWER, active=0.35),
@@ -164,7 +164,8 @@ class _Batches(Dataset):
             )
             return self.packer.pictures([picture for of_scene in shown for picture in of_scene])
         if rng.random() < stage.active:
-            return self.packer.batch([active_lesson(one, **sizes) for one in seeds[: -(-stage.lessons // 2)]], rng)
+            half = seeds[: -(-stage.lessons // 2)]
+            return self.packer.batch([active_lesson(one, renamed=portions.renamed, **sizes) for one in half], rng)
         return self.packer.batch([lesson(one, portions=portions, **sizes) for one in seeds], rng)
 
 

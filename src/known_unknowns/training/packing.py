@@ -231,7 +231,8 @@ class Packer:
         for end, ids in exercise.places:
             shown = [patches[patch] for index in ids for patch in lesson.shown[index]]
             if shown:
-                middle = lesson.anchors[ids[0]] % self.grid**2 if len(ids) == 1 else -1
+                pictures = {patches.index(place) // self.grid**2 for place in shown}
+                middle = lesson.anchors[ids[0]] % self.grid**2 if len(ids) == len(pictures) == 1 else -1
                 made.spots.append((made.after(end) - 1, middle))
                 made.shown.append(tuple(shown))
         if exercise.counted is not None:

@@ -15,6 +15,7 @@ PATCH_LABELS = ("colour", "shape", "texture", "size", "anchor")
 NOT_ASKED = -100
 
 _LEAST_COVER = 0.08  # share of a patch
+_LEAST_OF_ALL = 0.03  # of the one patch of an object that covers no more of any
 _FINE = 8  # raster cells along a patch
 
 
@@ -36,28 +37,40 @@ class Patches:
 def patches_of(scene: Scene, grid: int, window: Box | None = None) -> Patches:
     """The patches, in rows, of the picture of a scene, or of a ``window`` of it in canvas units.
 
-    A patch shows the object that covers most of it. An object's anchor is the patch nearest to its middle among those
-    that show it: what lies inside of another object, or in front, does not take its anchor away.
+    A patch shows the object that covers most of it. One that would have none, as a small one inside of another or
+    astride of several patches may, has the patch that it covers most of. An object's anchor is the patch nearest to
+    its middle among those that show it: what lies inside of another object, or in front, does not take its anchor away.
     """
     left, top, right, bottom = window or (0.0, 0.0, *scene.canvas)
     across, down = right - left, bottom - top
     owners = _owners(scene, grid * _FINE, (left, top), (across, down))
     cells = owners.reshape(grid, _FINE, grid, _FINE).swapaxes(1, 2).reshape(grid * grid, -1)
     cover = np.stack([(cells == number).mean(axis=1) for number in range(1, len(scene.objects) + 1)])
-    front, covered = cover.argmax(axis=0), cover.max(axis=0) >= _LEAST_COVER
+    front = _in_front(cover)
     labels = np.zeros((len(PATCH_LABELS), grid * grid), dtype=np.int64)
     looks = np.array([_look(thing) for thing in scene.objects]).T
-    labels[:-1] = np.where(covered, looks[:, front], 0)
+    labels[:-1] = np.where(front >= 0, looks[:, front], 0)
     rows, columns = np.divmod(np.arange(grid * grid), grid)
     shown, anchors = [], []
     for number, thing in enumerate(scene.objects):
-        of_it = np.flatnonzero(covered & (front == number))
+        of_it = np.flatnonzero(front == number)
         shown.append(tuple(of_it.tolist()))
         x, y = (thing.x - left) / across * grid - 0.5, (thing.y - top) / down * grid - 0.5
         distance = (columns[of_it] - x) ** 2 + (rows[of_it] - y) ** 2
         anchors.append(int(of_it[distance.argmin()]) if len(of_it) else -1)
         labels[-1, anchors[-1:] if len(of_it) else []] = 1
     return Patches(labels, tuple(shown), tuple(anchors))
+
+
+def _in_front(cover: np.ndarray) -> np.ndarray:
+    """Which object each patch shows, -1 for none: (patches,), from how much of a patch each covers, (objects,
+    patches)."""
+    front = np.where(cover.max(axis=0) >= _LEAST_COVER, cover.argmax(axis=0), -1)
+    for number in np.flatnonzero(cover.max(axis=1) >= _LEAST_OF_ALL):
+        if number not in front:
+            only = [(front == owner).sum() == 1 for owner in front]
+            front[np.where(only, 0, cover[number]).argmax()] = number
+    return front
 
 
 def _owners(scene: Scene, cells: int, corner: tuple[float, float], sides: tuple[float, float]) -> np.ndarray:

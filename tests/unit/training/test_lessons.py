@@ -348,6 +348,31 @@ def test_what_lies_in_the_middle_of_an_object_does_not_take_its_anchor():
     assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
 
 
+def test_a_small_object_astride_of_patches_that_another_fills_has_one_of_them():
+    """A 2 x 2 grid that a large disc fills: a small square around the middle, a little to the lower right."""
+    scene = Scene(
+        (
+            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.48),
+            SceneObject("square", "blue", "plain", 0.53, 0.53, 0.12),
+        )
+    )
+    found = patches_of(scene, 2)
+    assert found.shown == ((0, 1, 2), (3,))
+    assert found.anchors == (0, 3)
+    assert found.labels[0].tolist() == [1 + WORDS["colour"].index("red")] * 3 + [1 + WORDS["colour"].index("blue")]
+
+
+def test_no_object_takes_the_only_patch_of_another():
+    """Two small squares in one patch of a 2 x 2 grid: the one that covers less has none, and nothing else's."""
+    scene = Scene(
+        (
+            SceneObject("square", "red", "plain", 0.15, 0.25, 0.09),
+            SceneObject("square", "blue", "plain", 0.35, 0.25, 0.10),
+        )
+    )
+    assert patches_of(scene, 2).shown == ((), (0,))
+
+
 def test_a_window_shows_what_lies_in_it_at_its_scale():
     scene = Scene((SceneObject("square", "red", "plain", 0.75, 0.25, 0.1),))
     assert patches_of(scene, 4, (0.5, 0.0, 1.0, 0.5)).shown == ((5, 6, 9, 10),)

@@ -212,9 +212,9 @@ def test_recurrent_models_go_on_by_copies(qwen3):
     assert {index: reply.text for index, reply in shared.items()} == {i: reply.text for i, reply in alone.items()}
 
 
-def test_half_precision_has_a_certificate_and_full_has_none(llava, tmp_path):
+def test_half_precision_has_a_certificate_from_the_first_turn(llava, tmp_path):
     """One turn at first, then one of 32; and what was counted before a run was cut off counts."""
-    assert "certificate" not in tiny.engine("llava", llava).about
+    assert "certificate" not in tiny.engine("llava", llava, sharing="off").about
     engine = tiny.engine("llava", llava, dtype="bfloat16", batch_size=4)
     engine.notes = tmp_path / "notes.jsonl"
     answers(engine, TURNS)
@@ -233,22 +233,47 @@ def test_half_precision_has_a_certificate_and_full_has_none(llava, tmp_path):
     assert other.about["certificate"]["compared"] == 1
 
 
+def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch):
+    """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up."""
+    monkeypatch.setattr("known_unknowns.engines._flips.SHARE_OF_FULL", 14)
+    engine = tiny.engine("llava", llava)
+    right = answers(engine, TURNS)
+    assert engine.about["certificate"]["compared"] == 1
+    assert engine.about["certificate"]["apart"] < 1e-3
+    assert "fell_back" not in engine.about["sharing"] or not engine.about["sharing"]["fell_back"]
+    honest = type(engine._sharer)._grown
+
+    def wrong(self, *asked):
+        grown = honest(self, *asked)
+        grown.logits.add_(grown.logits.new_tensor(range(grown.logits.shape[-1])) * 0.01)
+        return grown
+
+    monkeypatch.setattr(type(engine._sharer), "_grown", wrong)
+    answers(engine, TURNS)
+    (first, *_) = engine.about["sharing"]["fell_back"]
+    assert "differs from generate's" in first["why"]
+    assert engine.about["certificate"]["apart"] > 0.01
+    after = answers(engine, TURNS)  # by generate
+    assert {index: reply.text for index, reply in after.items()} == {i: reply.text for i, reply in right.items()}
+
+
 def test_flips_and_their_gaps_by_hand(tmp_path):
     """Twice the same letter, once another one, where the two likeliest were 0.5 - 0.25 apart."""
     notes = tmp_path / "notes.jsonl"
-    flips = Flips({"model": "m"})
+    flips = Flips({"model": "m"}, half=True)
     flips.read(notes)
-    flips.add({"A": -0.5, "B": -1.5}, {"A": -0.6, "B": -1.4})
+    assert flips.add({"A": -0.5, "B": -1.5}, {"A": -0.6, "B": -1.4}) == pytest.approx(0.1)
     flips.add({"A": -0.5, "B": -0.25, "C": -3.0}, {"A": -0.2, "B": -0.3, "C": -3.0})
     flips.add({"A": -2.0, "B": -1.0}, {"A": -2.0, "B": -1.0})
-    assert flips.told() == {"compared": 3, "flips": 1, "rate": 1 / 3, "gaps": [0.25]}
+    assert flips.told() == {"compared": 3, "flips": 1, "rate": 1 / 3, "gaps": [0.25], "apart": 0.3}
     with notes.open("a") as torn:
         torn.write('{"model": "half a li')
-    again = Flips({"model": "m"})
+    again = Flips({"model": "m"}, half=True)
     again.read(notes)
     assert again.told() == flips.told()
-    assert Flips({"model": "m"}).told()["rate"] is None
+    assert Flips({"model": "m"}, half=True).told()["rate"] is None
     for _ in range(MOST):
         again.add({"A": -1.0}, {"A": -1.0})
     assert not again.wanted(10**6)
-    assert [Flips({"model": "n"}).wanted(answered) for answered in (0, 9)] == [True, True]
+    assert [Flips({"model": "n"}, half=True).wanted(answered) for answered in (0, 9)] == [True, True]
+    assert [Flips({"model": "n"}, half=False).wanted(answered) for answered in (0, 255, 256)] == [False, False, True]

@@ -1,0 +1,200 @@
+"""The steps of ActiView's questions: which objects they name, whether these are there, where, and what the answer says.
+
+A small object is a few pixels of the full image: its colour and its place can be told there, its shape hardly. A view
+tells its shape, and not where in the whole it is. So directions are looked up in the full image, where that is shown,
+and looks in any picture.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from known_unknowns.pocket import actiview_questions as asking
+from known_unknowns.pocket.kinds import PHRASES
+from known_unknowns.pocket.naming import matching, pair_name, phrase, plural
+from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene
+from known_unknowns.training.exercises import WORDS, Exercise, barred, meant
+
+FULL = 0
+"""The number of the full image among the pictures; the views are numbered from 1."""
+
+_OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES)})(?:e?s)?\b")
+_DIRECTED = ("orientation", "daily loc", "object-rel")
+_PRESENT, _ABSENT, _COUPLES, _COUNTS = 4, 3, 3, 2  # lines in a lesson
+_NAMES = (("colour", "shape", "size"), ("shape", "size"), ("colour", "size"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its options in order, the views that hold its clues, and the objects that are its clues."""
+
+    category: str
+    stem: str
+    options: tuple[str, ...]
+    truth: str
+    needed: frozenset[int]
+    clues: tuple[int, ...]
+
+    @property
+    def listed(self) -> str:
+        """The options as ActiView's prompts list them."""
+        return "; ".join(f"{letter}. {text}" for letter, text in zip("ABCDEFG", self.options, strict=False))
+
+    @property
+    def directed(self) -> bool:
+        """Whether it asks in which direction its first clue lies from its second."""
+        return self.category in _DIRECTED or (self.category == "event-multi" and " runs after " in self.stem)
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a prompt shows of a scene. ``shown``: its pictures. ``seen`` and ``anchors`` are a lesson's, (2 * objects,):
+    of each object in any picture, and after those of each in the full image alone, where it is shown."""
+
+    scene: Scene
+    shown: tuple[int, ...]
+    seen: tuple[tuple[int, ...], ...]
+    anchors: tuple[int, ...]
+
+    @property
+    def views(self) -> frozenset[int]:
+        """The views that are shown."""
+        return frozenset(self.shown) - {FULL}
+
+    def tells(self, one: Asked) -> bool:
+        """Whether the pictures tell the answer, or the full image alone is to do."""
+        return one.needed <= self.views or not self.views or (one.directed and FULL in self.shown)
+
+    def ids(self, found: Sequence[int], *, afar: bool) -> tuple[int, ...]:
+        """The objects ``found`` where they are in the full image (``afar``), or in any picture."""
+        return tuple(number + len(self.scene.objects) * afar for number in found)
+
+
+def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
+    """The exercise with what its question asks along the way. Its prompt holds the question's first line."""
+    if not glance.shown:
+        return one
+    scene, at = glance.scene, one.prompt.index(asked.stem)
+    named = [(at + found.end(), meant(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
+    afar = asked.directed or asked.category == "object-attr"
+    tells = glance.tells(asked)
+    said = _said(asked, scene) if tells else {}
+    if not glance.views:
+        said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
+    counted = None
+    if "count" in said:
+        counted = (named[0][0], glance.ids(asked.clues, afar=False))
+    return replace(
+        one,
+        stem=at + len(asked.stem),
+        words=said,
+        places=tuple((end, glance.ids(ids, afar=afar)) for end, ids in named if ids),
+        options=tuple((end, bool(ids)) for end, ids in named) if asked.category == "geo-loc(counrty)" and tells else (),
+        counted=counted,
+        barred=barred(scene.objects[_target(asked)]) if {"colour", "shape"} & {*said} else (),
+    )
+
+
+def _singular(name: str) -> str:
+    return re.sub(r"(?<=cross)es$|(?<!cros)s$", "", name)
+
+
+def _target(asked: Asked) -> int:
+    """The object whose look is asked for."""
+    return asked.clues[1 if asked.category == "event-single" else 0]
+
+
+def _said(asked: Asked, scene: Scene) -> dict[str, int]:
+    """What the answer says, by slot."""
+    if asked.directed:
+        return {"predicate": _predicate(scene, *asked.clues)}
+    if asked.category == "object-attr":
+        return {"colour": WORDS["colour"].index(scene.objects[_target(asked)].colour)}
+    if asked.category == "event-single":
+        return {"shape": WORDS["shape"].index(scene.objects[_target(asked)].shape)}
+    return {"count": len(asked.clues)} if asked.category == "counting" else {}
+
+
+def _predicate(scene: Scene, one: int, other: int) -> int:
+    return WORDS["predicate"].index(f"{PHRASES[asking.direction(scene, one, other)]} it")
+
+
+def names_held_out_options(one: Asked, scene: Scene) -> bool:
+    """Whether an option would make a held-out pair with what the answer's object is: never right in training, it would
+    be taken for wrong."""
+    if one.category not in ("object-attr", "event-single"):
+        return False
+    wrong = set(barred(scene.objects[_target(one)]))
+    return any(option.lower().removeprefix("a ") in wrong for option in one.options)
+
+
+def lines(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    """Drills as `known_unknowns.training.drills` has them, about small objects."""
+    shown = [number for number in asking.small(glance.scene) if glance.seen[number]]
+    if glance.views:
+        yield from _present(glance, rng.sample(shown, min(_PRESENT, len(shown))), rng)
+        yield from _absent(glance, rng)
+        yield from _counts(glance, rng)
+    if FULL in glance.shown or len(glance.shown) == 1:
+        yield from _couples(glance, rng)
+
+
+def _present(glance: Glance, shown: Sequence[int], rng: random.Random) -> Iterator[Exercise]:
+    scene = glance.scene
+    for number in shown:
+        thing = scene.objects[number]
+        attributes = frozenset(rng.choice(_NAMES))
+        text, ids = f" {phrase(thing, attributes)}", matching(scene, thing, attributes)
+        words = {slot: WORDS[slot].index(getattr(thing, slot)) for slot in ("colour", "shape")}
+        yield Exercise(
+            f"{text}\n",
+            options=((len(text), True),),
+            stem=len(text),
+            words=words if len(ids) == 1 else None,
+            places=((len(text), tuple(ids)),),
+            barred=barred(thing) if len(ids) == 1 else (),
+        )
+
+
+def _absent(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    scene = glance.scene
+    for number in rng.sample(asking.small(scene), _ABSENT):
+        slot = rng.choice(("colour", "shape"))
+        other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
+        if other.pair in TRAINING_PAIRS and not matching(scene, other, frozenset(_NAMES[0])):
+            text = f" {phrase(other, frozenset(_NAMES[0]))}"
+            yield Exercise(f"{text}\n", options=((len(text), False),), stem=len(text))
+
+
+def _counts(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    """How many there are of a look, or of a shape, where all of them are shown."""
+    looks = [thing.pair for thing in glance.scene.objects if thing.size == "small" and thing.pair not in HELD_OUT_PAIRS]
+    for pair in rng.sample(sorted(set(looks)), min(_COUNTS, len(set(looks)))):
+        name = plural(f"small {pair_name(pair)}")
+        ids = meant(glance.scene, _singular(name))
+        if all(glance.seen[number] for number in ids):
+            text = f" {name}"
+            yield Exercise(
+                f"{text}\n", stem=len(text), words={"count": len(ids)}, counted=(len(text), glance.ids(ids, afar=False))
+            )
+
+
+def _couples(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    scene, made = glance.scene, 0
+    shown = [number for number in asking.small(scene) if glance.seen[number]]
+    alone = [n for n in shown if matching(scene, scene.objects[n], frozenset(_NAMES[0])) == [n]]
+    for one, other in rng.sample(list(permutations(alone, 2)), len(alone) * (len(alone) - 1)):
+        if made < _COUPLES and asking.direction(scene, one, other) is not None:
+            ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))
+            text, made = f" {ours} in relation to the {theirs}", made + 1
+            places = ((1 + len(ours), (one,)), (len(text), (other,)))
+            yield Exercise(
+                f"{text}\n",
+                stem=len(text),
+                words={"predicate": _predicate(scene, one, other)},
+                places=tuple((end, glance.ids(ids, afar=True)) for end, ids in places),
+            )
