@@ -1,7 +1,7 @@
 """Lessons in ActiView's form: several pictures in a prompt, and replies that choose what is shown next.
 
 The scenes are drawn as the pocket benchmark's are, but without held-out pairs of colour and shape, and at a quarter of
-their size: no view is larger than that for the model. A reply is the right option's text, the views that hold a clue,
+their size: no view is larger than that for the model. A reply is the right option's letter, the views that hold a clue,
 or whether one is missing.
 """
 
@@ -21,7 +21,7 @@ from known_unknowns.pocket import actiview_questions as asking
 from known_unknowns.pocket import actiview_scenes as drawing
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns.scenes.model import Box
-from known_unknowns.training.active_steps import FULL, Asked, Glance, lines, names_held_out_options, steps
+from known_unknowns.training.active_steps import FULL, Asked, Glance, known, lines, steps
 from known_unknowns.training.exercises import Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
@@ -32,20 +32,20 @@ VIEWS = range(1, SPLIT + 1)
 REASON = "the clues are there"
 
 TEMPLATES = {
-    "full": 1.5,
+    "full": 2,
     "views": 2.5,
     "zoomed": 4,
     "mixed": 2,
-    "more": 1.5,
-    "select": 1.5,
-    "zoom": 0.7,
-    "operate": 0.7,
+    "more": 1,
+    "select": 1,
+    "zoom": 0.5,
+    "operate": 0.5,
     "text": 0.2,
 }
 """The prompts of the protocols, and how often each comes. The first four ask for the answer."""
 
 _ANSWERS = ("full", "views", "zoomed", "mixed")
-_QUESTIONS = 4  # whole ones in a lesson
+_DECISIONS = 4  # in a lesson
 _SHARE_AS_NEEDED = 0.7  # of the lessons with views: those that show all that the first question needs
 _REDUCTION = 4  # of the originals' sides
 _NAMED = re.compile(rf"\b({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})(?:e?s)?\b")
@@ -140,11 +140,12 @@ def _exercises(
     template: str, asked: list[Asked], glance: Glance, rng: random.Random, *, renamed: bool
 ) -> Iterator[Exercise]:
     """Whole questions; and lines, the first lines of the others among them."""
-    answers, wholes = template in _ANSWERS, 0
+    answers, decisions = template in _ANSWERS, 0
     for one in asked:
-        fits = not answers or (glance.tells(one) and not (renamed and one.category == "object-attr"))
-        if fits and wholes < _QUESTIONS and not (answers and names_held_out_options(one, glance.scene)):
-            wholes += 1
+        if answers and glance.tells(one) and not (renamed and one.category == "object-attr"):
+            yield steps(_whole(template, known(one, glance.scene), glance), known(one, glance.scene), glance)
+        elif not answers and decisions < _DECISIONS:
+            decisions += 1
             yield steps(_whole(template, one, glance), one, glance)
         elif glance.shown and glance.tells(one):
             yield steps(Exercise(f"{one.stem}\n"), one, glance)
@@ -193,8 +194,12 @@ def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
         "zoom": json.dumps({"part": needed, "reason": REASON}),
         "operate": json.dumps({"keep": held, "shift": missing}),
         "text": "None",
-    }.get(template, f" {one.truth}")  # with a blank, as it stands among the options: so it is the same token
-    return Exercise(_prompt(template, one, glance.shown), ((reply, True),))
+    }.get(template)
+    prompt = _prompt(template, one, glance.shown)
+    if reply is not None:
+        return Exercise(prompt, ((reply, True),))
+    right = one.letters[one.options.index(one.truth)]
+    return Exercise(prompt, ((right, True),), marks=tuple(one.marks(prompt)))
 
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
@@ -222,6 +227,7 @@ def _after_pictures(one: Exercise) -> Exercise:
         places=tuple((end - cut, ids) for end, ids in one.places),
         options=tuple((end - cut, there) for end, there in one.options),
         counted=None if one.counted is None else (one.counted[0] - cut, one.counted[1]),
+        marks=tuple((end - cut, letter) for end, letter in one.marks),
     )
 
 

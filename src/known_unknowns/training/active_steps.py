@@ -42,7 +42,18 @@ class Asked:
     @property
     def listed(self) -> str:
         """The options as ActiView's prompts list them."""
-        return "; ".join(f"{letter}. {text}" for letter, text in zip("ABCDEFG", self.options, strict=False))
+        return "; ".join(f"{letter}. {text}" for letter, text in zip(self.letters, self.options, strict=True))
+
+    @property
+    def letters(self) -> str:
+        return "ABCDEFG"[: len(self.options)]
+
+    def marks(self, prompt: str) -> Iterator[tuple[int, str]]:
+        """The end of each option in a prompt, with its letter."""
+        end = prompt.index(self.listed) - 2
+        for letter, text in zip(self.letters, self.options, strict=True):
+            end += len(f"; {letter}. {text}")
+            yield end, letter
 
     @property
     def directed(self) -> bool:
@@ -85,6 +96,10 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
     said = _said(asked, scene) if tells else {}
     if not glance.views:
         said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
+    options = [(end, bool(ids)) for end, ids in named] if asked.category == "geo-loc(counrty)" and tells else []
+    if tells:
+        right = asked.letters[asked.options.index(asked.truth)]
+        options += [(end, letter == right) for end, letter in one.marks]
     counted = None
     if "count" in said:
         counted = (named[0][0], glance.ids(asked.clues, afar=False))
@@ -93,7 +108,7 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
         stem=at + len(asked.stem),
         words=said,
         places=tuple((end, glance.ids(ids, afar=afar)) for end, ids in named if ids),
-        options=tuple((end, bool(ids)) for end, ids in named) if asked.category == "geo-loc(counrty)" and tells else (),
+        options=tuple(options),
         counted=counted,
         barred=barred(scene.objects[_target(asked)]) if {"colour", "shape"} & {*said} else (),
     )
@@ -123,13 +138,13 @@ def _predicate(scene: Scene, one: int, other: int) -> int:
     return WORDS["predicate"].index(f"{PHRASES[asking.direction(scene, one, other)]} it")
 
 
-def names_held_out_options(one: Asked, scene: Scene) -> bool:
-    """Whether an option would make a held-out pair with what the answer's object is: never right in training, it would
-    be taken for wrong."""
+def known(one: Asked, scene: Scene) -> Asked:
+    """The question without the options that would make a held-out pair with what the answer's object is: never right in
+    training, they would be taken for wrong."""
     if one.category not in ("object-attr", "event-single"):
-        return False
+        return one
     wrong = set(barred(scene.objects[_target(one)]))
-    return any(option.lower().removeprefix("a ") in wrong for option in one.options)
+    return replace(one, options=tuple(text for text in one.options if text.lower().removeprefix("a ") not in wrong))
 
 
 def lines(glance: Glance, rng: random.Random) -> Iterator[Exercise]:

@@ -73,6 +73,10 @@ ANSWER = Portions(
 )
 
 
+FIND = replace(ANSWER, counts=2, renamed=0.5)
+"""To begin with: most is learned of what is called as it always is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe that the
@@ -82,9 +86,9 @@ class Settings:
     shape: Shape = field(default_factory=Shape)
     stages: tuple[Stage, ...] = (
         Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
-        Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=ANSWER),
-        Stage("answer", steps=4000, last=2800, lessons=16, rate=1.2e-3, portions=ANSWER),
-        Stage("act", steps=1200, lessons=16, rate=5e-4, portions=ANSWER, active=0.35),
+        Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
+        Stage("answer", steps=3000, last=2000, lessons=16, rate=1e-3, portions=ANSWER),
+        Stage("act", steps=2000, lessons=16, rate=8e-4, portions=ANSWER, active=0.5),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400

@@ -215,7 +215,7 @@ class Packer:
         if exercise.letter:
             made.letters.append((len(made.tokens), LETTERS.index(exercise.letter)))
         marks = {letter: made.after(end) for end, letter in exercise.marks}
-        made.marks = [(place, LETTERS.index(letter)) for letter, place in marks.items()]
+        made.marks = [(place, LETTERS.index(letter)) for letter, place in marks.items() if letter in LETTERS]
         if exercise.reply:
             self._reply(exercise, made, marks)
         made.owners = [owner] * len(made.tokens)

@@ -45,8 +45,9 @@ _WEIGHTS = {
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
 _PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
 _BARRED = -1e4
-_LOUD = 2.0  # of the likeliest unit of a kind, on the average
-_UNIT = 0.1  # of the weights of a unit that no word stands for
+_LOUD = 10.0  # of the likeliest unit of a kind, on the average: the others are then as good as silent
+_SAID = 0.2  # of a word's embedding, in the weights of its unit: a look is then as large as two words
+_UNIT = 0.02  # of the weights of a unit that no word stands for
 _COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units: the first of the first head is no object
 _WORDS = 2  # layers before the last at which the heads for words and options listen
 _LOOKING, _MATCHING, _CHOOSING = (
@@ -131,7 +132,7 @@ class Tutor(nn.Module):
             second.weight[:, start:end] = drawn.to(words) * _UNIT
             if number < len(self.word_tokens):
                 said = words[self.word_tokens[number]]
-                second.weight[:, start + 1 : start + 1 + len(said)] = said.T
+                second.weight[:, start + 1 : start + 1 + len(said)] = said.T * _SAID
             start = end
 
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:

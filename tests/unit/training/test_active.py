@@ -13,7 +13,7 @@ from known_unknowns.pocket.actiview_scenes import Picture, clues
 from known_unknowns.records import Image, Option, Question, Reply
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES
 from known_unknowns.training.active import REASON, VIEWS, active_lesson, questions, scene
-from known_unknowns.training.active_steps import Asked
+from known_unknowns.training.active_steps import Asked, known
 from known_unknowns.training.exercises import WORDS, Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson
 from known_unknowns.training.patches import PATCH_LABELS
@@ -93,6 +93,8 @@ def test_prompts_are_those_of_the_protocols(template, protocol, replies):
             views = re.findall(r"(upper|lower)(left|right) view", " ".join(filter(None, ours)))
             numbers = [1 + (across == "right") * 2 + (down == "lower") for down, across in views]
             (of,) = [of for of in about if of.stem in asked.prompt]
+            if template in ("full", "views", "zoomed", "mixed"):
+                of = known(of, found)
             question = record(of.stem, list(of.options), numbers)
             if protocol == "shifting":
                 question.extra["random_start"] = numbers[0] - 1
@@ -112,7 +114,7 @@ def test_replies_are_true_of_the_question():
             found, width, height = scene(f"replies/{number}")
             about = list(questions(f"replies/{number}", found, width, height))
             for asked in filter(lambda asked: asked.reply, one.exercises):
-                (of,) = [of for of in about if of.stem in asked.prompt]
+                (of,) = [known(of, found) for of in about if of.stem in asked.prompt]
                 assert asked.replied in replies_to(template, of, views_named(one, asked))
                 said[template] += 1
     assert min(said.values()) > 12
@@ -136,7 +138,7 @@ def replies_to(template: str, of: Asked, views: set[int]) -> list[str]:
     if template == "operate":
         kept, others = (",".join(map(str, sorted(s))) or "none" for s in (of.needed & views, of.needed - views))
         return [json.dumps({"keep": kept, "shift": others})]
-    return [f" {of.truth}"]
+    return [of.letters[of.options.index(of.truth)]]
 
 
 def test_what_the_pictures_cannot_tell_is_not_answered():
@@ -198,11 +200,33 @@ def test_where_something_is_told_by_the_full_image_alone_directions_are_looked_u
         assert all(index >= objects for _, ids in asked.places for index in ids)
 
 
+def test_options_are_told_right_or_wrong_and_make_no_held_out_pair():
+    told = Counter()
+    for number in range(40):
+        one = active_lesson(f"options/{number}", template="zoomed", **SIZES)
+        found, width, height = scene(f"options/{number}")
+        about = list(questions(f"options/{number}", found, width, height))
+        for asked in filter(lambda asked: asked.reply, one.exercises):
+            (of,) = [known(of, found) for of in about if of.stem in asked.prompt]
+            ends, checked = dict(asked.marks), dict(asked.options)
+            assert [asked.prompt[:end].rpartition(". ")[2] for end in ends] == list(of.options)
+            assert [letter for end, letter in ends.items() if checked[end]] == [asked.replied]
+            if of.category in ("object-attr", "event-single"):
+                target = found.objects[of.clues[of.category == "event-single"]]
+                colour = of.category == "object-attr"
+                named = {text.lower().removeprefix("a ") for text in of.options}
+                pairs = {(word, target.shape) if colour else (target.colour, word) for word in named}
+                assert len(named) > 1
+                assert not pairs & HELD_OUT_PAIRS
+            told[of.category] += 1
+    assert {"object-attr", "event-single"} <= {*told}
+
+
 def test_renamed_colours_are_named_in_no_option():
     renamed = [active_lesson(f"renamed/{number}", template="zoomed", renamed=1.0, **SIZES) for number in range(12)]
     assert all(one.names for one in renamed)
     capitals = {colour.capitalize() for colour in COLOURS}
-    assert not any(asked.replied.strip() in capitals for one in renamed for asked in one.exercises)
+    assert not any(f". {colour}" in asked.prompt for one in renamed for asked in one.exercises for colour in capitals)
 
 
 def test_pictures_are_those_that_the_prefix_has_and_objects_are_found_through_all_of_them():
