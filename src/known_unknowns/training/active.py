@@ -94,7 +94,7 @@ def active_lesson(seed: str, *, side: int, grid: int, template: str | None = Non
     looks = [asked_about(pixels, look, found, rng, hues=False)[1] for look in looks]
     glance = Glance(found, tuple(shown), *_joined(looks, shown, grid, len(found.objects)))
     names = stand_ins(rng) if rng.random() < renamed else ()
-    made = list(_exercises(template, asked, glance, rng, renamed=bool(names)))
+    made = list(_exercises(template, asked, glance, rng))
     return Lesson(
         pixels,
         np.array([look.labels for look in looks], dtype=np.int64).reshape(len(shown), len(PATCH_LABELS), grid * grid),
@@ -136,19 +136,16 @@ def _joined(
     return tuple(seen), tuple(anchors)
 
 
-def _exercises(
-    template: str, asked: list[Asked], glance: Glance, rng: random.Random, *, renamed: bool
-) -> Iterator[Exercise]:
-    """Whole questions; and lines, the first lines of the others among them."""
-    answers, decisions = template in _ANSWERS, 0
+def _exercises(template: str, asked: list[Asked], glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    """Whole questions, of the sub-classes that are taught where they are to be answered; and lines."""
+    decisions = 0
     for one in asked:
-        if answers and glance.tells(one) and not (renamed and one.category == "object-attr"):
-            yield steps(_whole(template, known(one, glance.scene), glance), known(one, glance.scene), glance)
-        elif not answers and decisions < _DECISIONS:
+        if template in _ANSWERS:
+            if one.taught and glance.tells(one):
+                yield steps(_whole(template, known(one, glance.scene), glance), known(one, glance.scene), glance)
+        elif decisions < _DECISIONS:
             decisions += 1
             yield steps(_whole(template, one, glance), one, glance)
-        elif glance.shown and glance.tells(one):
-            yield steps(Exercise(f"{one.stem}\n"), one, glance)
     if glance.shown:
         yield from lines(glance, rng)
 

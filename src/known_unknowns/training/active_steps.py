@@ -24,8 +24,8 @@ FULL = 0
 
 _OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES)})(?:e?s)?\b")
 _DIRECTED = ("orientation", "daily loc", "object-rel")
-_PRESENT, _ABSENT, _COUPLES, _COUNTS = 4, 3, 3, 2  # lines in a lesson
-_NAMES = (("colour", "shape", "size"), ("shape", "size"), ("colour", "size"))
+_PRESENT, _ASKED, _ABSENT, _COUPLES, _COUNTS = 3, 3, 3, 3, 2  # lines in a lesson
+_WHOLLY = frozenset(("colour", "shape", "size"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,12 @@ class Asked:
         """Whether it asks in which direction its first clue lies from its second."""
         return self.category in _DIRECTED or (self.category == "event-multi" and " runs after " in self.stem)
 
+    @property
+    def taught(self) -> bool:
+        """Whether its answer is taught. What takes one step more, such as which of the small stars lies to the left,
+        was not learned in the time, and what is near to it was unlearned: the colours of other questions."""
+        return self.directed or self.category in ("counting", "event-single")
+
 
 @dataclass(frozen=True, slots=True)
 class Glance:
@@ -91,12 +97,12 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
         return one
     scene, at = glance.scene, one.prompt.index(asked.stem)
     named = [(at + found.end(), meant(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
-    afar = asked.directed or asked.category == "object-attr"
-    tells = glance.tells(asked)
+    afar = asked.directed
+    tells = asked.taught and glance.tells(asked)
     said = _said(asked, scene) if tells else {}
     if not glance.views:
         said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
-    options = [(end, bool(ids)) for end, ids in named] if asked.category == "geo-loc(counrty)" and tells else []
+    options: list[tuple[int, bool]] = []
     if tells:
         right = asked.letters[asked.options.index(asked.truth)]
         options += [(end, letter == right) for end, letter in one.marks]
@@ -110,7 +116,7 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
         places=tuple((end, glance.ids(ids, afar=afar)) for end, ids in named if ids),
         options=tuple(options),
         counted=counted,
-        barred=barred(scene.objects[_target(asked)]) if {"colour", "shape"} & {*said} else (),
+        barred=barred(scene.objects[asked.clues[1]]) if "shape" in said else (),
     )
 
 
@@ -118,19 +124,12 @@ def _singular(name: str) -> str:
     return re.sub(r"(?<=cross)es$|(?<!cros)s$", "", name)
 
 
-def _target(asked: Asked) -> int:
-    """The object whose look is asked for."""
-    return asked.clues[1 if asked.category == "event-single" else 0]
-
-
 def _said(asked: Asked, scene: Scene) -> dict[str, int]:
     """What the answer says, by slot."""
     if asked.directed:
         return {"predicate": _predicate(scene, *asked.clues)}
-    if asked.category == "object-attr":
-        return {"colour": WORDS["colour"].index(scene.objects[_target(asked)].colour)}
     if asked.category == "event-single":
-        return {"shape": WORDS["shape"].index(scene.objects[_target(asked)].shape)}
+        return {"shape": WORDS["shape"].index(scene.objects[asked.clues[1]].shape)}
     return {"count": len(asked.clues)} if asked.category == "counting" else {}
 
 
@@ -141,17 +140,17 @@ def _predicate(scene: Scene, one: int, other: int) -> int:
 def known(one: Asked, scene: Scene) -> Asked:
     """The question without the options that would make a held-out pair with what the answer's object is: never right in
     training, they would be taken for wrong."""
-    if one.category not in ("object-attr", "event-single"):
+    if one.category != "event-single":
         return one
-    wrong = set(barred(scene.objects[_target(one)]))
-    return replace(one, options=tuple(text for text in one.options if text.lower().removeprefix("a ") not in wrong))
+    wrong = set(barred(scene.objects[one.clues[1]]))
+    return replace(one, options=tuple(text for text in one.options if text.removeprefix("A ") not in wrong))
 
 
 def lines(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
     """Drills as `known_unknowns.training.drills` has them, about small objects."""
     shown = [number for number in asking.small(glance.scene) if glance.seen[number]]
     if glance.views:
-        yield from _present(glance, rng.sample(shown, min(_PRESENT, len(shown))), rng)
+        yield from _present(glance, shown, rng)
         yield from _absent(glance, rng)
         yield from _counts(glance, rng)
     if FULL in glance.shown or len(glance.shown) == 1:
@@ -159,19 +158,31 @@ def lines(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
 
 
 def _present(glance: Glance, shown: Sequence[int], rng: random.Random) -> Iterator[Exercise]:
+    """Objects by their colour and shape, and those that one of these picks out by that one, with the other asked.
+
+    What is named is not asked: it would be read from the text, and how to read it from the picture would be forgotten.
+    """
     scene = glance.scene
-    for number in shown:
+    named = [(number, _WHOLLY) for number in rng.sample(shown, min(_PRESENT, len(shown)))]
+    by_one = [
+        (number, frozenset((slot, "size")))
+        for number in shown
+        for slot in ("colour", "shape")
+        if matching(scene, scene.objects[number], (slot, "size")) == [number]
+    ]
+    for number, attributes in named + rng.sample(by_one, min(_ASKED, len(by_one))):
         thing = scene.objects[number]
-        attributes = frozenset(rng.choice(_NAMES))
-        text, ids = f" {phrase(thing, attributes)}", matching(scene, thing, attributes)
-        words = {slot: WORDS[slot].index(getattr(thing, slot)) for slot in ("colour", "shape")}
+        text = f" {phrase(thing, attributes)}"
+        words = {
+            slot: WORDS[slot].index(getattr(thing, slot)) for slot in ("colour", "shape") if slot not in attributes
+        }
         yield Exercise(
             f"{text}\n",
             options=((len(text), True),),
             stem=len(text),
-            words=words if len(ids) == 1 else None,
-            places=((len(text), tuple(ids)),),
-            barred=barred(thing) if len(ids) == 1 else (),
+            words=words or None,
+            places=((len(text), tuple(matching(scene, thing, attributes))),),
+            barred=barred(thing) if words else (),
         )
 
 
@@ -180,8 +191,8 @@ def _absent(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
     for number in rng.sample(asking.small(scene), _ABSENT):
         slot = rng.choice(("colour", "shape"))
         other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
-        if other.pair in TRAINING_PAIRS and not matching(scene, other, frozenset(_NAMES[0])):
-            text = f" {phrase(other, frozenset(_NAMES[0]))}"
+        if other.pair in TRAINING_PAIRS and not matching(scene, other, _WHOLLY):
+            text = f" {phrase(other, _WHOLLY)}"
             yield Exercise(f"{text}\n", options=((len(text), False),), stem=len(text))
 
 
@@ -201,7 +212,7 @@ def _counts(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
 def _couples(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
     scene, made = glance.scene, 0
     shown = [number for number in asking.small(scene) if glance.seen[number]]
-    alone = [n for n in shown if matching(scene, scene.objects[n], frozenset(_NAMES[0])) == [n]]
+    alone = [n for n in shown if matching(scene, scene.objects[n], _WHOLLY) == [n]]
     for one, other in rng.sample(list(permutations(alone, 2)), len(alone) * (len(alone) - 1)):
         if made < _COUPLES and asking.direction(scene, one, other) is not None:
             ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))

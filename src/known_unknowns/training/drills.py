@@ -24,9 +24,15 @@ _COUNTS = 2
 _COUPLES = 3
 
 
-def drills(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
-    """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked."""
-    made = [*_present(scene, rng), *_absent(scene, rng), *counts(scene, rng, _COUNTS), *_couples(scene, rng)]
+def drills(scene: Scene, rng: random.Random, *, seen: bool, named: bool = True) -> tuple[Exercise, ...]:
+    """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked. ``named`` is
+    whether a line that names a colour or another look asks it, too."""
+    made = [
+        *_present(scene, rng, named=named),
+        *_absent(scene, rng),
+        *counts(scene, rng, _COUNTS),
+        *_couples(scene, rng),
+    ]
     if seen:
         return tuple(made)
     return tuple(_line(drill.prompt[:-1], present=False) for drill in made if drill.options)
@@ -44,7 +50,7 @@ def _line(
     return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places, barred=unasked)
 
 
-def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+def _present(scene: Scene, rng: random.Random, *, named: bool) -> Iterator[Exercise]:
     """Each object by an expression that picks it out, with all that it looks like; or only by colour and shape."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
@@ -56,7 +62,9 @@ def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
             yield _line(text, present=True, places=((len(text), tuple(matching(scene, thing, attributes))),))
             continue
         words = {
-            slot: WORDS[slot].index(value) for slot in ATTRIBUTES if (value := getattr(thing, slot)) in WORDS[slot]
+            slot: WORDS[slot].index(value)
+            for slot in ATTRIBUTES
+            if (named or slot not in attributes) and (value := getattr(thing, slot)) in WORDS[slot]
         }
         yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=barred(thing))
 
