@@ -25,7 +25,6 @@ from known_unknowns.training.active_steps import FULL, Asked, Glance, known, lin
 from known_unknowns.training.exercises import Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
-from known_unknowns.training.renaming import stand_ins
 
 SPLIT = 4
 VIEWS = range(1, SPLIT + 1)
@@ -81,8 +80,8 @@ def _names_held_out(text: str) -> bool:
     return not HELD_OUT_PAIRS.isdisjoint(_NAMED.findall(text))
 
 
-def active_lesson(seed: str, *, side: int, grid: int, template: str | None = None, renamed: float = 0.0) -> Lesson:
-    """A lesson in one of ActiView's templates, by chance or as told; in a share colours are ``renamed``."""
+def active_lesson(seed: str, *, side: int, grid: int, template: str | None = None) -> Lesson:
+    """A lesson in one of ActiView's templates, by chance or as told."""
     rng = random.Random(f"pocket-training/active/{seed}")
     template = template or rng.choices([*TEMPLATES], [*TEMPLATES.values()])[0]
     found, width, height = scene(seed)
@@ -93,7 +92,6 @@ def active_lesson(seed: str, *, side: int, grid: int, template: str | None = Non
     looks = [patches_of(found, grid, window(found, number)) for number in shown]
     looks = [asked_about(pixels, look, found, rng, hues=False)[1] for look in looks]
     glance = Glance(found, tuple(shown), *_joined(looks, shown, grid, len(found.objects)))
-    names = stand_ins(rng) if rng.random() < renamed else ()
     made = list(_exercises(template, asked, glance, rng))
     return Lesson(
         pixels,
@@ -102,7 +100,6 @@ def active_lesson(seed: str, *, side: int, grid: int, template: str | None = Non
         glance.seen,
         glance.anchors,
         _before(_prompt(template, asked[0], shown), len(shown)),
-        names,
     )
 
 

@@ -50,7 +50,7 @@ def _line(
     return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places, barred=unasked)
 
 
-def _present(scene: Scene, rng: random.Random, *, named: bool) -> Iterator[Exercise]:
+def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
     """Each object by an expression that picks it out, with all that it looks like; or only by colour and shape."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
@@ -62,9 +62,7 @@ def _present(scene: Scene, rng: random.Random, *, named: bool) -> Iterator[Exerc
             yield _line(text, present=True, places=((len(text), tuple(matching(scene, thing, attributes))),))
             continue
         words = {
-            slot: WORDS[slot].index(value)
-            for slot in ATTRIBUTES
-            if (named or slot not in attributes) and (value := getattr(thing, slot)) in WORDS[slot]
+            slot: WORDS[slot].index(value) for slot in ATTRIBUTES if (value := getattr(thing, slot)) in WORDS[slot]
         }
         yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=barred(thing))
 

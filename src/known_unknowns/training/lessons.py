@@ -47,10 +47,8 @@ class Portions:
     lines of questions alone, whole questions, unanswerable ones, and lookups. An emblem, in a share of the pictures,
     has exercises of its own. A share of the others is ``recoloured``: nothing there names or asks for a colour. In a
     share of the rest the colours are ``renamed`` (see `known_unknowns.training.renaming`). What is below 1 is the
-    chance of one. A drill asks what it has ``named``, too, or the rest alone: the former teaches to begin with what
-    is asked; later it is answered from the text, and how to read it from the picture is forgotten. ``doubting`` is the
-    share of what is to be answered that is refused, and ``guessing`` the share of what is to be refused that is
-    answered by chance: for models that refuse too much, or never."""
+    chance of one. ``doubting`` is the share of what is to be answered that is refused, and ``guessing`` the share of
+    what is to be refused that is answered by chance: for models that refuse too much, or never."""
 
     drills: int = 0
     counts: int = 0
@@ -61,7 +59,6 @@ class Portions:
     emblems: float = 0.0
     recoloured: float = 0.0
     renamed: float = 0.0
-    named: bool = True
     doubting: float = 0.0
     guessing: float = 0.0
 
@@ -156,7 +153,7 @@ def asked_about(
 
 
 def _asked(scene: Scene, portions: Portions, rng: random.Random, *, seen: bool) -> Iterator[Exercise]:
-    made = drills(scene, rng, seen=seen, named=portions.named)
+    made = drills(scene, rng, seen=seen)
     yield from rng.sample(made, min(portions.drills, len(made)))
     if seen and portions.counts:
         yield from counts(scene, rng, portions.counts)
@@ -181,7 +178,7 @@ _NAMES_A_COLOUR = re.compile(rf"\b(?:{'|'.join(COLOURS)}|colour)\b")
 
 def _asked_without_colours(scene: Scene, portions: Portions, rng: random.Random) -> Iterator[Exercise]:
     """Drills, first lines and whole questions that name no colour and ask for none."""
-    made = [one for _ in range(2) for one in drills(scene, rng, seen=True, named=portions.named)]
+    made = [*drills(scene, rng, seen=True), *drills(scene, rng, seen=True)]
     found = [
         question
         for question in questions_for(scene, rng, wanted=TYPES * 4, letter=_letter(rng), pairs=TRAINING_PAIRS)

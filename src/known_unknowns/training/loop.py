@@ -77,11 +77,6 @@ FIND = replace(ANSWER, counts=2, renamed=0.5)
 """To begin with: most is learned of what is called as it always is."""
 
 
-READ = replace(ANSWER, named=False, renamed=0.6)
-ACT = replace(ANSWER, named=False)
-"""In the end: what is named is not asked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe that the
@@ -92,9 +87,8 @@ class Settings:
     stages: tuple[Stage, ...] = (
         Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
-        Stage("answer", steps=3000, last=1000, lessons=16, rate=1e-3, portions=ANSWER),
-        Stage("read", steps=2000, last=1000, lessons=16, rate=1e-3, portions=READ),
-        Stage("act", steps=1800, lessons=16, rate=8e-4, portions=ACT, active=0.45),
+        Stage("answer", steps=3000, last=1600, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6)),
+        Stage("act", steps=1400, lessons=16, rate=6e-4, portions=ANSWER, active=0.5),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
@@ -145,7 +139,7 @@ SMOKE = Settings(
     stages=(
         Stage("look", steps=2, lessons=2, rate=1e-3, warm_up=1, active=0.5),
         Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
-        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=READ),
+        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
         Stage("act", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER, active=0.5),
     ),
     vocabulary_lessons=20,
@@ -175,7 +169,7 @@ class _Batches(Dataset):
             return self.packer.pictures([picture for of_scene in shown for picture in of_scene])
         if rng.random() < stage.active:
             half = seeds[: -(-stage.lessons // 2)]
-            return self.packer.batch([active_lesson(one, renamed=portions.renamed, **sizes) for one in half], rng)
+            return self.packer.batch([active_lesson(one, **sizes) for one in half], rng)
         return self.packer.batch([lesson(one, portions=portions, **sizes) for one in seeds], rng)
 
 

@@ -219,11 +219,6 @@ def test_options_are_told_right_or_wrong_and_make_no_held_out_pair():
     assert {*told} == {"orientation", "daily loc", "object-rel", "event-multi", "counting", "event-single"}
 
 
-def test_colours_are_renamed_in_a_share_of_the_lessons():
-    named = [bool(active_lesson(f"renamed/{number}", renamed=0.5, **SIZES).names) for number in range(20)]
-    assert {*named} == {True, False}
-
-
 def test_pictures_are_those_that_the_prefix_has_and_objects_are_found_through_all_of_them():
     for template, pictures in (("full", {1}), ("zoomed", {2, 3, 4, 5}), ("more", {1, 2, 3, 4}), ("text", {0})):
         seen = set()

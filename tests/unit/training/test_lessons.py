@@ -314,20 +314,6 @@ def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
     assert listed > 150
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_what_a_drill_names_is_asked_or_not_as_told(named):
-    asked_named = asked = 0
-    for number in range(40):
-        scene = sample_scene(f"named/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-        for one in drills(scene, random.Random(number), seen=True, named=named):
-            said = {WORDS[slot][word] for slot, word in (one.words or {}).items() if slot not in ("count", "predicate")}
-            asked += len(said)
-            asked_named += len(said & set(one.prompt.split()))
-    assert asked > 100
-    assert (asked_named > 100) == named
-    assert named or asked_named == 0
-
-
 def test_patches_of_a_scene_worked_out_by_hand():
     """A 2 x 2 grid: a large red square in the upper left, a small plain blue disc in the lower right."""
     scene = Scene(
