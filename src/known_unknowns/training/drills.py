@@ -24,15 +24,9 @@ _COUNTS = 2
 _COUPLES = 3
 
 
-def drills(scene: Scene, rng: random.Random, *, seen: bool, named: bool = True) -> tuple[Exercise, ...]:
-    """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked. ``named`` is
-    whether a line that names a colour or another look asks it, too."""
-    made = [
-        *_present(scene, rng, named=named),
-        *_absent(scene, rng),
-        *counts(scene, rng, _COUNTS),
-        *_couples(scene, rng),
-    ]
+def drills(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
+    """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked."""
+    made = [*_present(scene, rng), *_absent(scene, rng), *counts(scene, rng, _COUNTS), *_couples(scene, rng)]
     if seen:
         return tuple(made)
     return tuple(_line(drill.prompt[:-1], present=False) for drill in made if drill.options)

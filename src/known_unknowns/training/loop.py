@@ -87,8 +87,8 @@ class Settings:
     stages: tuple[Stage, ...] = (
         Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
-        Stage("answer", steps=3000, last=1600, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6)),
-        Stage("act", steps=1400, lessons=16, rate=6e-4, portions=ANSWER, active=0.5),
+        Stage("answer", steps=3000, last=1000, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6)),
+        Stage("act", steps=2000, lessons=16, rate=8e-4, portions=ANSWER, active=0.5),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
