@@ -88,7 +88,8 @@ class Settings:
         Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
         Stage("answer", steps=3000, last=1000, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6)),
-        Stage("act", steps=2000, lessons=16, rate=8e-4, portions=ANSWER, active=0.5),
+        Stage("settle", steps=800, lessons=16, rate=8e-4, portions=ANSWER),
+        Stage("act", steps=800, lessons=16, rate=4e-4, portions=ANSWER, active=0.35),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
@@ -102,7 +103,7 @@ SIBLINGS: dict[str, dict[str, float]] = {
 """Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
 
 _EARLY = "find"  # the last stage of "early"
-_OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one
+_OF_LAST = 0.3  # the steps of a sibling's own stage, as a share of the model's last one
 
 
 def sibling_of(settings: Settings, name: str) -> Settings:
