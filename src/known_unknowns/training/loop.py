@@ -42,7 +42,8 @@ class Stage:
     The lessons' seeds follow from ``name``. Where ``portions`` ask nothing, only the patches are asked, and only the
     vision tower learns; else all but the tower. It is cut off after the ``last`` of the steps, where one is given. A
     share of the steps is ``active``: their lessons are in ActiView's form, half as many, as they are longer. Where
-    nothing is asked, it is a share of the pictures.
+    nothing is asked, it is a share of the pictures. The words' embeddings learn at ``words`` of the rate: at the full
+    one what the colours have in common grows step by step, until they are all alike.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Stage:
     warm_up: int = 50
     last: int | None = None
     active: float = 0.0
+    words: float = 1.0
 
     @property
     def taken(self) -> int:
@@ -87,9 +89,8 @@ class Settings:
     stages: tuple[Stage, ...] = (
         Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
-        Stage("answer", steps=3000, last=1000, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6)),
-        Stage("settle", steps=800, lessons=16, rate=8e-4, portions=ANSWER),
-        Stage("act", steps=800, lessons=16, rate=4e-4, portions=ANSWER, active=0.35),
+        Stage("answer", steps=3000, last=1000, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6), words=0.2),
+        Stage("act", steps=900, lessons=16, rate=6e-4, portions=ANSWER, active=0.3, words=0.2),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
@@ -103,7 +104,7 @@ SIBLINGS: dict[str, dict[str, float]] = {
 """Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
 
 _EARLY = "find"  # the last stage of "early"
-_OF_LAST = 0.3  # the steps of a sibling's own stage, as a share of the model's last one
+_OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one
 
 
 def sibling_of(settings: Settings, name: str) -> Settings:
@@ -285,14 +286,14 @@ class _Run:
         if stage.portions.asks and not any(self.done[one.name] for one in self.settings.stages if one.portions.asks):
             pictures = _Batches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
             self.tutor.interpret(self.model, pictures, seed=self.settings.seed)
-        matrices, others = [], []
+        matrices, words, others = [], [], []
         for name, weight in [*self.model.named_parameters(), *self.tutor.named_parameters()]:
             weight.requires_grad_(name.startswith(OF_LOOKING) != stage.portions.asks)
             if weight.requires_grad:
                 hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
-                (matrices if hidden else others).append(weight)
+                (matrices if hidden else words if "embed_tokens" in name else others).append(weight)
         decay = self.settings.weight_decay
-        rest = [
+        rest = [{"params": words, "weight_decay": decay, "share": stage.words}] * bool(words) + [
             {"params": [weight for weight in others if (weight.ndim >= 2) == decays], "weight_decay": decay * decays}
             for decays in (True, False)
         ]
@@ -307,7 +308,7 @@ class _Run:
         rate *= 0.03 + 0.97 * (0.5 + 0.5 * math.cos(math.pi * step / stage.steps))
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group.get("share", 1.0)
         teach = self.tutor.answer if stage.portions.asks else self.tutor.look
         with torch.autocast(self.device.partition(":")[0], torch.bfloat16):
             learned = teach(self.model, batch)
