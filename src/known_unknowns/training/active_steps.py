@@ -17,7 +17,7 @@ from known_unknowns.pocket import actiview_questions as asking
 from known_unknowns.pocket.kinds import PHRASES
 from known_unknowns.pocket.naming import matching, pair_name, phrase, plural
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene
-from known_unknowns.training.exercises import WORDS, Exercise, barred, meant
+from known_unknowns.training.exercises import MOST_COUNTED, WORDS, Exercise, barred, meant
 
 FULL = 0
 """The number of the full image among the pictures; the views are numbered from 1."""
@@ -64,7 +64,8 @@ class Asked:
     def taught(self) -> bool:
         """Whether its answer is taught. What takes one step more, such as which of the small stars lies to the left,
         was not learned in the time, and what is near to it was unlearned: the colours of other questions."""
-        return self.directed or self.category in ("counting", "event-single")
+        counted = self.category == "counting" and len(self.clues) <= MOST_COUNTED
+        return self.directed or counted or self.category == "event-single"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ def _counts(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
     for pair in rng.sample(sorted(set(looks)), min(_COUNTS, len(set(looks)))):
         name = plural(f"small {pair_name(pair)}")
         ids = meant(glance.scene, _singular(name))
-        if all(glance.seen[number] for number in ids):
+        if len(ids) <= MOST_COUNTED and all(glance.seen[number] for number in ids):
             text = f" {name}"
             yield Exercise(
                 f"{text}\n", stem=len(text), words={"count": len(ids)}, counted=(len(text), glance.ids(ids, afar=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections import Counter
 
@@ -11,9 +12,9 @@ import pytest
 from known_unknowns import protocols
 from known_unknowns.pocket.actiview_scenes import Picture, clues
 from known_unknowns.records import Image, Option, Question, Reply
-from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES
+from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene, SceneObject
 from known_unknowns.training.active import REASON, VIEWS, active_lesson, questions, scene
-from known_unknowns.training.active_steps import Asked, known
+from known_unknowns.training.active_steps import Asked, Glance, known, lines
 from known_unknowns.training.exercises import WORDS, Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson
 from known_unknowns.training.patches import PATCH_LABELS
@@ -189,6 +190,15 @@ def test_steps_are_true_of_the_scene():
                 assert told in of.truth.lower()
             heard[slot] += 1
     assert {"places", "predicate", "shape", "count"} <= {*heard}
+
+
+def test_no_more_is_counted_than_an_answer_can_say():
+    """A crowd of nine: there are scenes of so many that look alike, once held-out pairs bear other colours."""
+    crowd = tuple(SceneObject("star", "red", "plain", 0.1 + 0.1 * k, 0.2 + 0.07 * (k % 2), 0.035) for k in range(9))
+    glance = Glance(Scene(crowd), (1,), tuple((k,) for k in range(9)) * 2, tuple(range(9)) * 2)
+    assert not [one for one in lines(glance, random.Random(0)) if one.counted]
+    asked = Asked("counting", "How many small red stars are there?", ("9", "8"), "9", frozenset({1}), tuple(range(9)))
+    assert not asked.taught
 
 
 def test_where_something_is_told_by_the_full_image_alone_directions_are_looked_up_there():
