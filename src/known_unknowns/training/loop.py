@@ -81,8 +81,8 @@ FIND = replace(ANSWER, counts=2, renamed=0.5)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe that the
-    shipped model came to."""
+    """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe as it stands; the card
+    of the shipped model says what that one went through."""
 
     seed: int = 0
     shape: Shape = field(default_factory=Shape)
