@@ -194,6 +194,20 @@ def test_the_projector_says_what_the_heads_for_patches_do(processor):
         torch.testing.assert_close(second[:, first : first + len(words)].T, half)
 
 
+@pytest.mark.parametrize(("words", "moved"), [(0.0, False), (1.0, True)])
+def test_the_words_embeddings_learn_at_their_share_of_the_rate(tmp_path, words, moved):
+    """At a share of nothing they stay as they were, while the layers learn."""
+    look, find = (dataclasses.replace(stage, last=1) for stage in SMOKE.stages[:2])
+    recipe = dataclasses.replace(SMOKE, stages=(look, dataclasses.replace(find, words=words)))
+    train(recipe, tmp_path / "model", work=tmp_path / "work", workers=0)
+    before, after = (
+        torch.load(tmp_path / "work" / f"after {stage}.pt", weights_only=True)["model"] for stage in ("look", "find")
+    )
+    same = {name for name in after if torch.equal(before[name], after[name])}
+    assert ("model.language_model.embed_tokens.weight" not in same) == moved
+    assert "model.language_model.layers.0.mlp.up_proj.weight" not in same
+
+
 def test_the_tower_learns_only_where_nothing_else_is_asked(trained):
     """What looks is the same after the first stage and at the end; the rest is as it was before, after it."""
     work = trained / "work"
