@@ -30,7 +30,8 @@ class Flips:
         self._file: Path | None = None
         self._flips: list[bool] = []
         self._gaps: list[float] = []
-        self._apart = 0.0
+        self.apart = 0.0
+        """The most that a letter's log-probability was from that at batch 1, in nats."""
 
     def read(self, notes: Path | None) -> None:
         """Take over what the notes hold of this model."""
@@ -45,34 +46,32 @@ class Flips:
             if note.get("model") == self._model:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
-                self._apart = max(self._apart, note.get("apart", 0.0))
+                self.apart = max(self.apart, note.get("apart", 0.0))
 
     def wanted(self, answered: int) -> bool:
         """Whether one more is to be asked again, after so many have been answered in this run."""
         due = 1 + answered // SHARE if self._half else answered // SHARE_OF_FULL
         return len(self._flips) < min(MOST, due)
 
-    def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> float:
-        """The letters' log-probabilities at batch 1, and as they were answered; returns how far they are apart."""
+    def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> None:
+        """The letters' log-probabilities at batch 1, and as they were answered."""
         first, second = sorted(alone.values(), reverse=True)[:2] if len(alone) > 1 else (0.0, 0.0)
         flip = max(alone, key=alone.__getitem__) != max(together, key=together.__getitem__)
         apart = round(max(abs(alone[letter] - together[letter]) for letter in alone), 6)
         self._flips.append(flip)
         self._gaps.append(round(first - second, 6))
-        self._apart = max(self._apart, apart)
+        self.apart = max(self.apart, apart)
         if self._file is not None:
             note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart}
             with self._file.open("a") as notes:
                 notes.write(f"\n{json.dumps(note)}\n")  # a kill may have torn the last line off
-        return apart
 
     def told(self) -> dict[str, Any]:
-        """``gaps`` are those of the flips, at batch 1, between the two likeliest letters, and ``apart`` is the most
-        that a letter's log-probability was from that at batch 1; both in nats."""
+        """``gaps`` are those of the flips, at batch 1, between the two likeliest letters, in nats, as is ``apart``."""
         return {
             "compared": len(self._flips),
             "flips": sum(self._flips),
             "rate": sum(self._flips) / len(self._flips) if self._flips else None,
             "gaps": [gap for flip, gap in zip(self._flips, self._gaps, strict=True) if flip],
-            "apart": self._apart if self._flips else None,
+            "apart": self.apart if self._flips else None,
         }

@@ -168,6 +168,7 @@ class TransformersEngine:
     def _answer_chunks(self, turns: Sequence[Turn], folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         if self._flips is not None:
             self._flips.read(self.notes)
+            self._give_up_where_apart("as a run before this one found")
         try:
             self._check_sharing(turns, folder)
 
@@ -342,12 +343,14 @@ class TransformersEngine:
         alone = self._answer([turn], self._prompts.batch([turn], folder), folder, shared=False)[0]
         if not alone.logprobs:
             return
-        apart = self._flips.add(alone.logprobs, reply.logprobs)
-        if not self._half and apart > APART:
-            why = (
-                f"a letter's log-probability differs from generate's by {apart:.2g} nats, after {self._answered} turns"
-            )
-            self._sharer.drop_all(why)
+        self._flips.add(alone.logprobs, reply.logprobs)
+        self._give_up_where_apart(f"after {self._answered} turns")
+
+    def _give_up_where_apart(self, when: str) -> None:
+        """In float32 a shared prefix gives what ``generate`` gives, or is shared no more."""
+        if not self._half and self._sharer.plans and self._flips.apart > APART:
+            apart = f"{self._flips.apart:.2g} nats"
+            self._sharer.drop_all(f"a letter's log-probability differs from generate's by {apart}, {when}")
 
 
 def _device(wanted: str, *, path: str) -> str:

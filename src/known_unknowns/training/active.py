@@ -139,7 +139,8 @@ def _exercises(template: str, asked: list[Asked], glance: Glance, rng: random.Ra
     for one in asked:
         if template in _ANSWERS:
             if one.taught and glance.tells(one):
-                yield steps(_whole(template, known(one, glance.scene), glance), known(one, glance.scene), glance)
+                asked_so = known(one, glance.scene)
+                yield steps(_whole(template, asked_so, glance), asked_so, glance)
         elif decisions < _DECISIONS:
             decisions += 1
             yield steps(_whole(template, one, glance), one, glance)
@@ -192,8 +193,7 @@ def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
     prompt = _prompt(template, one, glance.shown)
     if reply is not None:
         return Exercise(prompt, ((reply, True),))
-    right = one.letters[one.options.index(one.truth)]
-    return Exercise(prompt, ((right, True),), marks=tuple(one.marks(prompt)))
+    return Exercise(prompt, ((one.right, True),), marks=tuple(one.marks(prompt)))
 
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:

@@ -16,7 +16,7 @@ from itertools import permutations
 from known_unknowns.pocket import actiview_questions as asking
 from known_unknowns.pocket.kinds import PHRASES
 from known_unknowns.pocket.naming import matching, pair_name, phrase, plural
-from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene
+from known_unknowns.scenes import COLOURS, SHAPES, TRAINING_PAIRS, Scene
 from known_unknowns.training.exercises import MOST_COUNTED, WORDS, Exercise, barred, meant
 
 FULL = 0
@@ -47,6 +47,11 @@ class Asked:
     @property
     def letters(self) -> str:
         return "ABCDEFG"[: len(self.options)]
+
+    @property
+    def right(self) -> str:
+        """The right option's letter."""
+        return self.letters[self.options.index(self.truth)]
 
     def marks(self, prompt: str) -> Iterator[tuple[int, str]]:
         """The end of each option in a prompt, with its letter."""
@@ -98,15 +103,10 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
         return one
     scene, at = glance.scene, one.prompt.index(asked.stem)
     named = [(at + found.end(), meant(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
-    afar = asked.directed
     tells = asked.taught and glance.tells(asked)
     said = _said(asked, scene) if tells else {}
     if not glance.views:
         said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
-    options: list[tuple[int, bool]] = []
-    if tells:
-        right = asked.letters[asked.options.index(asked.truth)]
-        options += [(end, letter == right) for end, letter in one.marks]
     counted = None
     if "count" in said:
         counted = (named[0][0], glance.ids(asked.clues, afar=False))
@@ -114,8 +114,8 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
         one,
         stem=at + len(asked.stem),
         words=said,
-        places=tuple((end, glance.ids(ids, afar=afar)) for end, ids in named if ids),
-        options=tuple(options),
+        places=tuple((end, glance.ids(ids, afar=asked.directed)) for end, ids in named if ids),
+        options=tuple((end, letter == asked.right) for end, letter in one.marks) if tells else (),
         counted=counted,
         barred=barred(scene.objects[asked.clues[1]]) if "shape" in said else (),
     )
@@ -198,13 +198,13 @@ def _absent(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
 
 
 def _counts(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
-    """How many there are of a look, or of a shape, where all of them are shown."""
-    looks = [thing.pair for thing in glance.scene.objects if thing.size == "small" and thing.pair not in HELD_OUT_PAIRS]
-    for pair in rng.sample(sorted(set(looks)), min(_COUNTS, len(set(looks)))):
-        name = plural(f"small {pair_name(pair)}")
-        ids = meant(glance.scene, _singular(name))
+    """How many there are of a colour and shape, where all of them are shown."""
+    looks = sorted({glance.scene.objects[number].pair for number in asking.small(glance.scene)})
+    for pair in rng.sample(looks, min(_COUNTS, len(looks))):
+        name = f"small {pair_name(pair)}"
+        ids = meant(glance.scene, name)
         if len(ids) <= MOST_COUNTED and all(glance.seen[number] for number in ids):
-            text = f" {name}"
+            text = f" {plural(name)}"
             yield Exercise(
                 f"{text}\n", stem=len(text), words={"count": len(ids)}, counted=(len(text), glance.ids(ids, afar=False))
             )

@@ -233,10 +233,12 @@ def test_half_precision_has_a_certificate_from_the_first_turn(llava, tmp_path):
     assert other.about["certificate"]["compared"] == 1
 
 
-def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch):
-    """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up."""
+def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch, tmp_path):
+    """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up, also by
+    the run that goes on when this one was cut off."""
     monkeypatch.setattr("known_unknowns.engines._flips.SHARE_OF_FULL", 14)
     engine = tiny.engine("llava", llava)
+    engine.notes = tmp_path / "notes.jsonl"
     right = answers(engine, TURNS)
     assert engine.about["certificate"]["compared"] == 1
     assert engine.about["certificate"]["apart"] < 1e-3
@@ -255,6 +257,12 @@ def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava
     assert engine.about["certificate"]["apart"] > 0.01
     after = answers(engine, TURNS)  # by generate
     assert {index: reply.text for index, reply in after.items()} == {i: reply.text for i, reply in right.items()}
+    again = tiny.engine("llava", llava)
+    again.notes = engine.notes
+    resumed = answers(again, TURNS)
+    assert again.about["sharing"]["prompts"] == {}
+    assert "as a run before this one found" in again.about["sharing"]["fell_back"][0]["why"]
+    assert {index: reply.text for index, reply in resumed.items()} == {i: reply.text for i, reply in right.items()}
 
 
 def test_flips_and_their_gaps_by_hand(tmp_path):
@@ -262,7 +270,8 @@ def test_flips_and_their_gaps_by_hand(tmp_path):
     notes = tmp_path / "notes.jsonl"
     flips = Flips({"model": "m"}, half=True)
     flips.read(notes)
-    assert flips.add({"A": -0.5, "B": -1.5}, {"A": -0.6, "B": -1.4}) == pytest.approx(0.1)
+    flips.add({"A": -0.5, "B": -1.5}, {"A": -0.6, "B": -1.4})
+    assert flips.apart == pytest.approx(0.1)
     flips.add({"A": -0.5, "B": -0.25, "C": -3.0}, {"A": -0.2, "B": -0.3, "C": -3.0})
     flips.add({"A": -2.0, "B": -1.0}, {"A": -2.0, "B": -1.0})
     assert flips.told() == {"compared": 3, "flips": 1, "rate": 1 / 3, "gaps": [0.25], "apart": 0.3}
