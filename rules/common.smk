@@ -196,7 +196,10 @@ def in_process(wildcards):
 
 
 def infer_threads(wildcards):
-    return 2 if in_process(wildcards) else 1
+    """As the model's entry says; snakemake tells the libraries that compute so."""
+    return (
+        PARAMS.model(wildcards.model).get("threads", 2) if in_process(wildcards) else 1
+    )
 
 
 def infer_gpu(wildcards):

@@ -25,6 +25,7 @@ NOT_IN_THE_REPLY = frozenset(
         "cache_gib",
         "device",
         "sharing",
+        "threads",
         # of one behind an endpoint
         "answers_as",
         "batch",

@@ -71,6 +71,8 @@ class TransformersEngine:
     def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
         self.name = name
         self.device = _device(entry.get("device", "auto"), path=f"models.{name}.device")
+        if "threads" in entry:
+            torch.set_num_threads(entry["threads"])
         self.system = entry.get("system")
         self.max_new_tokens = entry.get("decoding", {}).get("max_new_tokens")
         asked = entry.get("sharing", AUTO)

@@ -294,6 +294,15 @@ def test_finish_and_counts(llava, monkeypatch):
     assert limited.facts["decoding"]["max_new_tokens"] == 1
 
 
+def test_it_computes_with_the_threads_of_its_entry(llava):
+    before = torch.get_num_threads()
+    try:
+        counts = [TransformersEngine("tiny", entry(llava, threads=number)).about["threads"] for number in (1, 2)]
+        assert counts == [1, 2]
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_only_letters_on_offer_and_none_for_free_text(llava):
     made = TransformersEngine("tiny", entry(llava, batch_size=3))
     replies = answers(made, [turn(0, letters=("A", "C")), turn(1, letters=None), turn(2)])
