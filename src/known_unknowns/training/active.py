@@ -1,8 +1,8 @@
 """Lessons in ActiView's form: several pictures in a prompt, and replies that choose what is shown next.
 
 The scenes are drawn as the pocket benchmark's are, but without held-out pairs of colour and shape, and at a quarter of
-their size: no view is larger than that for the model. A reply is the right option's letter, the views that hold a clue,
-or whether one is missing.
+their size: no view is larger than that for the model. A reply is the answer's words and the right option's letter, the
+views that hold a clue, or whether one is missing.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from known_unknowns.pocket import actiview_scenes as drawing
 from known_unknowns.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns.scenes.model import Box
 from known_unknowns.training.active_steps import FULL, Asked, Glance, known, lines, steps
-from known_unknowns.training.exercises import Exercise
+from known_unknowns.training.exercises import WORDS, Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
+from known_unknowns.training.listing import marks, replied
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
 
 SPLIT = 4
@@ -193,7 +194,8 @@ def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
     prompt = _prompt(template, one, glance.shown)
     if reply is not None:
         return Exercise(prompt, ((reply, True),))
-    return Exercise(prompt, ((one.right, True),), marks=tuple(one.marks(prompt)))
+    said = " ".join(WORDS[slot][word] for slot, word in one.said(glance.scene).items())
+    return Exercise(prompt, ((replied(said, one.right), True),), marks=tuple(marks(prompt, one.options)))
 
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
@@ -214,15 +216,7 @@ def _after_pictures(one: Exercise) -> Exercise:
     if cut:
         cut += len(rest) - len(rest.lstrip())
         rest = rest.strip()
-    return replace(
-        one,
-        prompt=rest,
-        stem=one.stem - cut,
-        places=tuple((end - cut, ids) for end, ids in one.places),
-        options=tuple((end - cut, there) for end, there in one.options),
-        counted=None if one.counted is None else (one.counted[0] - cut, one.counted[1]),
-        marks=tuple((end - cut, letter) for end, letter in one.marks),
-    )
+    return replace(one.moved(-cut), prompt=rest)
 
 
 def window(found: Scene, number: int) -> Box:

@@ -18,6 +18,7 @@ from known_unknowns.pocket.kinds import PHRASES
 from known_unknowns.pocket.naming import matching, pair_name, phrase, plural
 from known_unknowns.scenes import COLOURS, SHAPES, TRAINING_PAIRS, Scene
 from known_unknowns.training.exercises import MOST_COUNTED, WORDS, Exercise, barred, meant
+from known_unknowns.training.listing import LETTERS, listed
 
 FULL = 0
 """The number of the full image among the pictures; the views are numbered from 1."""
@@ -42,23 +43,12 @@ class Asked:
     @property
     def listed(self) -> str:
         """The options as ActiView's prompts list them."""
-        return "; ".join(f"{letter}. {text}" for letter, text in zip(self.letters, self.options, strict=True))
-
-    @property
-    def letters(self) -> str:
-        return "ABCDEFG"[: len(self.options)]
+        return listed(self.options)
 
     @property
     def right(self) -> str:
         """The right option's letter."""
-        return self.letters[self.options.index(self.truth)]
-
-    def marks(self, prompt: str) -> Iterator[tuple[int, str]]:
-        """The end of each option in a prompt, with its letter."""
-        end = prompt.index(self.listed) - 2
-        for letter, text in zip(self.letters, self.options, strict=True):
-            end += len(f"; {letter}. {text}")
-            yield end, letter
+        return LETTERS[self.options.index(self.truth)]
 
     @property
     def directed(self) -> bool:
@@ -69,8 +59,17 @@ class Asked:
     def taught(self) -> bool:
         """Whether its answer is taught. What takes one step more, such as which of the small stars lies to the left,
         was not learned in the time, and what is near to it was unlearned: the colours of other questions."""
-        counted = self.category == "counting" and len(self.clues) <= MOST_COUNTED
-        return self.directed or counted or self.category == "event-single"
+        if self.category == "counting":
+            return len(self.clues) <= MOST_COUNTED
+        return self.category == "event-single" or (self.directed and self.category != "daily loc")
+
+    def said(self, scene: Scene) -> dict[str, int]:
+        """What the answer says, by slot, where it is taught."""
+        if self.directed:
+            return {"predicate": _predicate(scene, *self.clues)}
+        if self.category == "event-single":
+            return {"shape": WORDS["shape"].index(scene.objects[self.clues[1]].shape)}
+        return {"count": len(self.clues)} if self.category == "counting" else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,7 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
     scene, at = glance.scene, one.prompt.index(asked.stem)
     named = [(at + found.end(), meant(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
     tells = asked.taught and glance.tells(asked)
-    said = _said(asked, scene) if tells else {}
+    said = asked.said(scene) if tells else {}
     if not glance.views:
         said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
     counted = None
@@ -115,7 +114,6 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
         stem=at + len(asked.stem),
         words=said,
         places=tuple((end, glance.ids(ids, afar=asked.directed)) for end, ids in named if ids),
-        options=tuple((end, letter == asked.right) for end, letter in one.marks) if tells else (),
         counted=counted,
         barred=barred(scene.objects[asked.clues[1]]) if "shape" in said else (),
     )
@@ -123,15 +121,6 @@ def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
 
 def _singular(name: str) -> str:
     return re.sub(r"(?<=cross)es$|(?<!cros)s$", "", name)
-
-
-def _said(asked: Asked, scene: Scene) -> dict[str, int]:
-    """What the answer says, by slot."""
-    if asked.directed:
-        return {"predicate": _predicate(scene, *asked.clues)}
-    if asked.category == "event-single":
-        return {"shape": WORDS["shape"].index(scene.objects[asked.clues[1]].shape)}
-    return {"count": len(asked.clues)} if asked.category == "counting" else {}
 
 
 def _predicate(scene: Scene, one: int, other: int) -> int:

@@ -84,6 +84,17 @@ class Exercise:
         """The whole reply."""
         return "".join(part for part, _ in self.reply)
 
+    def moved(self, by: int) -> Exercise:
+        """The same steps in a prompt that has so many characters more before it, or less where it is negative."""
+        return replace(
+            self,
+            stem=self.stem + by,
+            places=tuple((end + by, ids) for end, ids in self.places),
+            options=tuple((end + by, there) for end, there in self.options),
+            counted=None if self.counted is None else (self.counted[0] + by, self.counted[1]),
+            marks=tuple((end + by, letter) for end, letter in self.marks),
+        )
+
 
 def marks(question: Question) -> tuple[tuple[int, str], ...]:
     """The end of each option's line in the prompt, with its letter."""

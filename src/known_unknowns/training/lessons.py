@@ -27,6 +27,7 @@ from known_unknowns.training.exercises import (
     mmsap_exercise,
     stem_exercise,
 )
+from known_unknowns.training.listing import listed_exercise
 from known_unknowns.training.lookups import lookup
 from known_unknowns.training.patches import NOT_ASKED, PATCH_LABELS, Patches, patches_of
 from known_unknowns.training.recolouring import recoloured
@@ -36,6 +37,7 @@ from known_unknowns.training.renaming import stand_ins
 SHARE_NOTHING_TO_SEE = 0.08
 SHARE_NO_PICTURE = 0.04
 _SHARE_OF_MMSAP = 0.35
+_SHARE_LISTED = 0.2  # of the whole questions that can be: in ActiView's form
 _SHARE_CROWDED = 0.7
 _LETTER_WEIGHTS = (0.22, 0.22, 0.22, 0.22, 0.12)  # with the forms that take out the right option, E is 20%
 _SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benchmark's pictures are
@@ -194,6 +196,8 @@ def _asked_without_colours(scene: Scene, portions: Portions, rng: random.Random)
 
 
 def _whole(question: Question, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+    if seen and question.kind in OPEN and question.truth in question.options and rng.random() < _SHARE_LISTED:
+        return listed_exercise(question, scene, rng)
     form = mmsap_exercise if rng.random() < _SHARE_OF_MMSAP else humblebench_exercise
     return form(question, scene, rng, seen=seen)
 

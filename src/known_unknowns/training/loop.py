@@ -63,19 +63,19 @@ class Stage:
 
 
 ANSWER = Portions(
-    drills=4,
+    drills=3,
     counts=5,
-    stems=6,
-    questions=4,
+    stems=4,
+    questions=5,
     unanswerable=0.5,
     lookups=0.4,
     emblems=0.12,
     recoloured=0.25,
-    renamed=0.85,
+    renamed=0.6,
 )
 
 
-FIND = replace(ANSWER, counts=2, renamed=0.5)
+FIND = replace(ANSWER, drills=4, stems=6, counts=2, questions=4, renamed=0.5)
 """To begin with: most is learned of what is called as it always is."""
 
 
@@ -89,8 +89,8 @@ class Settings:
     stages: tuple[Stage, ...] = (
         Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
-        Stage("answer", steps=3000, last=1000, lessons=16, rate=1e-3, portions=replace(ANSWER, renamed=0.6), words=0.2),
-        Stage("act", steps=900, lessons=16, rate=6e-4, portions=ANSWER, active=0.3, words=0.2),
+        Stage("answer", steps=3000, last=1500, lessons=16, rate=1e-3, portions=ANSWER, active=0.15, words=0.1),
+        Stage("act", steps=1500, lessons=16, rate=5e-4, portions=ANSWER, active=0.35, words=0.05),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400

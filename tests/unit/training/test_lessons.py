@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from known_unknowns.benchmarks import humblebench, mmsap
+from known_unknowns.benchmarks import actiview, actiview_prompts, humblebench, mmsap
 from known_unknowns.pocket import mmsap_emblems
 from known_unknowns.pocket.kinds import REFUSAL
 from known_unknowns.pocket.mmsap_beyond import WORDINGS
@@ -49,6 +49,11 @@ def made(count: int, portions: Portions = QUESTIONS) -> list[Lesson]:
 
 def as_question(asked: Exercise) -> Question:
     """The question as a scorer sees it, read from the prompt alone."""
+    listed = re.search(r"Question: (.+) Options: (.+)\. Answer:$", asked.prompt)
+    if listed:
+        lines = listed[2].split("; ")
+        options = tuple(Option(line[0], line[3:], line[:3]) for line in lines)
+        return Question("1", actiview.NAME, listed[1], options, None, None, (), "", "")
     *lines, _ = asked.prompt.split("\n")
     options = tuple(Option(line[0], line[3:], line[:3]) for line in lines[1:])
     refusal = next((i for i, o in enumerate(options) if o.text in (REFUSAL, mmsap.REFUSAL)), None)
@@ -112,12 +117,15 @@ def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
             if question.benchmark == mmsap.NAME:
                 assert said in (chosen.text, "")
                 assert chosen.letter == asked.letter
+            elif question.benchmark == actiview.NAME:
+                assert said == f"{chosen.text} Answer:"
             elif official.outcome == ANSWERED:
                 assert said in (chosen.text, "")
             else:
                 assert said not in [option.text for option in question.options]
             seen[question.benchmark, official.outcome] += 1
     assert min(seen[benchmark, outcome] for benchmark in ("humblebench", "mmsap") for outcome in OUTCOMES[:2]) > 20
+    assert seen[actiview.NAME, ANSWERED] > 10
 
 
 def test_what_a_reply_says_is_true_of_the_scene():
@@ -420,6 +428,8 @@ def test_prompts_are_those_of_the_benchmarks():
                 stem, options = humblebench.parse_question(asked.prompt.rpartition("\n")[0])
                 assert stem == asked.prompt[: asked.stem]
                 assert options == question.options
+            elif question.benchmark == actiview.NAME:
+                assert f"Carefully analysis this image{asked.prompt}" == actiview_prompts.prompt(question)
             else:
                 endings[asked.prompt] += asked.prompt == mmsap.prompt(question)
                 assert asked.prompt in (mmsap.prompt(question), mmsap.refusal_prompt(question))
