@@ -147,8 +147,9 @@ def meaning(of: Asked) -> list[str]:
     """What an answer may say in a drill's words: the option's own words for it are others."""
     if of.category in ("counting", "event-single"):
         return [of.truth.removeprefix("A ")]
-    ways = {"to the left of it": "left", "to the right of it": "right", "above it": "Up|Above", "below it": "Down|Below"}
-    return [said for said, word in ways.items() if re.search(word, of.truth)]
+    ways = {"left": "left", "right": "right", "above": "Up|Above", "below": "Down|Below"}
+    (way,) = (way for way, word in ways.items() if re.search(word, of.truth))
+    return [f"to the {way} of it" if way in ("left", "right") else f"{way} it"]
 
 
 def test_what_the_pictures_cannot_tell_is_not_answered():
