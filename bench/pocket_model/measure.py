@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -53,6 +53,7 @@ PIPELINES: dict[str, Callable[[Question], Dialogue]] = {
     "mixed": partial(PROTOCOLS["mixed"], reading="robust"),
     "text only, guess": partial(PROTOCOLS["text_only_template"], template="guess"),
 }
+BY_SUB_CLASS = ("full image", "annotated views")
 Said = list[tuple[Turn, Reply]]
 
 
@@ -166,11 +167,22 @@ def measure_actiview(engine: TransformersEngine, seed: int, pictures: int) -> No
         questions = actiview.load(Path(raw), Path(folder))
         chance = sum(1 / len(question.options) for question in questions) / len(questions)
         headed(f"pipeline (n = {len(questions)}; guessing {100 * chance:.1f})", "official", "robust")
+        robust = {}
         for name, pipeline in PIPELINES.items():
             said = talked(engine, (pipeline(question) for question in questions), Path(folder))
-            scored = (right_of(questions, said, scorer) for scorer in ("official", "robust"))
-            row(name, *(percent(sum(found), len(found)) for found in scored))
+            released, robust[name] = (right_of(questions, said, scorer) for scorer in ("official", "robust"))
+            row(name, *(percent(sum(found), len(found)) for found in (released, robust[name])))
+        sub_class_rows(questions, robust)
         measure_views(engine, questions, Path(folder))
+
+
+def sub_class_rows(questions: Sequence[Question], robust: Mapping[str, Sequence[bool]]) -> None:
+    headed("sub-class (robust)", "n", "guessing", *BY_SUB_CLASS)
+    for sub_class in sorted({question.category for question in questions}):
+        ours = [number for number, question in enumerate(questions) if question.category == sub_class]
+        chance = sum(1 / len(questions[number].options) for number in ours) / len(ours)
+        shares = (percent(sum(robust[name][number] for number in ours), len(ours)) for name in BY_SUB_CLASS)
+        row(sub_class, len(ours), f"{100 * chance:.1f}", *shares)
 
 
 def right_of(questions: Sequence[Question], said: Sequence[Said], scorer: str) -> list[bool]:

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from known_unknowns.benchmarks.mmsap import BASIC, KNOW
 from known_unknowns.engines import Engine
-from known_unknowns.pocket import humblebench, mmsap
-from known_unknowns.protocols import ask
+from known_unknowns.pocket import actiview, humblebench, mmsap
+from known_unknowns.protocols import PROTOCOLS, ask
 from known_unknowns.records import REFUSED, Asked, Question, Turn
 from known_unknowns.scorers import SCORERS, Reading
 
@@ -68,6 +68,20 @@ def mmsap_tally(
         turns = [ask(question, prompt=prompt(question)) for question in questions]
         found = list(_readings(engine, questions, turns, Path(folder), scorer))
     return _counted((_sort(question), _is_right(question, reading)) for question, reading in found)
+
+
+def actiview_tally(
+    engine: Engine, *, seed: int, images: int, protocol: str = "full_image", scorer: str = ROBUST
+) -> Tally:
+    """Right answers, by sub-class, on the pocket ActiView that ``seed`` makes, in a ``protocol`` of a single turn."""
+    from known_unknowns.benchmarks import actiview as benchmark
+
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        actiview.build(raw, seed=seed, images=images)
+        questions = benchmark.load(Path(raw), Path(folder))
+        turns = [next(PROTOCOLS[protocol](question)) for question in questions]
+        found = list(_readings(engine, questions, turns, Path(folder), scorer))
+    return _counted((question.category, reading.choice == question.answer) for question, reading in found)
 
 
 def _sort(question: Question) -> str:
