@@ -47,6 +47,7 @@ VARIANTS: dict[str, tuple[Callable[[Question], Question], bool]] = {
 PIPELINES: dict[str, Callable[[Question], Dialogue]] = {
     "full image": PROTOCOLS["full_image"],
     "annotated views": PROTOCOLS["groundtruth_views"],
+    "the easiest view alone": partial(PROTOCOLS["single_view"], level="E"),
     "the hardest view alone": partial(PROTOCOLS["single_view"], level="H"),
     "zooming": partial(PROTOCOLS["zooming"], reading="robust"),
     "shifting": partial(PROTOCOLS["shifting"], reading="robust"),

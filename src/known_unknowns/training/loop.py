@@ -79,6 +79,10 @@ FIND = replace(ANSWER, drills=4, stems=6, counts=2, questions=4, renamed=0.5)
 """To begin with: most is learned of what is called as it always is."""
 
 
+SETTLE = replace(ANSWER, stems=6, renamed=0.9)
+"""To end with: what is told of known pairs of colour and shape is to hold of those never met."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe as it stands; the card
@@ -91,6 +95,7 @@ class Settings:
         Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
         Stage("answer", steps=3000, last=1500, lessons=16, rate=1e-3, portions=ANSWER, active=0.15, words=0.1),
         Stage("act", steps=1500, lessons=16, rate=5e-4, portions=ANSWER, active=0.35, words=0.05),
+        Stage("settle", steps=900, lessons=16, rate=5e-4, portions=SETTLE, active=0.25, words=0.05),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
