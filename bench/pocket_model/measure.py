@@ -166,8 +166,7 @@ def measure_actiview(engine: TransformersEngine, seed: int, pictures: int) -> No
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         pocket_actiview.build(raw, seed=seed, images=pictures)
         questions = actiview.load(Path(raw), Path(folder))
-        chance = sum(1 / len(question.options) for question in questions) / len(questions)
-        headed(f"pipeline (n = {len(questions)}; guessing {100 * chance:.1f})", "official", "robust")
+        headed(f"pipeline (n = {len(questions)}; guessing {guessing(questions)})", "official", "robust")
         robust = {}
         for name, pipeline in PIPELINES.items():
             said = talked(engine, (pipeline(question) for question in questions), Path(folder))
@@ -177,13 +176,17 @@ def measure_actiview(engine: TransformersEngine, seed: int, pictures: int) -> No
         measure_views(engine, questions, Path(folder))
 
 
+def guessing(questions: Sequence[Question]) -> str:
+    """Percent right by chance."""
+    return f"{100 * sum(1 / len(question.options) for question in questions) / len(questions):.1f}"
+
+
 def sub_class_rows(questions: Sequence[Question], robust: Mapping[str, Sequence[bool]]) -> None:
     headed("sub-class (robust)", "n", "guessing", *BY_SUB_CLASS)
     for sub_class in sorted({question.category for question in questions}):
         ours = [number for number, question in enumerate(questions) if question.category == sub_class]
-        chance = sum(1 / len(questions[number].options) for number in ours) / len(ours)
         shares = (percent(sum(robust[name][number] for number in ours), len(ours)) for name in BY_SUB_CLASS)
-        row(sub_class, len(ours), f"{100 * chance:.1f}", *shares)
+        row(sub_class, len(ours), guessing([questions[number] for number in ours]), *shares)
 
 
 def right_of(questions: Sequence[Question], said: Sequence[Said], scorer: str) -> list[bool]:

@@ -24,7 +24,7 @@ from known_unknowns.scenes.model import Box
 from known_unknowns.training.active_steps import FULL, Asked, Glance, known, lines, steps
 from known_unknowns.training.exercises import WORDS, Exercise
 from known_unknowns.training.lessons import PICTURE, Lesson, asked_about
-from known_unknowns.training.listing import marks, replied
+from known_unknowns.training.listing import MARK, marks, replied
 from known_unknowns.training.patches import PATCH_LABELS, Patches, patches_of
 
 SPLIT = 4
@@ -149,16 +149,13 @@ def _exercises(template: str, asked: list[Asked], glance: Glance, rng: random.Ra
         yield from lines(glance, rng)
 
 
-_MARK = "\0"  # stands for a picture in a prompt
-
-
 def _prompt(template: str, one: Asked, shown: Sequence[int]) -> str:
     """The prompt with a mark for each picture, as the protocol sends it."""
     views = [number for number in shown if number != FULL]
-    named = "".join(f" {_MARK}, the {prompts.view_name(number, SPLIT)} view," for number in views)
-    chosen = "".join(f"{_MARK} is your selected {prompts.view_name(number, SPLIT)} view. " for number in views)
+    named = "".join(f" {MARK}, the {prompts.view_name(number, SPLIT)} view," for number in views)
+    chosen = "".join(f"{MARK} is your selected {prompts.view_name(number, SPLIT)} view. " for number in views)
     fields = {
-        "image": {"views": named, "mixed": f"{_MARK} is the full image,{named}"}.get(template, _MARK),
+        "image": {"views": named, "mixed": f"{MARK} is the full image,{named}"}.get(template, MARK),
         "images": named,
         "zoomed": chosen if template == "zoomed" else named,
         "question": one.stem,
@@ -200,7 +197,7 @@ def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
 
 def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
     """The prompt up to and with its last picture: texts, and `PICTURE` for each mark."""
-    pieces = prompt.split(_MARK)[:-1]
+    pieces = prompt.split(MARK)[:-1]
     made: list[str | None] = []
     for piece in pieces:
         made += [piece.strip(), PICTURE] if piece.strip() else [PICTURE]
@@ -211,7 +208,7 @@ def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
 
 def _after_pictures(one: Exercise) -> Exercise:
     """The exercise from its last picture on."""
-    cut = one.prompt.rfind(_MARK) + 1
+    cut = one.prompt.rfind(MARK) + 1
     rest = one.prompt[cut:]
     if cut:
         cut += len(rest) - len(rest.lstrip())

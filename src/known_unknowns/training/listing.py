@@ -17,7 +17,8 @@ from known_unknowns.scenes import Scene
 from known_unknowns.training.exercises import Exercise, stem_exercise
 
 LETTERS = "ABCDEFG"
-_MARK = "\0"  # stands for the picture in a prompt
+MARK = "\0"
+"""Stands for a picture in a prompt."""
 
 
 def listed(options: Sequence[str]) -> str:
@@ -44,8 +45,8 @@ def listed_exercise(made: Question, scene: Scene, rng: random.Random) -> Exercis
     false = [text for text in made.options[:-1] if text != made.truth]
     options = [made.truth, *rng.sample(false, rng.randint(1, len(false)))]
     rng.shuffle(options)
-    (filled,) = prompts.fill(prompts.ANSWER, image=_MARK, question=made.stem, options=listed(options))
-    prompt = filled.rpartition(_MARK)[2].strip()
+    (filled,) = prompts.fill(prompts.ANSWER, image=MARK, question=made.stem, options=listed(options))
+    prompt = filled.rpartition(MARK)[2].strip()
     return replace(
         stem_exercise(made, scene).moved(prompt.index(made.stem)),
         prompt=prompt,

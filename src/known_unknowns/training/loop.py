@@ -85,8 +85,8 @@ SETTLE = replace(ANSWER, stems=6, renamed=0.9)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe as it stands; the card
-    of the shipped model says what that one went through."""
+    """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe that the shipped
+    model came from."""
 
     seed: int = 0
     shape: Shape = field(default_factory=Shape)
