@@ -8,6 +8,7 @@ and nothing else. See docs/shared_prefixes.md.
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,7 +73,7 @@ class TransformersEngine:
         self.name = name
         self.device = _device(entry.get("device", "auto"), path=f"models.{name}.device")
         if "threads" in entry:
-            torch.set_num_threads(entry["threads"])
+            torch.set_num_threads(_granted(entry["threads"]))
         self.system = entry.get("system")
         self.max_new_tokens = entry.get("decoding", {}).get("max_new_tokens")
         asked = entry.get("sharing", AUTO)
@@ -353,6 +354,12 @@ class TransformersEngine:
         if not self._half and self._sharer.plans and self._flips.apart > APART:
             apart = f"{self._flips.apart:.2g} nats"
             self._sharer.drop_all(f"a letter's log-probability differs from generate's by {apart}, {when}")
+
+
+def _granted(threads: int) -> int:
+    """So many, or fewer where Snakemake, which was given fewer cores, says so."""
+    most = os.environ.get("OMP_NUM_THREADS", "")
+    return min(threads, int(most)) if most.isdecimal() and int(most) else threads
 
 
 def _device(wanted: str, *, path: str) -> str:

@@ -294,11 +294,18 @@ def test_finish_and_counts(llava, monkeypatch):
     assert limited.facts["decoding"]["max_new_tokens"] == 1
 
 
-def test_it_computes_with_the_threads_of_its_entry(llava):
+@pytest.mark.parametrize(("granted", "expected"), [(None, [1, 2]), ("4", [1, 2]), ("1", [1, 1]), ("2,1", [1, 2])])
+def test_it_computes_with_the_threads_of_its_entry_but_no_more_than_the_job_was_granted(
+    llava, monkeypatch, granted, expected
+):
+    """Snakemake says in OMP_NUM_THREADS how many cores a job has: fewer than its entry asks for, with --cores 1."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if granted is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", granted)
     before = torch.get_num_threads()
     try:
         counts = [TransformersEngine("tiny", entry(llava, threads=number)).about["threads"] for number in (1, 2)]
-        assert counts == [1, 2]
+        assert counts == expected
     finally:
         torch.set_num_threads(before)
 
