@@ -31,16 +31,25 @@ def tally(
     images: int,
     vary: Callable[[Question], Question] = lambda question: question,
     scorer: str = ROBUST,
+    kinds: bool = False,
 ) -> Tally:
-    """Right answers, by type, on the pocket HumbleBench that ``seed`` makes, five questions an image, in a variant."""
+    """Right answers, by type, on the pocket HumbleBench that ``seed`` makes, five questions an image, in a variant.
+
+    With ``kinds`` by kind, such as "count" or "existence", and only those of which an option other than None is right.
+    """
     from known_unknowns.benchmarks import humblebench as benchmark
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         humblebench.build(raw, seed=seed, images=images)
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
+        sorts = {question.id: question.category for question in questions}
+        if kinds:
+            made = [one for _, asked in humblebench.questions(seed, images) for one in asked]
+            sorts = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
+            questions = [question for question in questions if question.answer != question.refusal]
         turns = [ask(question) for question in questions]
         return _counted(
-            (question.category, reading.choice == question.answer)
+            (sorts[question.id], reading.choice == question.answer)
             for question, reading in _readings(engine, questions, turns, Path(folder), scorer)
         )
 

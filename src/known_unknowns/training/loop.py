@@ -25,7 +25,7 @@ from known_unknowns.training.looking import TIMES, looks
 from known_unknowns.training.packing import LETTERS, Batch, Packer
 from known_unknowns.training.patches import PATCH_LABELS
 from known_unknowns.training.refusals import TAUGHT_WORDINGS
-from known_unknowns.training.tutor import OF_LOOKING, Learned, Tutor
+from known_unknowns.training.tutor import OF_LOOKING, TOWER, Learned, Tutor
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -40,10 +40,11 @@ class Stage:
     """``steps`` optimiser steps on ``lessons`` lessons each, from ``rate`` down to 3% of it along a cosine.
 
     The lessons' seeds follow from ``name``. Where ``portions`` ask nothing, only the patches are asked, and only the
-    vision tower learns; else all but the tower. It is cut off after the ``last`` of the steps, where one is given. A
-    share of the steps is ``active``: their lessons are in ActiView's form, half as many, as they are longer. Where
-    nothing is asked, it is a share of the pictures. The words' embeddings learn at ``words`` of the rate: at the full
-    one what the colours have in common grows step by step, until they are all alike.
+    vision tower learns; else all but the tower. Its heads learn with it until the projector says what they do: from
+    there on they stay, and what the text model reads is said better. The stage is cut off after the ``last`` of the
+    steps, where one is given. A share of the steps is ``active``: their lessons are in ActiView's form, half as many,
+    as they are longer. Where nothing is asked, it is a share of the pictures. The words' embeddings learn at ``words``
+    of the rate: at the full one what the colours have in common grows step by step, until they are all alike.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Settings:
         Stage("answer", steps=3000, last=1500, lessons=16, rate=1e-3, portions=ANSWER, active=0.15, words=0.1),
         Stage("act", steps=1500, lessons=16, rate=5e-4, portions=ANSWER, active=0.35, words=0.05),
         Stage("settle", steps=900, lessons=16, rate=5e-4, portions=SETTLE, active=0.25, words=0.05),
+        Stage("focus", steps=3600, lessons=48, rate=1.5e-3, warm_up=100, active=0.4),
     )
     weight_decay: float = 0.05
     vocabulary_lessons: int = 400
@@ -109,7 +111,7 @@ SIBLINGS: dict[str, dict[str, float]] = {
 """Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
 
 _EARLY = "find"  # the last stage of "early"
-_OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one
+_OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one that asks
 
 
 def sibling_of(settings: Settings, name: str) -> Settings:
@@ -118,10 +120,11 @@ def sibling_of(settings: Settings, name: str) -> Settings:
     Raises:
         KeyError: there is no such sibling.
     """
-    changes, last = SIBLINGS[name], settings.stages[-1]
+    changes = SIBLINGS[name]
     if not changes:
         names = [stage.name for stage in settings.stages]
         return replace(settings, stages=settings.stages[: 1 + names.index(_EARLY)])
+    last = [stage for stage in settings.stages if stage.portions.asks][-1]
     portions, steps = replace(last.portions, **changes), max(1, round(last.taken * _OF_LAST))
     own = replace(last, name=name, steps=steps, last=None, warm_up=min(last.warm_up, steps), portions=portions)
     return replace(settings, stages=(*settings.stages, own))
@@ -148,6 +151,7 @@ SMOKE = Settings(
         Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
         Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
         Stage("act", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER, active=0.5),
+        Stage("focus", steps=2, lessons=2, rate=1e-3, warm_up=1, active=0.5),
     ),
     vocabulary_lessons=20,
 )
@@ -288,12 +292,14 @@ class _Run:
 
     def _new_optimisers(self, stage: Stage) -> list[torch.optim.Optimizer]:
         """Muon for the matrices within the layers, which it teaches in half the steps, and AdamW for all else."""
-        if stage.portions.asks and not any(self.done[one.name] for one in self.settings.stages if one.portions.asks):
+        asked = any(self.done[one.name] for one in self.settings.stages if one.portions.asks)
+        if stage.portions.asks and not asked:
             pictures = _Batches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
             self.tutor.interpret(self.model, pictures, seed=self.settings.seed)
         matrices, words, others = [], [], []
         for name, weight in [*self.model.named_parameters(), *self.tutor.named_parameters()]:
-            weight.requires_grad_(name.startswith(OF_LOOKING) != stage.portions.asks)
+            looks = name.startswith(OF_LOOKING if not asked or stage.portions.asks else TOWER)
+            weight.requires_grad_(looks != stage.portions.asks)
             if weight.requires_grad:
                 hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
                 (matrices if hidden else words if "embed_tokens" in name else others).append(weight)

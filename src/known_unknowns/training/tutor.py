@@ -65,7 +65,8 @@ class Learned:
     right: dict[str, float]
 
 
-OF_LOOKING = ("model.vision_tower", "model.multi_modal_projector.linear_1", "patch_heads", "stand")
+TOWER = "model.vision_tower"
+OF_LOOKING = (TOWER, "model.multi_modal_projector.linear_1", "patch_heads", "stand")
 """Names of the parameters that learn where nothing is asked but the patches, and only there."""
 
 Heard = tuple[torch.Tensor, dict[str, float]]

@@ -27,17 +27,11 @@ from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
 from known_unknowns.scenes import COLOURS  # noqa: E402
 from known_unknowns.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling, train  # noqa: E402
 from known_unknowns.training.active import active_lesson  # noqa: E402
-from known_unknowns.training.architecture import (  # noqa: E402
-    PHRASES,
-    build_model,
-    build_processor,
-    build_tokenizer,
-)
+from known_unknowns.training.architecture import PHRASES, build_model  # noqa: E402
 from known_unknowns.training.evaluation import actiview_tally, mmsap_tally, tally  # noqa: E402
 from known_unknowns.training.lessons import Portions, lesson  # noqa: E402
-from known_unknowns.training.loop import ANSWER, Stage, corpus, make_tutor, save  # noqa: E402
+from known_unknowns.training.loop import ANSWER, Stage, make_tutor, save  # noqa: E402
 from known_unknowns.training.packing import END, FIRST, Packer  # noqa: E402
-from known_unknowns.training.renaming import SETS, embeddings, stand_ins  # noqa: E402
 from known_unknowns.training.tutor import OF_LOOKING, _features, _levelled, _read, _table  # noqa: E402
 
 SHAPE = SMOKE.shape
@@ -49,16 +43,6 @@ def made(seed: str, portions: Portions):
 
 def packed(processor, lessons):
     return Packer(processor.tokenizer, SHAPE.grid).batch(lessons, random.Random(0))
-
-
-@pytest.fixture(scope="session")
-def tokenizer():
-    return build_tokenizer(corpus(SHAPE, 40))
-
-
-@pytest.fixture(scope="session")
-def processor(tokenizer):
-    return build_processor(tokenizer, SHAPE)
 
 
 def test_option_letters_and_fixed_phrases_are_single_tokens(tokenizer):
@@ -221,6 +205,19 @@ def test_the_tower_learns_only_where_nothing_else_is_asked(trained):
     assert torch.equal(looked["model"][name], build_model_of(trained).state_dict()[name])
 
 
+def test_the_tower_looks_again_at_the_end_and_what_reads_it_stays(trained):
+    """The heads stay, too: the projector says what they do, and the text model has learned to read that."""
+    work = trained / "work"
+    answered, focused = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("answer", "focus"))
+    moved = {
+        part: {name for name, weight in focused[part].items() if not torch.equal(weight, answered[part][name])}
+        for part in ("model", "tutor")
+    }
+    assert not moved["tutor"]
+    assert all(name.startswith("model.vision_tower") for name in moved["model"]), moved
+    assert any(name.endswith("weight") for name in moved["model"])
+
+
 def build_model_of(trained):
     tokenizer = transformers.AutoProcessor.from_pretrained(trained / "out", backend="pil").tokenizer
     return build_model(tokenizer, SHAPE, seed=SETTINGS.seed)
@@ -258,6 +255,7 @@ SETTINGS = Settings(
         Stage("look", steps=3, lessons=2, rate=1e-3, warm_up=2),
         Stage("find", steps=9, last=2, lessons=2, rate=1e-3, warm_up=2, portions=ANSWER, active=0.5),
         Stage("answer", steps=5, lessons=2, rate=1e-3, portions=Portions(questions=3), warm_up=2),
+        Stage("focus", steps=2, lessons=2, rate=1e-3, warm_up=1),
     ),
     vocabulary_lessons=20,
 )
@@ -287,7 +285,7 @@ def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(trained, tm
     assert not (tmp_path / "cut").exists()
     lines = []
     resumed = train(SETTINGS, tmp_path / "cut", work=tmp_path / "work", report=lines.append, **OPTIONS)
-    assert [line["step"] for line in lines] == [3, 4, 5]
+    assert [line["step"] for line in lines] == [3, 4, 5, 1, 2]
     for name in ("tokenizer.json", "config.json"):
         assert (resumed / name).read_bytes() == (trained / "out" / name).read_bytes(), name
     # Muon orthogonalises in bfloat16, whose rounding depends on how its restored state lies in memory.
@@ -300,6 +298,7 @@ def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(trained, tm
         *(("look", step) for step in (1, 2, 3)),
         *(("find", step) for step in (1, 2)),
         *(("answer", step) for step in (1, 2, 3, 4, 5)),
+        *(("focus", step) for step in (1, 2)),
     ]
 
 
@@ -327,47 +326,6 @@ def test_every_head_learns_a_batch_that_it_sees_again(processor):
     assert min(share for share in learned.right.values() if math.isfinite(share)) > 0.9, learned.right
 
 
-def with_other_names(processor, many=12):
-    """Lessons in which colours are named, and the same with stand-ins for all colours."""
-    found = [made(f"renamed/{number}", Portions(drills=4, stems=2, questions=3)) for number in range(many)]
-    return found, [dataclasses.replace(one, names=stand_ins(random.Random(k))) for k, one in enumerate(found)]
-
-
-def test_a_renamed_lesson_names_no_colour_by_its_own_word(processor):
-    plain, renamed = (packed(processor, lessons) for lessons in with_other_names(processor))
-    known, own = len(processor.tokenizer), torch.tensor(Packer(processor.tokenizer, 2).colours)
-    for before, after in ((plain.tokens, renamed.tokens), (plain.replies[1], renamed.replies[1])):
-        named = torch.isin(before, own)
-        assert named.any()
-        assert torch.equal(before[~named], after[~named])
-        assert (after[named] >= known).all()
-        assert after.max() < known + SETS * len(COLOURS)
-    for number, names in enumerate(renamed.names.tolist()):
-        assert len(set(names)) == len(own)
-        here = renamed.lessons == number
-        for colour, name in zip(own, names, strict=True):
-            assert torch.equal(plain.tokens[here] == colour, renamed.tokens[here] == name)
-    assert plain.barred.shape[1] and not renamed.barred.shape[1]
-    assert plain.barred_words.shape[1] and not renamed.barred_words.shape[1]
-
-
-def test_only_the_names_are_other_in_a_renamed_lesson(processor):
-    """Stand-ins with the real colours' embeddings, in text, patches and replies, change nothing that is learnt."""
-    model, tutor = build_model(processor.tokenizer, SHAPE, seed=3), make_tutor(processor.tokenizer, SHAPE)
-    found, _ = with_other_names(processor)
-    same = [dataclasses.replace(one, names=tuple(range(len(COLOURS)))) for one in found]
-    plain, renamed = (packed(processor, lessons) for lessons in (found, same))
-    for batch in (plain, renamed):
-        batch.barred, batch.barred_words = torch.empty(2, 0, dtype=torch.long), torch.empty(2, 0, dtype=torch.long)
-    colours = model.get_input_embeddings().weight[tutor.word_tokens[0]].detach()
-    renamed.mixed = torch.eye(len(COLOURS)).repeat(SETS, 1)
-    torch.testing.assert_close(embeddings(colours, renamed.mixed)[: len(COLOURS)], colours)
-    heads = (tutor.answer(model, batch).right for batch in (plain, renamed))
-    one, other = ({name: share for name, share in right.items() if share == share} for right in heads)
-    assert one.pop("first") >= 0 and other.pop("first") >= 0
-    assert one == pytest.approx(other)
-
-
 def test_a_trained_folder_answers_through_the_engine(trained):
     entry = {"engine": "transformers", "source": str(trained / "out"), "revision": "unpinned", "dtype": "float32"}
     engine = TransformersEngine("tiny", entry | {"device": "cpu"})
@@ -393,6 +351,6 @@ def test_the_command_trains_all_stages_at_a_tiny_size(tmp_path, monkeypatch):
     assert told.exit_code == 0
     assert told.stdout.strip() == "made"
     stages = [json.loads(line)["stage"] for line in told.stderr.splitlines()]
-    assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2
+    assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2 + ["focus"] * 2
     assert (tmp_path / "made" / "model.safetensors").exists()
     assert (tmp_path / cli_train.WORK / "checkpoint.pt").exists()
