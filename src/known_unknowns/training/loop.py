@@ -146,12 +146,9 @@ SMOKE = Settings(
     shape=Shape(
         side=32, patch=16, vision_width=32, vision_layers=1, text_width=48, text_layers=4, heads=2, text_heads=2
     ),
-    stages=(
-        Stage("look", steps=2, lessons=2, rate=1e-3, warm_up=1, active=0.5),
-        Stage("find", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
-        Stage("answer", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER),
-        Stage("act", steps=2, lessons=2, rate=1e-3, warm_up=1, portions=ANSWER, active=0.5),
-        Stage("focus", steps=2, lessons=2, rate=1e-3, warm_up=1, active=0.5),
+    stages=tuple(
+        replace(stage, steps=2, last=None, lessons=2, rate=1e-3, warm_up=1, active=0.5 * bool(stage.active))
+        for stage in Settings().stages
     ),
     vocabulary_lessons=20,
 )
@@ -296,10 +293,10 @@ class _Run:
         if stage.portions.asks and not asked:
             pictures = _Batches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
             self.tutor.interpret(self.model, pictures, seed=self.settings.seed)
+        looking = OF_LOOKING if stage.portions.asks or not asked else TOWER
         matrices, words, others = [], [], []
         for name, weight in [*self.model.named_parameters(), *self.tutor.named_parameters()]:
-            looks = name.startswith(OF_LOOKING if not asked or stage.portions.asks else TOWER)
-            weight.requires_grad_(looks != stage.portions.asks)
+            weight.requires_grad_(name.startswith(looking) != stage.portions.asks)
             if weight.requires_grad:
                 hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
                 (matrices if hidden else words if "embed_tokens" in name else others).append(weight)

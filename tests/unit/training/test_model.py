@@ -351,6 +351,6 @@ def test_the_command_trains_all_stages_at_a_tiny_size(tmp_path, monkeypatch):
     assert told.exit_code == 0
     assert told.stdout.strip() == "made"
     stages = [json.loads(line)["stage"] for line in told.stderr.splitlines()]
-    assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2 + ["focus"] * 2
+    assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2 + ["settle"] * 2 + ["focus"] * 2
     assert (tmp_path / "made" / "model.safetensors").exists()
     assert (tmp_path / cli_train.WORK / "checkpoint.pt").exists()
