@@ -74,6 +74,8 @@ class TransformersEngine:
         self.device = _device(entry.get("device", "auto"), path=f"models.{name}.device")
         if "threads" in entry:
             torch.set_num_threads(_granted(entry["threads"]))
+        if self.device == "cpu":
+            _memory.keep_freed()
         self.system = entry.get("system")
         self.max_new_tokens = entry.get("decoding", {}).get("max_new_tokens")
         asked = entry.get("sharing", AUTO)

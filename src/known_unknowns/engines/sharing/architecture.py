@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from known_unknowns.engines.sharing import attention
+
 ATTENTION = ("sdpa", "eager")
 """The implementations that take a mask of one's own."""
 _KNOWN_LAYERS = {"full_attention", "sliding_attention"}
@@ -18,7 +20,8 @@ _BY_LENGTH = ("dynamic", "longrope")
 @dataclass(frozen=True, slots=True)
 class Architecture:
     """``recurrent`` models have layers whose state cannot be taken apart by tokens (linear attention). ``crossing``
-    are the layers that look at the pictures aside from the text. ``window`` is that of the sliding layers."""
+    are the layers that look at the pictures aside from the text. ``window`` is that of the sliding layers. ``grouped``
+    are the configurations of the layers whose attention is better done by `attention.grouped` (none on a GPU)."""
 
     layers: int
     hidden: int
@@ -28,6 +31,8 @@ class Architecture:
     window: int | None
     kinds: frozenset[str]
     eager: bool
+    grouped: tuple[Any, ...]
+    language: Any
     rotary: Any
     takes_features: bool
 
@@ -46,15 +51,18 @@ class Architecture:
             raise ValueError(f"it has layers of a kind not known here: {', '.join(sorted(unknown))}")
         core = getattr(model, "model", model)
         embedding = model.get_input_embeddings().weight.numel()
+        language, eager = _language(model), config._attn_implementation == "eager"
         return cls(
             layers=config.num_hidden_layers,
             hidden=config.hidden_size,
-            weights=sum(weight.numel() for weight in _language(model).parameters()) - embedding,
+            weights=sum(weight.numel() for weight in language.parameters()) - embedding,
             recurrent=recurrent,
             crossing=frozenset(getattr(config, "cross_attention_layers", None) or ()),
             window=getattr(config, "sliding_window", None),
             kinds=kinds,
-            eager=config._attn_implementation == "eager",
+            eager=eager,
+            grouped=() if eager or model.device.type != "cpu" else attention.configs(language),
+            language=language,
             rotary=core if hasattr(core, "rope_deltas") else None,
             takes_features="mm_encoder_outputs" in signature(model.forward).parameters,
         )
@@ -77,7 +85,7 @@ class Architecture:
         return self._as_asked(sliding if slides else allowed, dtype)
 
     def _as_asked(self, allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        if not self.eager:
+        if not (self.eager or self.grouped):
             return allowed
         return torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, torch.finfo(dtype).min)
 

@@ -15,7 +15,9 @@ import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache
 
+from known_unknowns.engines.sharing import last_layer
 from known_unknowns.engines.sharing.architecture import Architecture
+from known_unknowns.engines.sharing.attention import GROUPED, asked_as
 from known_unknowns.engines.sharing.prefix import Prefix, new_cache
 
 ROWS, PACKED = "rows", "packed"
@@ -102,15 +104,18 @@ def forward(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], 
     deltas = torch.tensor([[prefixes[tree.prefix].delta] for tree in trees])
     places = lengths + depths
     last = _filled([[path[-1] for path in tree.paths] for tree in trees], max(len(tree.paths) for tree in trees))
-    logits = model(
-        input_ids=tokens.to(device),
-        position_ids=(places + deltas).to(device),
-        attention_mask=_mask(architecture, model, trees, lengths, places, longest),
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=last.to(device),
-        **_crossing(model, [prefixes[tree.prefix] for tree in trees], nodes),
-    ).logits
+    last = last.to(device)
+    mask = _mask(architecture, model, trees, lengths, places, longest)
+    with asked_as(GROUPED, architecture.grouped), last_layer.asked_at(architecture.language, last):
+        logits = model(
+            input_ids=tokens.to(device),
+            position_ids=(places + deltas).to(device),
+            attention_mask=mask,
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=last,
+            **_crossing(model, [prefixes[tree.prefix] for tree in trees], nodes),
+        ).logits
     return _grown(logits, cache, trees, prefixes, longest, nodes)
 
 

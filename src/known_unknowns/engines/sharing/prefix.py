@@ -12,6 +12,7 @@ import torch
 from transformers import DynamicCache
 
 from known_unknowns.engines._prompts import SEQUENCES, Prompt
+from known_unknowns.engines.sharing import last_layer
 from known_unknowns.engines.sharing.architecture import Architecture
 
 _NOT_NEEDED = ("hidden_states", "attentions")
@@ -134,8 +135,10 @@ def run(model: Any, architecture: Architecture, inputs: Mapping[str, Any], cache
     """Fills the cache with the prompts' first tokens. Returns each row's difference of position and place."""
     if architecture.rotary is not None:
         architecture.rotary.rope_deltas = None  # it is the last pictures' otherwise
-    rows = len(inputs["input_ids"])
-    model(**_on(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
+    rows, length = inputs["input_ids"].shape
+    last = torch.full((rows, 1), length - 1, device=model.device)
+    with last_layer.asked_at(architecture.language, last):
+        model(**_on(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
     deltas = getattr(architecture.rotary, "rope_deltas", None)
     return [0] * rows if deltas is None else deltas.reshape(-1).tolist()
 

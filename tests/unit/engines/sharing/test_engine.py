@@ -137,7 +137,10 @@ def test_prompts_whose_prefixes_differ_share_none(llava, monkeypatch):
     ]
     one, other, third = prompts.each(asked, Path())
     assert one.head == third.head != other.head
-    assert answers(engine, asked) == answers(tiny.engine("llava", llava, sharing="on"), asked)
+    found, expected = answers(engine, asked), answers(tiny.engine("llava", llava, sharing="on"), asked)
+    for index, reply in expected.items():  # the same up to rounding, as what is computed together is other tokens
+        assert dataclasses.replace(found[index], logprobs=None) == dataclasses.replace(reply, logprobs=None)
+        assert found[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
 
 
 def test_a_picture_is_decoded_and_preprocessed_once(llava, monkeypatch):

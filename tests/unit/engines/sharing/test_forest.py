@@ -45,7 +45,14 @@ def test_questions_that_begin_alike_share_their_beginning():
 
 def architecture(**changes) -> Architecture:
     facts = {"layers": 2, "hidden": 8, "weights": 100, "recurrent": False, "crossing": frozenset(), "window": None}
-    facts |= {"kinds": frozenset(), "eager": False, "rotary": None, "takes_features": True}
+    facts |= {
+        "kinds": frozenset(),
+        "eager": False,
+        "grouped": (),
+        "language": None,
+        "rotary": None,
+        "takes_features": True,
+    }
     return Architecture(**(facts | changes))
 
 
