@@ -52,6 +52,24 @@ class Unaskable(KnownUnknownsError):
     """This checkpoint's processor can make no prompt of a turn."""
 
 
+class _Head:
+    """What some prompts begin with: its ``ids``, and the processor's ``tensors`` for one of the prompts."""
+
+    def __init__(self, ids: tuple[int, ...], tensors: Mapping[str, torch.Tensor]) -> None:
+        self.ids, self.tensors = ids, tensors
+        self._read: tuple[int, ...] | None = None
+
+    def learn(self, text: tuple[int, ...], cut: int, tail: tuple[int, ...]) -> None:
+        """Of a prompt that the processor made: the tokens before it put in those of the pictures, which are believed
+        of other prompts where what comes after the pictures is the same in both."""
+        if cut and text[cut:] == tail:
+            self._read = text[:cut]
+
+    def tail(self, text: tuple[int, ...], cut: int) -> tuple[int, ...] | None:
+        """What comes after this head in a prompt that begins with it; None where it may begin otherwise."""
+        return text[cut:] if cut and text[:cut] == self._read else None
+
+
 class Prompts:
     """Makes prompts with a checkpoint's processor. One thread at a time may use it."""
 
@@ -87,20 +105,42 @@ class Prompts:
         return self._encode(turns, self._open(turns, folder))
 
     def each(self, turns: Sequence[Turn], folder: Path) -> list[Prompt]:
-        """A prompt for each turn."""
+        """A prompt for each turn.
+
+        The processor makes the first of those that begin alike; the others are its head and their own tail.
+        """
         pictures = self._open(turns, folder)
-        shared: dict[Hashable, tuple[tuple[int, ...], Mapping[str, torch.Tensor]]] = {}
+        shared: dict[Hashable, _Head] = {}
         prompts = []
-        for turn in turns:
-            encoded = self._encode([turn], pictures)
-            ids = tuple(encoded["input_ids"][0].tolist())
+        for turn, text in zip(turns, self._read(turns, pictures), strict=True):
             key: Hashable = head(turn)
-            cut = self._cut(ids)
-            if shared.setdefault(key, (ids[:cut], dict(encoded)))[0] != ids[:cut]:
-                key = key, ids[:cut]  # what is before the question is no other's, whatever the tokenizer made of it
-            _, tensors = shared.setdefault(key, (ids[:cut], dict(encoded)))
-            prompts.append(Prompt(ids, cut, key, tuple(image.sha256 for image in turn.images), tensors))
+            begun = shared.get(key)
+            if begun is None or (tail := begun.tail(text, self._cut(text))) is None:
+                encoded = self._encode([turn], pictures)
+                ids = tuple(encoded["input_ids"][0].tolist())
+                cut = self._cut(ids)
+                if begun is not None and begun.ids != ids[:cut]:
+                    key = key, ids[:cut]  # what is before the question is no other's, whatever the tokenizer made of it
+                begun = shared.setdefault(key, _Head(ids[:cut], dict(encoded)))
+                begun.learn(text, self._cut(text), ids[cut:])
+            else:
+                ids = begun.ids + tail
+            prompts.append(
+                Prompt(ids, len(begun.ids), key, tuple(image.sha256 for image in turn.images), begun.tensors)
+            )
         return prompts
+
+    def _read(self, turns: Sequence[Turn], pictures: Mapping[Image, Any]) -> list[tuple[int, ...]]:
+        """The tokens of each turn's prompt before the processor puts in as many as a picture takes; () where there is
+        something in the text that only the processor can keep as text."""
+        plain = [index for index, turn in enumerate(turns) if not self.holds_control_token(turn)]
+        found: list[tuple[int, ...]] = [()] * len(turns)
+        if len(plain) > 1:
+            asked = [self._conversation(turns[index], pictures) for index in plain]
+            texts = self._processor.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
+            for index, ids in zip(plain, self._tokenizer(texts, add_special_tokens=False)["input_ids"], strict=True):
+                found[index] = tuple(ids)
+        return found
 
     def _cut(self, ids: Sequence[int]) -> int:
         """How many tokens come up to and with the last picture, and the special tokens that close it; 0 for none.
@@ -112,7 +152,7 @@ class Prompts:
         cut = last + 1
         while cut and cut < len(ids) - 1 and ids[cut] in self._special:
             cut += 1
-        return min(cut, len(ids) - 1)
+        return max(0, min(cut, len(ids) - 1))
 
     def _open(self, turns: Iterable[Turn], folder: Path) -> dict[Image, Any]:
         images = list(dict.fromkeys(image for turn in turns for image in turn.images))

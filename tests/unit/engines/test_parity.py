@@ -133,6 +133,24 @@ def checkpoint(request, tmp_path_factory) -> Checkpoint:
     return Checkpoint(request.param, folder)
 
 
+@pytest.mark.parametrize("first", [0, 5, 11])
+def test_a_prompt_is_what_the_processor_makes_of_it_alone(checkpoint, first):
+    """Whichever of a picture's prompts it makes first; most of the others are that one's head and their own tail."""
+    turns = everything(checkpoint.name)
+    turns = turns[first:] + turns[:first]
+    prompts, made = checkpoint.sharing._prompts, []
+    with pytest.MonkeyPatch.context() as patch:
+        encode = prompts._encode
+        patch.setattr(prompts, "_encode", lambda asked, pictures: made.append(asked) or encode(asked, pictures))
+        each = prompts.each(turns, Path())
+    assert checkpoint.name not in ("qwen2.5-vl", "llava", "idefics3", "mllama") or len(made) < len(turns) / 2
+    for turn, prompt in zip(turns, each, strict=True):
+        tensors = prompts.batch([turn], Path())
+        assert prompt.ids == tuple(tensors["input_ids"][0].tolist())
+        assert prompt.cut == prompts._cut(prompt.ids)
+        assert prompt.tensors["input_ids"][0, : prompt.cut].tolist() == list(prompt.ids[: prompt.cut])
+
+
 def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
     for reply, wanted in zip(replies, expected, strict=True):
         assert wanted.error is None
