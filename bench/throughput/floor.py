@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -146,24 +147,44 @@ class MatrixRate:
         shapes = {(rows, weight.shape[1]) for rows, weight in work}
         like = {"device": model.device, "dtype": model.dtype, "generator": draw_from}
         self._inputs = {shape: torch.randn(shape, **like) for shape in shapes}
-        self._work = work
+        self._work = [(rows, weight, None) for rows, weight in work]
+        self._packed = [(rows, *_in_onednns_order(weight)) for rows, weight in work] if _by_onednn(model) else None
         self.flops = sum(2 * rows * weight.numel() for rows, weight in work)
 
-    @torch.inference_mode()
     def measure(self, *, least_seconds: float = 0.5) -> float:
-        """FLOPs a second over at least so many seconds."""
-        self._once()
+        """FLOPs a second, over at least so many seconds, as ``torch.nn.functional.linear`` multiplies."""
+        return self._measure(self._work, least_seconds)
+
+    def measure_onednn(self, *, least_seconds: float = 0.5) -> float | None:
+        """The same as oneDNN multiplies, with the weights in its order; None where there is none, and on a GPU."""
+        return self._measure(self._packed, least_seconds) if self._packed else None
+
+    @torch.inference_mode()
+    def _measure(self, work: Sequence[tuple[int, torch.Tensor, torch.Tensor | None]], least_seconds: float) -> float:
+        self._once(work)
         passes, started = 0, time.perf_counter()
         while (seconds := time.perf_counter() - started) < least_seconds or not passes:
-            self._once()
+            self._once(work)
             passes += 1
         return passes * self.flops / seconds
 
-    def _once(self) -> None:
-        for rows, weight in self._work:
-            torch.nn.functional.linear(self._inputs[rows, weight.shape[1]], weight)
+    def _once(self, work: Sequence[tuple[int, torch.Tensor, torch.Tensor | None]]) -> None:
+        for rows, weight, packed in work:
+            inputs = self._inputs[rows, weight.shape[1]]
+            if packed is None:
+                torch.nn.functional.linear(inputs, weight)
+            else:
+                torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
         if self.model.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+def _by_onednn(model: Any) -> bool:
+    return model.device.type == "cpu" and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def _in_onednns_order(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return weight, torch.ops.mkldnn._reorder_linear_weight(weight.data, MOST_ROWS)
 
 
 def executed(work: Callable[[], Any]) -> int:
@@ -171,7 +192,7 @@ def executed(work: Callable[[], Any]) -> int:
 
     Half of a causal attention is not executed, and not counted.
     """
-    with FlopCounterMode(display=False, custom_mapping=_ATTENTION) as counter:
+    with FlopCounterMode(display=False, custom_mapping=_FORMULAS) as counter:
         work()
     return counter.get_total_flops()
 
@@ -192,7 +213,12 @@ def _formula(place: int) -> Callable[..., int]:
     return count
 
 
-_ATTENTION = {
+def _linear_flops(inputs: Sequence[int], weight: Sequence[int], *_: Any, **__: Any) -> int:
+    return 2 * prod(inputs) * weight[0]
+
+
+_FORMULAS = {
+    torch.ops.mkldnn._linear_pointwise: _linear_flops,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _formula(1),
     torch.ops.aten._scaled_dot_product_flash_attention: _formula(1),
     torch.ops.aten._scaled_dot_product_efficient_attention: _formula(3),

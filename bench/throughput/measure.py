@@ -52,12 +52,13 @@ class Record:
 
 @dataclass(slots=True)
 class Measured:
-    """One set: its repeats, its first repeat's groups, each loop's record, the matrix rate beside each repeat."""
+    """One set: its repeats, its first repeat's groups, each loop's record, the matrix rates beside each repeat."""
 
     sets: list[QuestionSet]
     groups: list[Group]
     records: dict[str, Record]
     matrix_rates: list[float] = field(default_factory=list)
+    onednn_rates: list[float] = field(default_factory=list)
 
     @property
     def reference(self) -> str:
@@ -99,6 +100,8 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
         measured.records[name] = Record(asked, least, counted=needed, executed=done)
     for repeat in range(repeats):
         measured.matrix_rates.append(rate.measure())
+        if (by_onednn := rate.measure_onednn()) is not None:
+            measured.onednn_rates.append(by_onednn)
         for name, loop in bench.loops.items():
             _time(loop, measured.records[name], repeat, bench.folder)
             bench.say(
@@ -129,22 +132,25 @@ def summary(measured: Measured, flops: Flops) -> dict[str, Any]:
         "prefix_tokens": span([group.prefix for group in measured.groups]),
         "suffix_tokens": span([own for group in measured.groups for own in group.suffixes]),
         "matrix_flops_a_second": span(measured.matrix_rates),
+        "onednn_flops_a_second": span(measured.onednn_rates),
         "floor": {"flops": least, "seconds": least / rate, "unshared_flops": flops.unshared(measured.groups)},
         "letters": dict(sorted(Counter(map(letter, said)).items())),
         "one_letter_replies": _share(text in tuple("ABCDE") for text in said),
-        "loops": {name: _summary(measured, name, rate) for name in measured.records},
+        "loops": {name: _summary(measured, name) for name in measured.records},
     }
 
 
-def _summary(measured: Measured, name: str, matrix_rate: float) -> dict[str, Any]:
+def _summary(measured: Measured, name: str) -> dict[str, Any]:
     record = measured.records[name]
+    rate = record.least / statistics.median(record.seconds)
     return {
         "questions": len(record.asked[0].turns),
         "questions_a_second": span(record.rates),
         "seconds": record.seconds,
         "ratio_to_batch_1": _ratio(measured, name),
         "ratio_to_best_plain": _ratio_to_best_plain(measured, name),
-        "share_of_floor": record.least / matrix_rate / statistics.median(record.seconds),
+        "share_of_floor": rate / statistics.median(measured.matrix_rates),
+        "share_of_onednns_floor": rate / statistics.median(measured.onednn_rates) if measured.onednn_rates else None,
         "executed_flops": record.executed,
         "useful_share": record.counted / record.executed if record.executed else None,
         "visual_tokens": span([n for said in record.said for n in said.visual_tokens if n is not None]),

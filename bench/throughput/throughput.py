@@ -90,7 +90,7 @@ class Setup:
         self._model: Any = None
 
     def make(self, names: list[str]) -> dict[str, loops.Loop]:
-        """The loops by the names that they have in the table; first the engines, whose weights the others use."""
+        """The loops by the names that they have in the table; first the engines, whose weights others may use."""
         makers = self._makers()
         for name in sorted(names, key=lambda name: not name.startswith("ours")):
             self.made[name] = makers[name]()
@@ -113,9 +113,12 @@ class Setup:
         return loops.Ours(self.settings, name=name, sharing=sharing, note=note)
 
     def loaded(self) -> loops.Loaded:
-        """The weights of the engine that shares nothing, if it is there, and a processor of one's own."""
+        """A processor of one's own, and weights; on a GPU those of the engine that shares nothing, if it is there.
+
+        On a CPU the engine may have its linear layers multiplied by oneDNN, which no other loop's model is to have.
+        """
         if self._model is None:
-            off = self.made.get("ours-off")
+            off = self.made.get("ours-off") if self.options.device == "cuda" else None
             self._model = off.engine.checkpoint.model if off else loops.load_model(self.settings)
         return loops.Loaded(self._model, loops.load_processor(self.settings))
 

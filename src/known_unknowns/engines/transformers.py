@@ -24,6 +24,7 @@ from known_unknowns.engines import _checkpoint, _memory
 from known_unknowns.engines._flips import APART, Flips
 from known_unknowns.engines._grouping import batches, groups
 from known_unknowns.engines._letters import Forms, LetterRecorder, letter_step, token_forms
+from known_unknowns.engines._linear import by_onednn
 from known_unknowns.engines._prompts import Prompt, Prompts, ahead, head, picture_tokens
 from known_unknowns.engines.sharing import check
 from known_unknowns.engines.sharing.architecture import turns_by_length
@@ -82,6 +83,7 @@ class TransformersEngine:
         self.sharing = _ASKED.get(asked, asked)
         self.notes: Path | None = None
         self.checkpoint = _checkpoint.load(name, entry, self.device)
+        self._linear = by_onednn(self.checkpoint.model) if self.device == "cpu" else "torch"
         self._room = _memory.room(self.checkpoint.model, self.device)
         self.batch_size = entry.get("batch_size") or self._room.batch_size
         alone = turns_by_length(self.checkpoint.model)  # a longer prompt in the batch would turn a shorter one's angles
@@ -131,6 +133,7 @@ class TransformersEngine:
             "threads": torch.get_num_threads(),
             "parameters": sum(weight.numel() for weight in self.checkpoint.model.parameters()),
             "batch_size": self.batch_size,
+            "linear_layers": self._linear,
             "sharing": self._about_sharing(),
         }
 
@@ -229,12 +232,15 @@ class TransformersEngine:
         picked = check.sample(prompts)
         return [(prompts[index], self._prompts.batch([turns[index]], folder)) for index in picked]
 
-    def _answer(self, turns: Sequence[Turn], made: Any, folder: Path, *, shared: bool) -> list[Reply]:
-        """The replies to one chunk; when memory runs out, to its two halves in turn."""
+    def _answer(
+        self, turns: Sequence[Turn], made: Any, folder: Path, *, shared: bool, limit: int | None = None
+    ) -> list[Reply]:
+        """The replies to one chunk; when memory runs out, to its two halves in turn. A ``limit`` of new tokens, lower
+        than the turns' own, is kept where nothing is shared."""
         started = time.perf_counter()
         failure = ""
         try:
-            replies = self._share(turns, made, folder) if shared else self._generate(turns, made)
+            replies = self._share(turns, made, folder) if shared else self._generate(turns, made, limit)
         except (RuntimeError, MemoryError) as error:
             if not _memory.is_exhausted(error):
                 raise
@@ -254,7 +260,11 @@ class TransformersEngine:
             reply
             for some in (slice(None, half), slice(half, None))
             for reply in self._answer(
-                turns[some], made[some] if shared else self._prompts.batch(turns[some], folder), folder, shared=shared
+                turns[some],
+                made[some] if shared else self._prompts.batch(turns[some], folder),
+                folder,
+                shared=shared,
+                limit=limit,
             )
         ]
 
@@ -284,7 +294,7 @@ class TransformersEngine:
         return [replies[index] for index in range(len(turns))]
 
     @torch.inference_mode()
-    def _generate(self, turns: Sequence[Turn], inputs: Any) -> list[Reply]:
+    def _generate(self, turns: Sequence[Turn], inputs: Any, limit: int | None = None) -> list[Reply]:
         """The replies by one ``generate`` call."""
         model = self.checkpoint.model
         inputs = inputs.to(self.device, dtype=model.dtype)
@@ -292,7 +302,7 @@ class TransformersEngine:
         sequences = model.generate(
             **inputs,
             generation_config=self.checkpoint.generation,
-            max_new_tokens=self.max_new_tokens or turns[0].max_new_tokens,
+            max_new_tokens=limit or self.max_new_tokens or turns[0].max_new_tokens,
             logits_processor=[recorder],
         )
         new_tokens = sequences[:, -recorder.steps :].tolist()
@@ -345,7 +355,13 @@ class TransformersEngine:
         """What does the same turn say at batch 1, by ``generate``? In float32 it has to say the same."""
         if self._flips is None or not reply.logprobs or not self._flips.wanted(self._answered):
             return
-        alone = self._answer([turn], self._prompts.batch([turn], folder), folder, shared=False)[0]
+        made = self._prompts.batch([turn], folder)
+        # Nothing that is compared comes with the end token; unless the letter comes later than it did together.
+        short = max(1, reply.output_tokens - 1) if reply.finish == "stop" else None
+        for limit in dict.fromkeys((short, None)):
+            alone = self._answer([turn], made, folder, shared=False, limit=limit)[0]
+            if alone.logprobs:
+                break
         if not alone.logprobs:
             return
         self._flips.add(alone.logprobs, reply.logprobs)

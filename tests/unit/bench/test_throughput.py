@@ -187,6 +187,7 @@ def test_matrix_rate_counts_every_weight_once_a_row(loaded):
     rate = floor.MatrixRate(loaded.model, group)
     assert rate.flops == by_hand
     assert rate.measure(least_seconds=0.0) > 0
+    assert rate.measure_onednn(least_seconds=0.0) > 0
 
 
 def said(*texts: str, gaps=None) -> loops.Said:
@@ -201,7 +202,7 @@ def measured(asked) -> measure.Measured:
     ours = measure.Record([part.first(1) for part in two], least=500, counted=100, executed=125)
     ours.seconds, ours.said = [0.5, 0.5], [said("a.", gaps=[2.0]), said("E", gaps=[0.01])]
     group = floor.Group((34, 42), 40, (3, 4))
-    return measure.Measured(two, [group], {"ours": ours, measure.REFERENCE: theirs}, [100.0, 300.0])
+    return measure.Measured(two, [group], {"ours": ours, measure.REFERENCE: theirs}, [100.0, 300.0], [400.0])
 
 
 def test_loops_are_held_against_the_batch_1_loop(measured, loaded):
@@ -212,6 +213,7 @@ def test_loops_are_held_against_the_batch_1_loop(measured, loaded):
     assert theirs["questions_a_second"] == {"median": 0.75, "least": 0.5, "most": 1.0}
     assert ours["ratio_to_batch_1"] == {"median": pytest.approx(8 / 3), "least": 2.0, "most": 4.0}
     assert ours["share_of_floor"] == pytest.approx(500 / 200 / 0.5)
+    assert ours["share_of_onednns_floor"] == pytest.approx(500 / 400 / 0.5)
     assert ours["useful_share"] == 0.8
     assert found["letters"] == {"A": 1, "B": 1, "C": 1, "D": 1}
     letters = ours["letters"]
@@ -239,7 +241,7 @@ def test_table_and_projection(measured, loaded):
     result = {"sets": {f"humblebench{variant}": found for variant in ("", "-E", "-GN")}}
     head, _, row, *_, last = report.table(result).splitlines()
     assert row.count("|") == head.count("|")
-    expected = "ours | 2.00 (2.00 to 2.00) | 2.67 (2.00 to 4.00) | 500% | 80% | 9 | 1 of 2, gaps up to 0.010"
+    expected = "ours | 2.00 (2.00 to 2.00) | 2.67 (2.00 to 4.00) | 500% | 250% | 80% | 9 | 1 of 2, gaps up to 0.010"
     assert expected in row
     flops = floor.Flops(loaded.model.config)
     times = flops.unshared(measured.groups) / flops.shared(measured.groups)
