@@ -34,8 +34,11 @@ def batches(turns: Sequence[Turn], size: int, *, max_new_tokens: int | None = No
         yield batch
 
 
-def groups(turns: Sequence[Turn], indices: Sequence[int], *, size: int, tokens: int) -> Iterator[list[int]]:
-    """The ``indices``, those with the same pictures side by side, up to ``size`` and about ``tokens`` at a time.
+def groups(
+    turns: Sequence[Turn], indices: Sequence[int], *, size: int, tokens: int, most_pictures: int
+) -> Iterator[list[int]]:
+    """The ``indices``, those with the same pictures side by side, up to ``size`` and about ``tokens`` at a time, and
+    up to ``most_pictures``, whose pixels take memory.
 
     Pictures with few questions go together, those with many are cut up. All turns of a chunk have the same number of
     pictures.
@@ -45,19 +48,20 @@ def groups(turns: Sequence[Turn], indices: Sequence[int], *, size: int, tokens: 
         return len(turns[index].images), tuple(map(str, head(turns[index])))
 
     chunk: list[int] = []
-    weight = 0
+    weight = shown = 0
     for (pictures, _), members in groupby(sorted(indices, key=order), key=order):
         waiting = list(members)
         while waiting:
             fits = _fitting([_weight(turns[index]) for index in waiting], size - len(chunk), tokens - weight)
             alike = not chunk or len(turns[chunk[0]].images) == pictures
-            if chunk and (fits < len(waiting) or not alike):
+            if chunk and (fits < len(waiting) or not alike or shown + pictures > most_pictures):
                 yield chunk
-                chunk, weight = [], 0
+                chunk, weight, shown = [], 0, 0
                 continue
             taken, waiting = waiting[: max(1, fits)], waiting[max(1, fits) :]
             chunk += taken
             weight += sum(_weight(turns[index]) for index in taken)
+            shown += pictures
     if chunk:
         yield chunk
 

@@ -14,6 +14,8 @@ CACHE_GIB = 1.0
 _WORTH_CPU, _WORTH_GPU = 2e11, 1e14
 """Floating-point operations in one pass beyond which a longer one is no more efficient."""
 _FEWEST, _MOST_CPU, _MOST_GPU = 512, 8192, 16384
+_PICTURES_CPU, _PICTURES_GPU = 24, 256
+"""Whose pixels, some megabytes each, are held at once."""
 _PROMPT = 6
 """A question's prompt, pictures and all, in units of what comes after its pictures."""
 _TOKENS_A_QUESTION = 64
@@ -23,8 +25,9 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_THRESHOLD = -1, -2, -3
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """``tokens`` of questions, and ``batch_size`` questions, that are answered together; ``tokens_a_pass``, beyond
-    which a pass is no more efficient; and ``prefixes`` computed in one pass.
+    """``tokens`` of questions, and ``batch_size`` questions, that are answered together, and about how many different
+    ``pictures`` at most; ``tokens_a_pass``, beyond which a pass is no more efficient; and ``prefixes`` computed in one
+    pass.
 
     On a CPU they depend on the machine's whole memory, not on what is free just now, so that a run that was cut off
     goes on with the same chunks; and prefixes are computed one at a time there, whose bits then do not depend on
@@ -35,6 +38,7 @@ class Room:
     tokens_a_pass: int
     batch_size: int
     prefixes: int
+    pictures: int
 
 
 def room(model: Any, device: str) -> Room:
@@ -54,6 +58,7 @@ def room(model: Any, device: str) -> Room:
         tokens_a_pass=min(tokens, worth),
         batch_size=max(1, min(256, tokens // _TOKENS_A_QUESTION)),
         prefixes=max(1, tokens // _TOKENS_A_PREFIX) if on_gpu else 1,
+        pictures=_PICTURES_GPU if on_gpu else _PICTURES_CPU,
     )
 
 

@@ -61,7 +61,8 @@ class TransformersEngine:
     time over its size.
 
     ``about["sharing"]`` tells which plans of sharing were used, how far each was from ``generate`` when it was
-    checked, and which were given up and why; ``about["certificate"]``, in half precision and where prefixes are shared,
+    checked, and which were given up and why; ``about["linear_layers"]``, what multiplied them (see
+    `_linear.by_onednn`); ``about["certificate"]``, in half precision and where prefixes are shared,
     how often the letter was another one than at batch 1.
 
     Raises:
@@ -200,7 +201,10 @@ class TransformersEngine:
 
     def _chunks(self, turns: Sequence[Turn]) -> Iterator[Chunk]:
         sharing = {index for index, turn in enumerate(turns) if self._shares(turn)}
-        for indices in groups(turns, sorted(sharing), size=self.batch_size, tokens=self._room.tokens):
+        room = self._room
+        for indices in groups(
+            turns, sorted(sharing), size=self.batch_size, tokens=room.tokens, most_pictures=room.pictures
+        ):
             yield Chunk(indices, shared=True)
         rest = [index for index in range(len(turns)) if index not in sharing]
         plain = [turns[index] for index in rest]

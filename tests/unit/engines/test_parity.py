@@ -169,7 +169,7 @@ def test_the_same_replies(checkpoint, case):
 
 @pytest.mark.parametrize(
     "room",
-    [_memory.Room(512, 64, 5, prefixes=1), _memory.Room(1024, 512, 32, prefixes=4)],
+    [_memory.Room(512, 64, 5, prefixes=1, pictures=3), _memory.Room(1024, 512, 32, prefixes=4, pictures=99)],
     ids=["one-prefix", "four-prefixes"],
 )
 def test_the_same_replies_in_one_wave(checkpoint, room, monkeypatch):

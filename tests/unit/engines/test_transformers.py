@@ -390,11 +390,11 @@ def test_out_of_memory_halves_the_batch_and_is_counted_when_one_turn_is_too_much
     )
     generate, sizes = made._generate, []
 
-    def scarce(turns, inputs):
+    def scarce(turns, inputs, limit):
         sizes.append(len(turns))
         if len(turns) > 1 or turns[0].question_id == "2":
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore")
-        return generate(turns, inputs)
+        return generate(turns, inputs, limit)
 
     monkeypatch.setattr(made, "_generate", scarce)
     replies = answers(made, [turn(n) for n in range(4)])

@@ -236,6 +236,28 @@ def test_half_precision_has_a_certificate_from_the_first_turn(llava, tmp_path):
     assert other.about["certificate"]["compared"] == 1
 
 
+def test_a_certificate_waits_for_no_end_token_but_for_a_letter_that_comes_late(llava, monkeypatch):
+    """Alone, a letter is asked for in as many tokens as it took together; where it does not come, without limit."""
+    engine = tiny.engine("llava", llava, dtype="bfloat16")
+    generate, limits, late = engine._generate, [], []
+
+    def watched(turns, inputs, limit):
+        limits.append(limit)
+        (reply,) = generate(turns, inputs, limit)
+        return [dataclasses.replace(reply, logprobs=None) if late and limit else reply]
+
+    monkeypatch.setattr(engine, "_generate", watched)
+    replies = answers(engine, TURNS)
+    assert (replies[0].finish, replies[0].output_tokens) == ("stop", 2)
+    assert limits == [1]
+    late.append(True)
+    engine._flips._flips.clear()
+    engine._flips._gaps.clear()
+    answers(engine, TURNS)
+    assert limits == [1, 1, None]
+    assert engine.about["certificate"]["compared"] == 1
+
+
 def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch, tmp_path):
     """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up, also by
     the run that goes on when this one was cut off."""

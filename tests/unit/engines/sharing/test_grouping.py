@@ -25,17 +25,19 @@ asked = st.lists(
 )
 
 
-@given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(0, 9))
-def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, done):
+@given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(1, 5), st.integers(0, 9))
+def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, most, done):
     """Every turn once, at most ``size`` at a time; and whatever is committed, the rest is cut as it would have been."""
-    planned = list(groups(turns, range(len(turns)), size=size, tokens=tokens))
+    planned = list(groups(turns, range(len(turns)), size=size, tokens=tokens, most_pictures=most))
     assert sorted(index for chunk in planned for index in chunk) == list(range(len(turns)))
     for chunk in planned:
         assert len(chunk) <= size
         assert len({len(turns[index].images) for index in chunk}) == 1
+        heads = {head(turns[index]) for index in chunk}
+        assert len(heads) == 1 or sum(map(len, heads)) <= most
     answered = {index for chunk in planned[:done] for index in chunk}
     left = [index for index in range(len(turns)) if index not in answered]
-    again = groups([turns[index] for index in left], range(len(left)), size=size, tokens=tokens)
+    again = groups([turns[index] for index in left], range(len(left)), size=size, tokens=tokens, most_pictures=most)
     assert [[left[index] for index in chunk] for chunk in again] == planned[done:]
 
 
@@ -43,16 +45,28 @@ def test_a_picture_with_few_questions_is_not_cut_up():
     """By hand: a question of 4 words is 20 characters, about 5 tokens, and 8 more: 13. In 70 tokens there is room
     for 5 of them: three of one picture, and not the first two of the next."""
     turns = [turn((picture,)) for picture in (1, 2, 1, 2, 1, 2)]
-    chunks = list(groups(turns, range(6), size=99, tokens=70))
+    chunks = list(groups(turns, range(6), size=99, tokens=70, most_pictures=9))
     assert sorted(map(sorted, chunks)) == [[0, 2, 4], [1, 3, 5]]
-    assert sorted(map(len, groups(turns, range(6), size=99, tokens=78))) == [6]
+    assert sorted(map(len, groups(turns, range(6), size=99, tokens=78, most_pictures=9))) == [6]
     # a picture with more questions than there is room for is cut where it is full
-    assert [len(chunk) for chunk in groups([turn((1,))] * 12, range(12), size=99, tokens=70)] == [5, 5, 2]
-    assert [len(chunk) for chunk in groups([turn((1,))] * 5, range(5), size=2, tokens=70)] == [2, 2, 1]
+    assert [len(chunk) for chunk in groups([turn((1,))] * 12, range(12), size=99, tokens=70, most_pictures=9)] == [
+        5,
+        5,
+        2,
+    ]
+    assert [len(chunk) for chunk in groups([turn((1,))] * 5, range(5), size=2, tokens=70, most_pictures=9)] == [2, 2, 1]
+
+
+def test_no_more_pictures_than_there_is_memory_for():
+    """Three of two pictures each have room for one another's questions, but not for four pictures in three's place."""
+    turns = [turn(pictures) for pictures in ((1, 2), (1, 2), (3, 4), (5, 6))]
+    for most, expected in ((6, [4]), (4, [1, 3]), (3, [1, 1, 2]), (1, [1, 1, 2])):
+        chunks = groups(turns, range(4), size=99, tokens=999, most_pictures=most)
+        assert sorted(map(len, chunks)) == expected
 
 
 def test_a_question_that_is_too_long_goes_alone():
-    assert list(groups([turn((1,), words=999)] * 2, range(2), size=9, tokens=10)) == [[0], [1]]
+    assert list(groups([turn((1,), words=999)] * 2, range(2), size=9, tokens=10, most_pictures=9)) == [[0], [1]]
 
 
 def test_the_head_is_all_up_to_and_with_the_last_picture():
