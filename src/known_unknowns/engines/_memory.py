@@ -13,7 +13,10 @@ CACHE_GIB = 1.0
 """Room for prefixes and visual features that are kept from one wave to the next, where the entry names none."""
 _WORTH_CPU, _WORTH_GPU = 2e11, 1e14
 """Floating-point operations in one pass beyond which a longer one is no more efficient."""
-_FEWEST, _MOST_CPU, _MOST_GPU = 512, 8192, 16384
+_FEWEST, _MOST = 512, 16384
+_KEPT_CPU, _LONG_CPU = 4096, 4e12
+"""Tokens of questions that are answered, and written down, together on a CPU: so many, or more where they take no more
+than so many floating-point operations. What a run that is cut off has not written down is computed again."""
 _PICTURES_CPU, _PICTURES_GPU = 24, 256
 """Whose pixels, some megabytes each, are held at once."""
 _PROMPT = 6
@@ -47,10 +50,10 @@ def room(model: Any, device: str) -> Room:
     weights = sum(weight.numel() for weight in model.parameters())
     on_gpu = device.startswith("cuda")
     if on_gpu:
-        tokens = min(_MOST_GPU, torch.cuda.mem_get_info(device)[0] // 2 // per_token)
+        tokens = min(_MOST, torch.cuda.mem_get_info(device)[0] // 2 // per_token)
     else:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        tokens = min(_MOST_CPU, whole // 8 // per_token)
+        tokens = min(_MOST, max(_KEPT_CPU, int(_LONG_CPU / (2 * weights))), whole // 8 // per_token)
     tokens = _power_of_two(tokens)
     worth = max(_FEWEST, int((_WORTH_GPU if on_gpu else _WORTH_CPU) / (2 * weights)))
     return Room(
