@@ -31,7 +31,8 @@ def grouped(
     """What the models of transformers call with ``query`` (rows, heads, queries, size), ``key`` and ``value`` (rows,
     groups, keys, size) and an additive mask (rows or 1, 1, queries, keys). Returns (rows, queries, heads, size).
 
-    Scores are summed up and normalised in float32 whatever the dtype. What it does not know is left to torch's.
+    Scores are rounded to the dtype, as in transformers' eager attention, and normalised in float32. What it does not
+    know is left to torch's.
     """
     if attention_mask is None or more.get("softcap") is not None or more.get("position_bias") is not None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **more)
