@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+from known_unknowns.engines._linear import agrees, in_order, product
 from known_unknowns.images import open_image
 from known_unknowns.records import Turn
 
@@ -148,7 +149,8 @@ class MatrixRate:
         like = {"device": model.device, "dtype": model.dtype, "generator": draw_from}
         self._inputs = {shape: torch.randn(shape, **like) for shape in shapes}
         self._work = [(rows, weight, None) for rows, weight in work]
-        self._packed = [(rows, *_in_onednns_order(weight)) for rows, weight in work] if _by_onednn(model) else None
+        onednn = model.device.type == "cpu" and agrees(model.dtype)
+        self._packed = [(rows, weight, in_order(weight.data)) for rows, weight in work] if onednn else None
         self.flops = sum(2 * rows * weight.numel() for rows, weight in work)
 
     def measure(self, *, least_seconds: float = 0.5) -> float:
@@ -174,17 +176,9 @@ class MatrixRate:
             if packed is None:
                 torch.nn.functional.linear(inputs, weight)
             else:
-                torch.ops.mkldnn._linear_pointwise(inputs, packed, None, "none", [], "")
+                product(inputs, packed, None)
         if self.model.device.type == "cuda":
             torch.cuda.synchronize()
-
-
-def _by_onednn(model: Any) -> bool:
-    return model.device.type == "cpu" and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-
-
-def _in_onednns_order(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    return weight, torch.ops.mkldnn._reorder_linear_weight(weight.data, MOST_ROWS)
 
 
 def executed(work: Callable[[], Any]) -> int:

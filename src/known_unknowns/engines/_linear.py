@@ -34,7 +34,7 @@ def by_onednn(model: torch.nn.Module) -> str:
     dtype = next(model.parameters()).dtype
     layers = [part for part in model.modules() if type(part) is torch.nn.Linear and part.weight.dtype == dtype]
     packed = sum(layer.weight.nbytes for layer in layers) * _SHARE <= _memory()
-    if not layers or not _faster(dtype, packed=packed) or not _agrees(dtype):
+    if not layers or not _faster(dtype, packed=packed) or not agrees(dtype):
         return "torch"
     for layer in layers:
         layer.forward = _forward(layer, packed=packed)
@@ -43,22 +43,22 @@ def by_onednn(model: torch.nn.Module) -> str:
 
 def _forward(layer: torch.nn.Linear, *, packed: bool) -> Callable[[torch.Tensor], torch.Tensor]:
     dtype = layer.weight.dtype
-    order = _packed(layer.weight.data) if packed else None
+    order = in_order(layer.weight.data) if packed else None
 
     def forward(inputs: torch.Tensor) -> torch.Tensor:
         # The self-check casts the weights up: they are not what was packed, then.
         if not layer.weight.dtype == inputs.dtype == dtype or inputs.numel() < _FEWEST * inputs.shape[-1]:
             return linear(inputs, layer.weight, layer.bias)
-        return _product(inputs, layer.weight if order is None else order, layer.bias)
+        return product(inputs, layer.weight if order is None else order, layer.bias)
 
     return forward
 
 
-def _product(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+def product(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
 
 
-def _packed(weight: torch.Tensor) -> torch.Tensor:
+def in_order(weight: torch.Tensor) -> torch.Tensor:
     return torch.ops.mkldnn._reorder_linear_weight(weight, _TYPICAL)
 
 
@@ -72,14 +72,14 @@ def _faster(dtype: torch.dtype, *, packed: bool) -> bool:
     return dtype == torch.bfloat16 and packed and _half()
 
 
-def _agrees(dtype: torch.dtype) -> bool:
+def agrees(dtype: torch.dtype) -> bool:
     """These are operations that torch.compile writes into its programs; they are no promise to anybody else."""
     draw = torch.Generator().manual_seed(0)
     inputs, weight = (torch.randn(rows, 256, generator=draw).to(dtype) for rows in (96, 80))
     bias = torch.randn(80, generator=draw).to(dtype)
     expected = linear(inputs, weight, bias).float()
     try:
-        found = [_product(inputs, order, bias).float() for order in (weight, _packed(weight))]
+        found = [product(inputs, order, bias).float() for order in (weight, in_order(weight))]
     except (AttributeError, RuntimeError, TypeError):
         return False
     near = _NEAR[dtype != torch.float32] * expected.std().item()

@@ -64,9 +64,9 @@ def test_weights_that_were_cast_up_are_used_as_they_are(faster):
 def test_few_tokens_go_by_torchs_product(monkeypatch):
     monkeypatch.setattr(_linear, "_faster", lambda dtype, packed: True)
     asked = []
-    monkeypatch.setattr(_linear, "_agrees", lambda dtype: True)
-    monkeypatch.setattr(_linear, "_packed", lambda weight: weight)
-    monkeypatch.setattr(_linear, "_product", lambda inputs, weight, bias: asked.append(inputs.shape) or inputs)
+    monkeypatch.setattr(_linear, "agrees", lambda dtype: True)
+    monkeypatch.setattr(_linear, "in_order", lambda weight: weight)
+    monkeypatch.setattr(_linear, "product", lambda inputs, weight, bias: asked.append(inputs.shape) or inputs)
     layer = torch.nn.Linear(8, 8)
     _linear.by_onednn(layer)
     for rows in (1, _linear._FEWEST - 1, _linear._FEWEST):
@@ -85,7 +85,7 @@ def another(inputs, weight, bias):
 
 @pytest.mark.parametrize("product", [gone, another])
 def test_a_torch_that_has_it_no_more_or_in_another_sense_does_without(faster, monkeypatch, product):
-    monkeypatch.setattr(_linear, "_product", product)
+    monkeypatch.setattr(_linear, "product", product)
     layers = model(torch.float32)
     assert _linear.by_onednn(layers) == "torch"
     assert all("forward" not in vars(layer) for layer in layers)
