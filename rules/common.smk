@@ -17,9 +17,9 @@ PACKAGE = Path(workflow.basedir) / "src" / "known_unknowns"
 sys.path.insert(0, str(PACKAGE.parent))
 
 from known_unknowns import config as params_yaml
-from known_unknowns import lock as params_lock
+from known_unknowns.data import lock_file as params_lock
 from known_unknowns.errors import ConfigError
-from known_unknowns.fetching import receipts
+from known_unknowns.data import rerun_stamp
 
 
 def checked(raw):
@@ -126,7 +126,7 @@ def code(*patterns):
         for file in sorted(found):
             if file.is_file() and "__pycache__" not in file.parts:
                 digest.update(
-                    f"{file.relative_to(PACKAGE).as_posix()}\0".encode()
+                    f"{file.resolve().relative_to(PACKAGE.parent).as_posix()}\0".encode()
                     + file.read_bytes()
                 )
     return digest.hexdigest()[:16]
@@ -136,7 +136,12 @@ def code_of_source(wildcards):
     """What is rendered depends on our code; what is downloaded only on its revision."""
     rendered = PARAMS.data(wildcards.benchmark)["source"] == "scenes"
     return (
-        code("fetching/scenes.py", "pocket", "scenes", "benchmarks/*_format.py")
+        code(
+            "data/rendered.py",
+            "../known_unknowns_pocket/benchmarks",
+            "../known_unknowns_pocket/scenes",
+            "benchmarks/*/format.py",
+        )
         if rendered
         else ""
     )
@@ -145,7 +150,7 @@ def code_of_source(wildcards):
 def held_to(wildcards):
     """Changes when what params.lock.yaml holds a benchmark's source to does."""
     entry = PARAMS.data(wildcards.benchmark)
-    return receipts.given(Path(DATA, "raw", wildcards.benchmark), entry)
+    return rerun_stamp.given(Path(DATA, "raw", wildcards.benchmark), entry)
 
 
 def pin(wildcards):

@@ -34,11 +34,12 @@ rule questions:
         entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
         out=subpath(output.table, parent=True),
         code=lambda wildcards: code(
-            "questions.py",
+            "data/questions.py",
             "images.py",
-            "licences.*",
-            "benchmarks/_pictures.py",
-            f"benchmarks/{wildcards.benchmark}*.py",
+            "licences.yaml",
+            "data/licences.py",
+            "benchmarks/_images.py",
+            f"benchmarks/{wildcards.benchmark}",
         ),
         settings=RESOLVED,
     shell:
@@ -59,9 +60,9 @@ rule check:
     params:
         entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
         code=lambda wildcards: code(
-            "check.py",
+            "data/check.py",
             "benchmarks/_checks.py",
-            f"benchmarks/{wildcards.benchmark}*.py",
+            f"benchmarks/{wildcards.benchmark}",
         ),
         settings=RESOLVED,
     shell:

@@ -26,7 +26,7 @@ rule measure:
         "../envs/core.yaml"
     params:
         statistics=dict(PARAMS.statistics),
-        code=lambda wildcards: code("metrics", f"benchmarks/{wildcards.benchmark}*.py"),
+        code=lambda wildcards: code("metrics", f"benchmarks/{wildcards.benchmark}"),
         questions=folder_of("questions", 2),
         scores=folder_of("scores", 2),
         replies=folder_of("replies", 2),
@@ -69,7 +69,7 @@ rule compare:
         "../envs/core.yaml"
     params:
         published={name: PARAMS.model(name).get("published") for name in PARAMS.models},
-        code=code("published"),
+        code=code("comparison"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns compare {input} --out {output} --params {params.settings} > {log} 2>&1"

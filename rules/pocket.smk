@@ -13,9 +13,7 @@ rule train_pocket:
         "../envs/models.yaml"
     threads: 1
     params:
-        code=code(
-            "training", "pocket", "scenes", "cli_train.py", "benchmarks/*_prompts.py"
-        ),
+        code=code("../known_unknowns_pocket", "benchmarks/*/prompts.py"),
         model=subpath(output[0], parent=True),
         work=subpath(output[0], ancestor=2),
     shell:

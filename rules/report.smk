@@ -19,6 +19,11 @@ FIGURES = {
 }
 
 
+def caption(benchmark, figure):
+    own = PACKAGE / "benchmarks" / benchmark / "captions" / f"{figure}.rst"
+    return str(own) if own.is_file() else f"captions/{figure}.rst"
+
+
 rule report:
     input:
         metrics=METRICS,
@@ -41,7 +46,7 @@ rule report:
         figures=[
             report(
                 f"<results>/report/figures/{figure}.svg",
-                caption=f"captions/{figure}.rst",
+                caption=caption(benchmark, figure),
                 category="Figures",
             )
             for benchmark in PARAMS.benchmarks
@@ -55,14 +60,14 @@ rule report:
         shown=shown(),
         code=code(
             "report",
-            "published",
-            "licences.*",
-            "provenance.py",
+            "comparison",
+            "licences.yaml",
+            "data/licences.py",
+            "data/provenance.py",
             "metrics",
-            "scoring.py",
-            "check.py",
-            "protocols",
-            "views.py",
+            "scoring",
+            "data/check.py",
+            "protocols.py",
             "images.py",
             "benchmarks",
         ),

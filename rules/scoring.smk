@@ -31,7 +31,7 @@ for name, benchmark, models in answered_sets("score"):
             "../envs/core.yaml"
         params:
             scorers=PARAMS.scorers,
-            code=code("scoring.py", "scorers", f"benchmarks/{benchmark}*.py"),
+            code=code("scoring", f"benchmarks/{benchmark}"),
             benchmark=benchmark,
             questions=folder_of("questions", 2),
             replies=folder_of("replies", 2),

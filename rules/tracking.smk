@@ -22,7 +22,7 @@ rule track:
     params:
         shown=shown(),
         tracking=dict(PARAMS.tracking),
-        code=code("tracking", "provenance.py"),
+        code=code("tracking", "data/provenance.py"),
         results=subpath(output.runs, ancestor=1),
         data=folder_of("questions", 4),
         settings=RESOLVED,

@@ -2,12 +2,12 @@
 
     python bench/normalise/normalise.py [--images 1000 10000] [--workers 1 2] [--repeats 3]
 
-The pictures are of the benchmark's mean size (594 x 473 pixels), JPEG of about 70 kB, all different, one question each,
-in Parquet as the hub has it (row groups of 100). Each run is `known_unknowns.questions.normalise` in a process of its
-own, the ways taking turns; what they write is compared byte for byte. "Bare" decodes the same pictures in one process,
-and writes them, and does nothing else. CPU time is that of all processes, from their start, and is not stretched by
-what else the machine does. Memory is the peak resident set of the main process, and of the largest of those that
-decode.
+The pictures are of the benchmark's mean size (594 x 473 pixels), JPEG of about 70 kB, all different, one question
+each, in Parquet as the hub has it (row groups of 100). Each run is `known_unknowns.data.questions.normalise` in a
+process of its own, the ways taking turns; what they write is compared byte for byte. "Bare" decodes the same
+pictures in one process, writes them, and does nothing else. CPU time is that of all processes, from their start,
+and is not stretched by what else the machine does. Memory is the peak resident set of the main process, and of the
+largest of those that decode.
 """
 
 from __future__ import annotations

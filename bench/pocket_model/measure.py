@@ -20,16 +20,17 @@ from typing import NamedTuple
 
 import torch
 
-from known_unknowns.benchmarks import actiview, humblebench
+from known_unknowns.benchmarks.actiview import loader as actiview
+from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.metrics.intervals import wilson
-from known_unknowns.pocket import actiview as pocket_actiview
-from known_unknowns.pocket import humblebench as pocket_humblebench
 from known_unknowns.protocols import PROTOCOLS, Dialogue, ask
 from known_unknowns.records import Asked, Question, Reply, Turn
-from known_unknowns.scorers import SCORERS
-from known_unknowns.training.evaluation import mmsap_tally
+from known_unknowns.scoring import SCORERS
 from known_unknowns.variants import blank, gaussian, noise, nota_only, original, shuffled_options, text_only
+from known_unknowns_pocket.benchmarks import actiview as pocket_actiview
+from known_unknowns_pocket.benchmarks import humblebench as pocket_humblebench
+from known_unknowns_pocket.training.evaluation import mmsap_tally
 
 TYPES = ("Attribute", "Object", "Relation")
 VIEWS = (1, 2, 3, 4)

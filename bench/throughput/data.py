@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image as Pillow
 
 from known_unknowns import variants
-from known_unknowns.benchmarks.humblebench import prompt
+from known_unknowns.benchmarks.humblebench.loader import prompt
 from known_unknowns.images import draw, is_drawn
 from known_unknowns.records import Image, Option, Question, Turn
 

@@ -7,6 +7,8 @@ The command line prints them without a traceback and exits with ``exit_code``:
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -46,3 +48,11 @@ class MachineError(KnownUnknownsError):
     """The machine failed, not the data: nothing was lost, the same command continues where it stopped."""
 
     exit_code = 4
+
+
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """What to say of a name that is not among the known ones, with the nearest of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{name!r} is not known; {hint}known are {', '.join(names)}"

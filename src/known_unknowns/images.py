@@ -4,7 +4,7 @@ A recipe is "name:key=value,...". Recipes keep the noise variants small (a real 
 HumbleBench's 3,582 images would be 3 GB of PNG) and let a variant be a pure function of the question.
 
 A recipe can also be made of other pictures (`DERIVED`): "name:" and a JSON object, whose "of" holds their sources. A
-file's source has its sha256 in it, so that the recipe's own sha256 pins the pixels (`known_unknowns.views`).
+file's source has its sha256 in it, so that the recipe's own sha256 pins the pixels.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
 
     Its "protocol", how the varied questions are asked, is `known_unknowns.config`'s to check.
     """
-    from known_unknowns.config import unknown_name
+    from known_unknowns.errors import unknown_name
 
     name = entry["function"]
     if name not in VARIANTS:

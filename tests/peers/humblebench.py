@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.export import export
+from known_unknowns.exchange.export import export
 from known_unknowns.records import OVERALL, Metric
 
 FOLDER = Path(sys.prefix) / "peers"

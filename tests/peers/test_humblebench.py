@@ -12,10 +12,10 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, tables, variants
-from known_unknowns.benchmarks.humblebench import parse_question
+from known_unknowns.benchmarks.humblebench.loader import parse_question
 from known_unknowns.metrics import measure
 from known_unknowns.records import Asked, Image, Question, Reply
-from known_unknowns.scoring import score_table
+from known_unknowns.scoring.table import score_table
 from tests.peers import humblebench
 from tests.unit.metrics.answered import params
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import engines
-from known_unknowns.journal import Journal
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import Outcome, run
 from known_unknowns.records import Image, Reply, Turn
-from known_unknowns.runner import Outcome, run
 from tests.factories import question
 from tests.servers.endpoint import LETTERS, MODEL
 

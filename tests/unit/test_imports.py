@@ -20,7 +20,7 @@ def test_the_command_line_loads_nothing_heavy():
 
 
 def test_the_engines_load_without_the_workflow():
-    program = "import known_unknowns.runner, known_unknowns.inference, known_unknowns.engines.respondents"
+    program = "import known_unknowns.inference.runner, known_unknowns.inference, known_unknowns.engines.respondents"
     assert not loaded(program) & {"snakemake", "mlflow", "dvc", "altair", "torch"}
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import engines, variants
-from known_unknowns.benchmarks import mmsap
-from known_unknowns.journal import Journal
+from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask, forced_choice, refusal_prompt, single_turn
 from known_unknowns.records import Asked, Image, Option, Question, Reply
-from known_unknowns.runner import run
-from known_unknowns.scorers import SCORERS
+from known_unknowns.scoring import SCORERS
 from tests.factories import question as humble_question
 
 REFUSAL = "Sorry, I can't help with it"

@@ -1,59 +1,70 @@
-"""The benchmarks, by name. A benchmark is a module with five things, and a mention here:
+"""The registry of benchmarks. A benchmark is one folder with an object named ``BENCHMARK``.
 
-- ``read(raw, folder, *, settings=None, advance=None, workers=1) -> Iterator[Question]``: read the published files under
-  ``raw``, write the pictures under ``folder``/images (named by their sha256), in so many processes, and yield the
-  questions in published order; ``settings`` is the data's entry in params.yaml, for formats that it must describe;
-  ``load``, with the same arguments, is the list of them;
-- ``prompt(question) -> str``: the text that is sent, word for word;
-- ``official(text, question) -> Reading``: the released code's rule, bug for bug;
-- ``PUBLISHED``: the file of published numbers beside it (see `known_unknowns.published`).
+`get` returns the object of one benchmark, `names` the names of all of them. A folder in this package is found by
+itself. A benchmark of another distribution is found through its entry point in the group ``known_unknowns.benchmarks``,
+whose value is the `Benchmark` object (docs/architecture.md, CONTRIBUTING.md).
 
-It may have two more, for the protocols of the same names: ``refusal_prompt(question) -> str``, and
-``forces(question) -> bool``, which says of which questions a forced choice is asked (of all, where it is absent).
-
-What it counts besides the metrics of all benchmarks stands in a module of its own, so that asking needs no NumPy: see
-`known_unknowns.metrics.own`, and `METRICS`.
+No other module of the package knows a benchmark by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+import pkgutil
+from functools import cache
 from importlib import import_module
-from types import ModuleType
-from typing import ParamSpec, TypeVar
+from importlib.metadata import entry_points
 
-Arguments = ParamSpec("Arguments")
-Item = TypeVar("Item")
+from known_unknowns.benchmarks._interface import Audit, Benchmark, Check, Lazy, Load, OfficialParser, Pocket, Prompt
+from known_unknowns.errors import ConfigError, unknown_name
 
-BENCHMARKS: dict[str, str] = {
-    "humblebench": "known_unknowns.benchmarks.humblebench",
-    "mmsap": "known_unknowns.benchmarks.mmsap",
-    "actiview": "known_unknowns.benchmarks.actiview",
-}
-METRICS: dict[str, str] = {
-    "humblebench": "known_unknowns.benchmarks.humblebench_metrics",
-    "mmsap": "known_unknowns.benchmarks.mmsap_metrics",
-    "actiview": "known_unknowns.benchmarks.actiview_metrics",
-}
-"""The modules of the metrics that only one benchmark has."""
+__all__ = [
+    "GROUP",
+    "Audit",
+    "Benchmark",
+    "Check",
+    "Lazy",
+    "Load",
+    "OfficialParser",
+    "Pocket",
+    "Prompt",
+    "get",
+    "names",
+]
 
-
-def get(name: str) -> ModuleType:
-    """The benchmark's module. KeyError for a name that is not in `BENCHMARKS`."""
-    return import_module(BENCHMARKS[name])
-
-
-def metrics(name: str) -> ModuleType | None:
-    """The module of the benchmark's own metrics; None where it has none."""
-    return import_module(METRICS[name]) if name in METRICS else None
+GROUP = "known_unknowns.benchmarks"
+"""The entry point group of benchmarks that live in other distributions."""
 
 
-def listed(read: Callable[Arguments, Iterator[Item]]) -> Callable[Arguments, list[Item]]:
-    """A benchmark's ``load`` of its ``read``: all of it at once."""
+def names() -> list[str]:
+    """Names of all benchmarks, those of this package first."""
+    return list(dict.fromkeys([*_own(), *(entry.name for entry in entry_points(group=GROUP))]))
 
-    @wraps(read)
-    def load(*args: Arguments.args, **kwargs: Arguments.kwargs) -> list[Item]:
-        return list(read(*args, **kwargs))
 
-    return load
+@cache
+def get(name: str) -> Benchmark:
+    """Return the benchmark called ``name``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such benchmark, or if its folder has no sound ``BENCHMARK``.
+    """
+    if name in _own():
+        found = getattr(import_module(f"{__name__}.{name}"), "BENCHMARK", None)
+    else:
+        entry = next((entry for entry in entry_points(group=GROUP) if entry.name == name), None)
+        if entry is None:
+            raise ConfigError(unknown_name(name, names()), path=f"benchmarks.{name}")
+        found = entry.load()
+    if not isinstance(found, Benchmark) or found.name != name:
+        raise ConfigError(
+            f"the folder of the benchmark {name!r} must define BENCHMARK = Benchmark(name={name!r}, ...)",
+            path=f"benchmarks.{name}",
+        )
+    return found
+
+
+@cache
+def _own() -> tuple[str, ...]:
+    """Folders of this package, in alphabetical order."""
+    return tuple(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and not m.name.startswith("_"))

@@ -5,15 +5,53 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks._pictures import picture_bytes
-from known_unknowns.check import ERROR, NOTE, WARNING, Finding
+from known_unknowns.benchmarks._images import picture_bytes
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode
 from known_unknowns.records import Option
+
+NOTE, WARNING, ERROR = "note", "warning", "error"
+SEVERITIES = (NOTE, WARNING, ERROR)
+"""A note is worth knowing and changes no number; a warning may change one; with an error the data cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found. ``code`` names its kind in kebab-case ("duplicate-pixels", "count"), for machines;
+    ``where`` is the file, row or question it was found at ("" for the whole benchmark); ``text`` is for people."""
+
+    severity: str
+    code: str
+    where: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.severity not in SEVERITIES:
+            raise ValueError(f"{self.severity!r} is not one of {SEVERITIES}")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A number that the files hold, and the one that was promised (None: nobody promised one). ``source`` says who."""
+
+    what: str
+    found: float
+    promised: float | None = None
+    source: str = ""
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether the promise is kept, to the digits that were promised; None where there is none."""
+        if self.promised is None:
+            return None
+        digits = len(f"{self.promised:.10f}".rstrip("0").partition(".")[2])
+        return round(self.found, digits) == self.promised
+
 
 _LEAK = re.compile(
     r"^\(?(?P<alone>[A-Z])\)?\.?$"

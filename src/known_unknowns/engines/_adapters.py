@@ -16,8 +16,8 @@ from huggingface_hub import snapshot_download
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from known_unknowns.data.files import pin, safe
 from known_unknowns.errors import ConfigError
-from known_unknowns.fetching.files import pin, safe
 
 SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _PREFIX = "base_model.model."

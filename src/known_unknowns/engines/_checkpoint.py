@@ -30,10 +30,9 @@ from transformers import (
     PreTrainedModel,
 )
 
-from known_unknowns import lock
+from known_unknowns.data import files, hub, lock_file
 from known_unknowns.engines import _adapters, _processors
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.fetching import files, hub
 
 UNPINNED = "unpinned"
 """A folder's revision while its weights are still changing: nothing is compared, the real hash is recorded."""
@@ -89,7 +88,7 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
             path=f"{path}.source",
         )
     else:
-        held = lock.of_model(entry)
+        held = lock_file.of_model(entry)
         identity, where = {}, {"revision": held.commit if held else revision}
     where["trust_remote_code"] = entry.get("trust_remote_code", False)
     if held and where["trust_remote_code"]:
@@ -177,7 +176,7 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
     return {"revision": found, "settings": _files_sha256(settings)}
 
 
-def _check_held(repository: str, held: lock.Locked) -> None:
+def _check_held(repository: str, held: lock_file.Locked) -> None:
     """The hub's client does not hash what it takes from its cache, nor, over plain HTTP, what it downloads."""
     for name, place in hub.cached(repository, held.commit, held.files).items():
         wrong = files.difference(held.files[name].of(Path(place)), held.files[name])

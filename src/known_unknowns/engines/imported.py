@@ -9,7 +9,7 @@ from known_unknowns.errors import ConfigError
 
 
 class Imported:
-    """Raises ConfigError: the replies are there already (`known_unknowns.rescore.importing`)."""
+    """Raises ConfigError: the replies are there already (`known_unknowns.exchange.importing`)."""
 
     def __new__(cls, name: str, entry: Mapping[str, Any]) -> NoReturn:
         message = "cannot be asked: its replies are somebody else's (known-unknowns rescore --import)"

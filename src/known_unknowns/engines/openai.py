@@ -11,18 +11,18 @@ from typing import Any
 
 import openai
 
-from known_unknowns import prices
-from known_unknowns.engines.endpoint.asking import Asker, Pending
+from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.batches import Batches
 from known_unknowns.engines.endpoint.budget import Budget, Estimator
 from known_unknowns.engines.endpoint.capabilities import Capabilities, say
 from known_unknowns.engines.endpoint.client import connect
+from known_unknowns.engines.endpoint.endpoint_check import find_model
 from known_unknowns.engines.endpoint.loop import LoopThread
+from known_unknowns.engines.endpoint.payload import Pictures
 from known_unknowns.engines.endpoint.queueing import Questions, Rows
-from known_unknowns.engines.endpoint.requests import Pictures
-from known_unknowns.engines.endpoint.serving import find_model
+from known_unknowns.engines.endpoint.rate_limit import Breaker, Pacer, Traffic
+from known_unknowns.engines.endpoint.request import Asker, Pending
 from known_unknowns.engines.endpoint.settings import Settings
-from known_unknowns.engines.endpoint.traffic import Breaker, Pacer, Traffic
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 

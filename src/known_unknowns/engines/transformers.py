@@ -21,7 +21,7 @@ import torch
 import transformers
 
 from known_unknowns.engines import _checkpoint, _memory
-from known_unknowns.engines._flips import APART, Flips
+from known_unknowns.engines._batch_invariance import APART, Flips
 from known_unknowns.engines._grouping import batches, groups
 from known_unknowns.engines._letters import Forms, LetterRecorder, letter_step, token_forms
 from known_unknowns.engines._linear import by_onednn

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from known_unknowns.metrics.measuring import headline, measure
+from known_unknowns.metrics.measure import headline, measure
 
 __all__ = ["headline", "measure"]

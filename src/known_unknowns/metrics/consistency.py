@@ -30,7 +30,7 @@ from itertools import permutations
 
 import numpy as np
 
-from known_unknowns.metrics.own import Scored
+from known_unknowns.metrics.benchmark_hooks import Scored
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import Question, Score
 

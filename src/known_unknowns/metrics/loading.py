@@ -10,12 +10,12 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import own
-from known_unknowns.metrics.own import Scored
+from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.metrics.benchmark_hooks import Scored
 from known_unknowns.metrics.proportions import Observed, Ratio
 from known_unknowns.metrics.selective import RiskCoverage
 from known_unknowns.records import OVERALL, Question, Score
-from known_unknowns.scoring import answers, paired
+from known_unknowns.scoring.table import answers, paired
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Table:
     """What became of every question of one variant and seed, under each scorer.
 
     ``groups`` is an array (questions,), ``categories`` has one of flags for each; ``letters`` are all that the
-    questions offer; ``own`` and ``curves`` are what only this benchmark counts (`known_unknowns.metrics.own`).
+    questions offer; ``own`` and ``curves`` are what only this benchmark counts.
     """
 
     variant: str
@@ -51,15 +51,15 @@ class Table:
             letters=frozenset(letter for question in questions for letter in question.letters),
             scored=scored,
             observed={scorer: Observed.of(questions, s.readings) for scorer, s in scored.items()},
-            own={scorer: own.mapping(benchmark, "ratios", s) for scorer, s in scored.items()},
-            curves={scorer: own.mapping(benchmark, "risk_coverage", s) for scorer, s in scored.items()},
+            own={scorer: benchmark_hooks.of(benchmark).ratios(s) for scorer, s in scored.items()},
+            curves={scorer: benchmark_hooks.of(benchmark).risk_coverage(s) for scorer, s in scored.items()},
         )
 
 
 def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
     """All questions, the benchmark's own sets that are not empty, and each category of a question, sorted."""
     of_question = np.array([question.category for question in questions])
-    found = {OVERALL: np.full(len(questions), True)} | dict(own.mapping(benchmark, "categories", questions))
+    found = {OVERALL: np.full(len(questions), True)} | dict(benchmark_hooks.of(benchmark).categories(questions))
     found |= {name: of_question == name for name in np.unique(of_question).tolist()}
     return {name: among for name, among in found.items() if name == OVERALL or among.any()}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables
-from known_unknowns.metrics.measuring import headline
+from known_unknowns.metrics.measure import headline
 from known_unknowns.records import OVERALL, Metric
 
 COLUMNS = tuple(field.name for field in fields(Metric))

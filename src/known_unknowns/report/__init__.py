@@ -7,15 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import tables
-from known_unknowns.published import Numbers, load, read_comparison
+from known_unknowns import benchmarks, tables
+from known_unknowns.comparison import Numbers, load, read_comparison
 
 if TYPE_CHECKING:
+    from known_unknowns.comparison import Compared
     from known_unknowns.config import Params
-    from known_unknowns.published import Compared
     from known_unknowns.report.figures import Figure
     from known_unknowns.report.provenance import WasRun
-    from known_unknowns.report.tabulate import Run
+    from known_unknowns.report.tables import Run
 
 _SALT = 0
 """Seed of the choice of sample questions."""
@@ -70,8 +70,8 @@ def build(
 
 def _run(params: Params, numbers: Numbers, benchmark: str) -> Run:
     """What was measured of the benchmark, in the order of params.yaml."""
-    from known_unknowns.report.sections import section
-    from known_unknowns.report.tabulate import Run
+    from known_unknowns.report.section import section
+    from known_unknowns.report.tables import Run
 
     measured = [metric for metric in numbers if metric.benchmark == benchmark]
     models, variants = {m.model for m in measured}, {m.variant for m in measured}
@@ -89,7 +89,7 @@ def _run(params: Params, numbers: Numbers, benchmark: str) -> Run:
 
 def _part(run: Run, was_run: WasRun, compared: Sequence[Compared], *, results: Path, data: Path) -> dict[str, Any]:
     """All that the page shows of one benchmark."""
-    from known_unknowns.report import readers, tabulate
+    from known_unknowns.report import scorer_agreement, tables
 
     rows = [row for row in compared if row.benchmark == run.benchmark]
     own = _own(run, rows, results=results, data=data)
@@ -97,12 +97,12 @@ def _part(run: Run, was_run: WasRun, compared: Sequence[Compared], *, results: P
         "run": run,
         "figures": [*_figures(run), *own["figures"]],
         "own": own,
-        "headline": tabulate.headline(run),
-        "by_category": tabulate.by_category(run),
-        "all_variants": tabulate.all_variants(run),
-        "readers": readers.disagreement(run, results),
+        "headline": tables.headline(run),
+        "by_category": tables.by_category(run),
+        "all_variants": tables.all_variants(run),
+        "readers": scorer_agreement.disagreement(run, results),
         "samples": _samples(run, was_run, results=results, data=data),
-        "verdicts": tabulate.comparison(rows, run.scorers),
+        "verdicts": tables.comparison(rows, run.scorers),
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
 
@@ -139,10 +139,11 @@ def _samples(run: Run, was_run: WasRun, *, results: Path, data: Path) -> dict[st
 
 def _environment() -> Any:
     """Everything is escaped unless it is our own SVG or style sheet, which the templates mark as safe."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader, StrictUndefined
 
+    own = {name: FileSystemLoader(benchmarks.get(name).folder / "templates") for name in benchmarks.names()}
     return Environment(
-        loader=PackageLoader("known_unknowns.report"),
+        loader=ChoiceLoader([PackageLoader("known_unknowns.report"), PrefixLoader(own)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.check import SEVERITIES
+from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
-from known_unknowns.report.cells import DASH, Cell, Head, Row, Table
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
 from known_unknowns.report.samples import printable
-from known_unknowns.report.sections import section
+from known_unknowns.report.section import section
 
 SHOWN = 5
 """So many findings of one code are shown; the command's own table has as many, its JSON all."""

@@ -13,7 +13,7 @@ from io import StringIO
 from typing import Any
 
 from known_unknowns.records import Metric
-from known_unknowns.report.cells import Table
+from known_unknowns.report.formatting import Table
 
 INK, MUTED, GRID = "#2b3138", "#5c6671", "#e2e5e9"
 GREY = "#98a1ab"

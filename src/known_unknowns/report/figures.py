@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns.published import PublishedCell
+from known_unknowns.comparison import PublishedCell
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.cells import Cell, Head, Row, Table, in_words
 from known_unknowns.report.drawing import (
     GREY,
     MUTED,
@@ -20,8 +19,9 @@ from known_unknowns.report.drawing import (
     percent_axis,
     placeholder,
 )
-from known_unknowns.report.sections import Scatter
-from known_unknowns.report.tabulate import Run, reader
+from known_unknowns.report.formatting import Cell, Head, Row, Table, in_words
+from known_unknowns.report.section import Scatter
+from known_unknowns.report.tables import Run, reader
 
 if TYPE_CHECKING:
     import altair as alt

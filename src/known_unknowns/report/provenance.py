@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import licences, lock, provenance
+from known_unknowns.data import licences, lock_file, provenance
 from known_unknowns.errors import DataError
-from known_unknowns.report.computing import SECTIONS, Computed, computed
+from known_unknowns.report.numerics import SECTIONS, Computed, computed
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -84,7 +84,7 @@ def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
     Raises DataError for a pin or an engine.json that is broken, ConfigError for a lock that is.
     """
     commit, dirty = provenance.git_state(root)
-    held = lock.read(root / lock.PATH)
+    held = lock_file.read(root / lock_file.PATH)
     return WasRun(
         edition=params.edition,
         seeds=tuple(params.seeds),
@@ -97,15 +97,15 @@ def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
     )
 
 
-def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[str, lock.Locked]) -> Data:
-    source = lock.data_source(benchmark, entry)
+def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[str, lock_file.Locked]) -> Data:
+    source = lock_file.data_source(benchmark, entry)
     locked = held.get(source.key) if source else None
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     terms = licences.of(benchmark, entry).as_dict()
     return Data(benchmark, entry, pin, locked.told() if locked else None, terms)
 
 
-def _model(params: Params, model: str, results: Path, held: Mapping[str, lock.Locked]) -> Model:
+def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_file.Locked]) -> Model:
     """Facts are those of the first benchmark that the model answered: they do not differ between benchmarks."""
     engines = []
     for benchmark in params.benchmarks:
@@ -123,7 +123,7 @@ def _model(params: Params, model: str, results: Path, held: Mapping[str, lock.Lo
         for engine in engines
     ]
     facts = first.get("facts", {})
-    source = lock.model_source(params.model(model))
+    source = lock_file.model_source(params.model(model))
     locked = held.get(source.key) if source else None
     return Model(
         name=model,

@@ -15,9 +15,9 @@ from known_unknowns import images, tables
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Asked, Image, Question
-from known_unknowns.report import replays
-from known_unknowns.report.readers import final_readings, score_path
-from known_unknowns.report.tabulate import Run, reader
+from known_unknowns.report import shown_images
+from known_unknowns.report.scorer_agreement import final_readings, score_path
+from known_unknowns.report.tables import Run, reader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,7 @@ class _Shown:
 
     def _shown(self, variant: str, question: Question, turns: Sequence[Asked], turn: Asked) -> Sequence[Image]:
         """The pictures of a turn; the question's, where the replies were imported and do not tell."""
-        known = replays.pictures(self.run, self.model, variant, question, turns)
+        known = shown_images.pictures(self.run, self.model, variant, question, turns)
         told = turn.text != "" and all(sha256 in known for sha256 in turn.images)
         return [known[sha256] for sha256 in turn.images] if told else question.images
 

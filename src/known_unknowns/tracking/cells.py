@@ -11,8 +11,8 @@ from typing import Any
 
 from known_unknowns import tables
 from known_unknowns.config import NOT_IN_THE_REPLY, Params
+from known_unknowns.data.provenance import dvc_hash
 from known_unknowns.errors import DataError
-from known_unknowns.provenance import dvc_hash
 from known_unknowns.records import Metric
 from known_unknowns.tracking import contents
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from known_unknowns import tables
 from known_unknowns.config import Params
+from known_unknowns.data.provenance import Provenance, gather
 from known_unknowns.progress import progress
-from known_unknowns.provenance import Provenance, gather
 from known_unknowns.tracking.cells import Entry, Pin, cells_of, read_entry, read_pin, read_tables
 from known_unknowns.tracking.store import Store, opened
 

@@ -12,8 +12,8 @@ from PIL import Image as Pillow
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from bench.throughput import data, floor, loops, measure, memory, model, peers, report, throughput  # noqa: E402
-from known_unknowns.records import Image, Turn  # noqa: E402
+from bench.throughput import data, floor, loops, measure, memory, model, peers, report, throughput
+from known_unknowns.records import Image, Turn
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from safetensors.torch import load_file, save_file  # noqa: E402
+from safetensors.torch import load_file, save_file
 
-from known_unknowns.engines import _adapters  # noqa: E402
-from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
-from known_unknowns.errors import ConfigError  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.engines import _adapters
+from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.errors import ConfigError
+from tests.unit.engines import tiny
 
 PLAIN = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, "bias": "none", "target_modules": ".*", "task_type": "CAUSAL_LM"}
 WHERE = "models.m.adapter"

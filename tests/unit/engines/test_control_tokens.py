@@ -15,18 +15,18 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns import tables  # noqa: E402
-from known_unknowns.engines._prompts import Prompts  # noqa: E402
-from known_unknowns.errors import ConfigError  # noqa: E402
-from known_unknowns.images import drawn  # noqa: E402
-from known_unknowns.journal import Journal  # noqa: E402
-from known_unknowns.protocols import forced_choice  # noqa: E402
-from known_unknowns.records import OVERALL, Turn  # noqa: E402
-from known_unknowns.runner import run  # noqa: E402
-from known_unknowns.scoring import score_table  # noqa: E402
-from tests.factories import question  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
-from tests.unit.metrics.answered import SCORERS, measured_again, pick  # noqa: E402
+from known_unknowns import tables
+from known_unknowns.engines._prompts import Prompts
+from known_unknowns.errors import ConfigError
+from known_unknowns.images import drawn
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
+from known_unknowns.protocols import forced_choice
+from known_unknowns.records import OVERALL, Turn
+from known_unknowns.scoring.table import score_table
+from tests.factories import question
+from tests.unit.engines import tiny
+from tests.unit.metrics.answered import SCORERS, measured_again, pick
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

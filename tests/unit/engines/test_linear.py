@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines import _linear  # noqa: E402
-from known_unknowns.engines.sharing import check  # noqa: E402
-from known_unknowns.images import drawn  # noqa: E402
-from known_unknowns.records import Turn  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.engines import _linear
+from known_unknowns.engines.sharing import check
+from known_unknowns.images import drawn
+from known_unknowns.records import Turn
+from tests.unit.engines import tiny
 
 HERE = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch was built without oneDNN")
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 pytest.importorskip("openai")
 
-from known_unknowns import cli_endpoints
+from known_unknowns.cli import endpoints as cli_endpoints
 from known_unknowns.engines.endpoint.settings import Settings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import drawn, open_image

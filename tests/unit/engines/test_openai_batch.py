@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("openai")
 
-from known_unknowns import prices
+from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint import batches
 from known_unknowns.engines.endpoint.batch_notes import Notes
+from known_unknowns.engines.prices import Price
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.images import drawn
-from known_unknowns.prices import Price
 from tests.servers.asking import engine, run_all, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, answer_to
 

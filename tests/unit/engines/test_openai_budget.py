@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("openai")
 
-from known_unknowns import prices
+from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.budget import Budget, BudgetSpent, Estimator
+from known_unknowns.engines.prices import Price, Usage
 from known_unknowns.errors import ConfigError, DataError, MachineError
-from known_unknowns.prices import Price, Usage
 from known_unknowns.records import Image, Reply
 from tests.servers.asking import engine, run_all, turn
 from tests.servers.endpoint import MODEL, Endpoint

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from known_unknowns.engines.endpoint.requests import KEPT
+from known_unknowns.engines.endpoint.payload import KEPT
 from known_unknowns.images import drawn
 from tests.servers.asking import engine, run_all, turn
 from tests.servers.endpoint import Endpoint, answer_to
@@ -89,11 +89,11 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
 
 def test_pictures_are_in_memory_only_while_they_are_asked_about(monkeypatch):
     """Counted, not weighed: how many encoded pictures are alive at once."""
-    from known_unknowns.engines.endpoint import requests
+    from known_unknowns.engines.endpoint import payload
 
     alive = most = 0
 
-    class Counted(requests.SentImage):
+    class Counted(payload.SentImage):
         __slots__ = ()
 
         def __init__(self, url, sha256):
@@ -106,7 +106,7 @@ def test_pictures_are_in_memory_only_while_they_are_asked_about(monkeypatch):
             nonlocal alive
             alive -= 1
 
-    monkeypatch.setattr(requests, "SentImage", Counted)
+    monkeypatch.setattr(payload, "SentImage", Counted)
     asked = [turn(f"q{number}", drawn("uniform-noise", 8, 8, number)) for number in range(300)]
     with Endpoint(latency=0.001) as server:
         assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 300

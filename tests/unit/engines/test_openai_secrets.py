@@ -14,10 +14,10 @@ pytest.importorskip("openai")
 
 from known_unknowns import tables
 from known_unknowns.config import Params
+from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import Key, Settings
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import infer
-from known_unknowns.questions import normalise, vary
 from tests.factories import published_row, write_published
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.engines.endpoint.traffic import Blame, Breaker, Pacer
+from known_unknowns.engines.endpoint.rate_limit import Blame, Breaker, Pacer
 from known_unknowns.errors import MachineError
 
 

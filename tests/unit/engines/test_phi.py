@@ -14,15 +14,15 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from known_unknowns.engines import _checkpoint, _processors  # noqa: E402
-from known_unknowns.engines.sharing.architecture import turns_by_length  # noqa: E402
-from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
-from known_unknowns.errors import ConfigError  # noqa: E402
-from known_unknowns.images import drawn  # noqa: E402
-from known_unknowns.records import Turn  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
-from tests.unit.engines.tiny import phi  # noqa: E402
-from tests.unit.engines.tiny.weights import rope  # noqa: E402
+from known_unknowns.engines import _checkpoint, _processors
+from known_unknowns.engines.sharing.architecture import turns_by_length
+from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.errors import ConfigError
+from known_unknowns.images import drawn
+from known_unknowns.records import Turn
+from tests.unit.engines import tiny
+from tests.unit.engines.tiny import phi
+from tests.unit.engines.tiny.weights import rope
 
 NAME = "phi-4-multimodal"
 LETTERS = ("A", "B")

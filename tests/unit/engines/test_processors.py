@@ -16,11 +16,11 @@ import pytest
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from known_unknowns.engines import _processors  # noqa: E402
-from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
-from known_unknowns.images import drawn  # noqa: E402
-from known_unknowns.records import Turn  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.engines import _processors
+from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.images import drawn
+from known_unknowns.records import Turn
+from tests.unit.engines import tiny
 
 ROOT = Path(__file__).parents[3]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from known_unknowns.questions import normalise, vary
+from known_unknowns.data.questions import normalise, vary
 from known_unknowns.variants import VARIANTS
 from tests.factories import published_row, write_published
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: E402
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from known_unknowns.engines import _checkpoint, _processors, create  # noqa: E402
-from known_unknowns.engines._grouping import batches  # noqa: E402
-from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms  # noqa: E402
-from known_unknowns.engines.transformers import TransformersEngine  # noqa: E402
-from known_unknowns.errors import ConfigError, DataError  # noqa: E402
-from known_unknowns.images import drawn, open_image  # noqa: E402
-from known_unknowns.records import Image, Turn  # noqa: E402
+from known_unknowns.engines import _checkpoint, _processors, create
+from known_unknowns.engines._grouping import batches
+from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms
+from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.images import drawn, open_image
+from known_unknowns.records import Image, Turn
 
 LETTERS = ("A", "B", "C", "D", "E")
 TEMPLATE = (

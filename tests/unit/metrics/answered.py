@@ -9,7 +9,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, Asked, Metric, Question, Reply
-from known_unknowns.scoring import score_table
+from known_unknowns.scoring.table import score_table
 
 SCORERS = ("official", "robust", "likelihood")
 Cell = tuple[str, int]

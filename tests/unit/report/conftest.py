@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.report import build
-from known_unknowns.report.actiview_outcomes import Outcomes
-from known_unknowns.report.tabulate import Run
+from known_unknowns.report.tables import Run
 
 from . import fake_actiview
 from .fake_run import REPOSITORY, FakeRun, make

@@ -20,8 +20,8 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from known_unknowns import config, tables, variants
+from known_unknowns.comparison import compare
 from known_unknowns.config import Params
-from known_unknowns.published import compare
 from known_unknowns.records import (
     ANSWERED,
     FAILED,

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from known_unknowns.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json
 from known_unknowns.cli import app
+from known_unknowns.data.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json
 from known_unknowns.errors import DataError
 from known_unknowns.report.checks import SHOWN, read
 

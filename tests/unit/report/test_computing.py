@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.report.computing import computed
+from known_unknowns.report.numerics import computed
 
 
 def test_what_was_given_up_and_how_often_half_precision_changes_a_letter():

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns import lock
 from known_unknowns.config import Params
-from known_unknowns.fetching.files import Pinned
-from known_unknowns.lock import Locked
+from known_unknowns.data import lock_file
+from known_unknowns.data.files import Pinned
+from known_unknowns.data.lock_file import Locked
 from known_unknowns.report.provenance import gather
 
 from .conftest import write
@@ -23,7 +23,7 @@ TRANSFORMERS = {"engine": "transformers", "source": "maker/model", "revision": "
 
 
 def locked(root: Path, *keys: str) -> None:
-    lock.write(dict.fromkeys(keys, Locked(COMMIT, FILES)), root / lock.PATH)
+    lock_file.write(dict.fromkeys(keys, Locked(COMMIT, FILES)), root / lock_file.PATH)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from known_unknowns.errors import DataError
 from known_unknowns.images import drawn
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Score
-from known_unknowns.report.readers import final_readings
 from known_unknowns.report.samples import PER_OUTCOME, _Candidate, pick, printable, thumbnail
+from known_unknowns.report.scorer_agreement import final_readings
 from known_unknowns.tables import write_scores
 
 from .conftest import write
@@ -101,11 +101,11 @@ def test_the_last_turn_is_the_reading(tmp_path: Path) -> None:
 
 
 def test_readers_disagree_as_often_as_counted_by_hand(tmp_path: Path) -> None:
-    from known_unknowns.published import Numbers
+    from known_unknowns.comparison import Numbers
     from known_unknowns.records import OVERALL, Metric
-    from known_unknowns.report.readers import disagreement, score_path
-    from known_unknowns.report.sections import section
-    from known_unknowns.report.tabulate import Run
+    from known_unknowns.report.scorer_agreement import disagreement, score_path
+    from known_unknowns.report.section import section
+    from known_unknowns.report.tables import Run
 
     rows = [
         *(score("official", 0, ANSWERED, 0, question=q) for q in "1234"),

@@ -9,8 +9,8 @@ import pytest
 mlflow = pytest.importorskip("mlflow")
 pytest.importorskip("torch")
 
-from known_unknowns.tracking.curves import EXPERIMENT, curves  # noqa: E402
-from known_unknowns.training import SMOKE  # noqa: E402
+from known_unknowns_pocket.training import SMOKE
+from known_unknowns_pocket.training.curves import EXPERIMENT, curves
 
 
 def test_a_line_of_the_log_is_a_point_of_each_curve(empty_database: Path, tmp_path: Path, monkeypatch):

@@ -21,11 +21,11 @@ from typing import IO, Any
 import openai
 from openai.types import Batch
 
-from known_unknowns.engines.endpoint.asking import Asker, Pending, complaint, rejection
 from known_unknowns.engines.endpoint.batch_notes import Note, Notes
 from known_unknowns.engines.endpoint.capabilities import say
 from known_unknowns.engines.endpoint.queueing import ROUNDS, Rows
 from known_unknowns.engines.endpoint.replies import Unreadable
+from known_unknowns.engines.endpoint.request import Asker, Pending, complaint, rejection
 from known_unknowns.errors import MachineError
 from known_unknowns.records import Reply
 

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from known_unknowns.engines.prices import IMAGE_TOKENS, Price, Usage
 from known_unknowns.errors import MachineError
-from known_unknowns.prices import IMAGE_TOKENS, Price, Usage
 from known_unknowns.records import Turn
 
 _FRAME_TOKENS = 64  # roles and separators of a chat template

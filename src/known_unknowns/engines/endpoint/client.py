@@ -11,9 +11,9 @@ import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from known_unknowns.engines.endpoint.budget import Budget
+from known_unknowns.engines.endpoint.rate_limit import Blame, Traffic
 from known_unknowns.engines.endpoint.settings import Settings
-from known_unknowns.engines.endpoint.traffic import Blame, Traffic
-from known_unknowns.prices import Usage
+from known_unknowns.engines.prices import Usage
 
 CONNECT_SECONDS = 10.0
 

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
-from known_unknowns.engines.endpoint.asking import Again, Asker, Pending
 from known_unknowns.engines.endpoint.replies import Unreadable, WrongModel
+from known_unknowns.engines.endpoint.request import Again, Asker, Pending
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply
 

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from known_unknowns.prices import Usage
+from known_unknowns.engines.prices import Usage
 from known_unknowns.records import Reply, Turn
 
 DECIMALS = 6

@@ -11,8 +11,8 @@ from torch.nn.functional import pad
 from transformers import DynamicCache
 
 from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.forest import Grown
 from known_unknowns.engines.sharing.prefix import Prefix, new_cache
+from known_unknowns.engines.sharing.token_tree import Grown
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from known_unknowns.engines._letters import LetterRecorder
 from known_unknowns.engines._prompts import Prompt, picture_tokens
 from known_unknowns.engines.sharing import check
 from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.copies import Copies
-from known_unknowns.engines.sharing.forest import PACK, PACKED, ROWS, Grown, Tree, cost, forward, grow
+from known_unknowns.engines.sharing.decoding import GoesOn, Rules, write
 from known_unknowns.engines.sharing.prefix import Prefix, Prefixes
 from known_unknowns.engines.sharing.rows import Left, Rows
-from known_unknowns.engines.sharing.writing import GoesOn, Rules, write
+from known_unknowns.engines.sharing.state_copies import Copies
+from known_unknowns.engines.sharing.token_tree import PACK, PACKED, ROWS, Grown, Tree, cost, forward, grow
 
 COPIES = "copies"
 GROUPS = 2

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
-from transformers import AttentionInterface  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface
 
-from known_unknowns.engines.sharing import attention, last_layer  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.engines.sharing import attention, last_layer
+from tests.unit.engines import tiny
 
 MODULE = SimpleNamespace(num_key_value_groups=2, is_causal=True)
 

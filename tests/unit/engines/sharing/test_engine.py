@@ -9,14 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tokenizers import AddedToken  # noqa: E402
+from tokenizers import AddedToken
 
-from known_unknowns.engines import _prompts  # noqa: E402
-from known_unknowns.engines._flips import MOST, Flips  # noqa: E402
-from known_unknowns.errors import DataError  # noqa: E402
-from known_unknowns.images import drawn  # noqa: E402
-from known_unknowns.records import Image, Turn  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.engines import _prompts
+from known_unknowns.engines._batch_invariance import MOST, Flips
+from known_unknowns.errors import DataError
+from known_unknowns.images import drawn
+from known_unknowns.records import Image, Turn
+from tests.unit.engines import tiny
 
 LETTERS = ("A", "B", "C", "D", "E")
 
@@ -261,7 +261,7 @@ def test_a_certificate_waits_for_no_end_token_but_for_a_letter_that_comes_late(l
 def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch, tmp_path):
     """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up, also by
     the run that goes on when this one was cut off."""
-    monkeypatch.setattr("known_unknowns.engines._flips.SHARE_OF_FULL", 14)
+    monkeypatch.setattr("known_unknowns.engines._batch_invariance.SHARE_OF_FULL", 14)
     engine = tiny.engine("llava", llava)
     engine.notes = tmp_path / "notes.jsonl"
     right = answers(engine, TURNS)

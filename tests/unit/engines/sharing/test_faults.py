@@ -9,10 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines.sharing import forest, prefix, rows, sharer  # noqa: E402
-from known_unknowns.images import drawn  # noqa: E402
-from known_unknowns.records import Turn  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.engines.sharing import prefix, rows, sharer, token_tree
+from known_unknowns.images import drawn
+from known_unknowns.records import Turn
+from tests.unit.engines import tiny
 
 LETTERS = ("A", "B", "C", "D", "E")
 
@@ -72,7 +72,7 @@ def leak(monkeypatch) -> None:
     def all_before(tree):
         return torch.ones(len(tree.tokens), len(tree.tokens), dtype=torch.bool).tril()
 
-    monkeypatch.setattr(forest.Tree, "ancestors", all_before)
+    monkeypatch.setattr(token_tree.Tree, "ancestors", all_before)
 
 
 def window_forgotten(monkeypatch) -> None:
@@ -95,7 +95,7 @@ def second_token_out_of_place(monkeypatch) -> None:
 
 
 def token_lost(monkeypatch) -> None:
-    grow = forest.grow
+    grow = token_tree.grow
     monkeypatch.setattr(
         sharer, "grow", lambda place, asked, texts, limit: grow(place, asked, [t[1:] for t in texts], limit=limit)
     )

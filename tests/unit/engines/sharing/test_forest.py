@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines.sharing.architecture import Architecture  # noqa: E402
-from known_unknowns.engines.sharing.forest import grow  # noqa: E402
-from known_unknowns.engines.sharing.prefix import Store  # noqa: E402
-from known_unknowns.engines.sharing.sharer import passes  # noqa: E402
+from known_unknowns.engines.sharing.architecture import Architecture
+from known_unknowns.engines.sharing.prefix import Store
+from known_unknowns.engines.sharing.sharer import passes
+from known_unknowns.engines.sharing.token_tree import grow
 
 suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
 

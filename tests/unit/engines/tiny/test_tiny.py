@@ -10,9 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns.images import drawn, open_image  # noqa: E402
-from known_unknowns.records import Image  # noqa: E402
-from tests.unit.engines import tiny  # noqa: E402
+from known_unknowns.images import drawn, open_image
+from known_unknowns.records import Image
+from tests.unit.engines import tiny
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 

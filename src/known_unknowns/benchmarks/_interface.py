@@ -1,0 +1,171 @@
+"""The interface of a benchmark: what its folder provides, and the types of the functions it provides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+
+from known_unknowns.records import Question
+
+if TYPE_CHECKING:
+    from known_unknowns.benchmarks._checks import Finding, Held
+    from known_unknowns.comparison.cells import PublishedCell
+    from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics
+    from known_unknowns.progress import Advance
+    from known_unknowns.protocols import Protocol as AskingProtocol
+    from known_unknowns.report.section import Section
+    from known_unknowns.scoring.parsed import Parsed
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy(Generic[T]):
+    """A module's attribute that is imported at its first use.
+
+    A benchmark's object is built on every start of the command line. Its functions are named by strings, so that
+    asking questions imports no plotting library and ``--help`` imports nothing.
+
+    Parameters
+    ----------
+    target : str
+        ``"package.module:attribute"``.
+    """
+
+    target: str
+
+    @property
+    def module(self) -> str:
+        """The module's dotted name."""
+        return self.target.partition(":")[0]
+
+    def get(self) -> T:
+        """Import the module and return the attribute."""
+        module, _, attribute = self.target.partition(":")
+        return cast(T, getattr(import_module(module), attribute))
+
+
+class Load(Protocol):
+    """Read published files into questions.
+
+    The function reads the files under ``raw``, writes each distinct image once to ``folder``/images with ``workers``
+    processes, and yields the questions in published order. ``settings`` is the data's entry in params.yaml, for
+    formats that need a description. It raises DataError with the file and row for anything not as published.
+    """
+
+    def __call__(
+        self,
+        raw: Path,
+        folder: Path,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        advance: Advance | None = None,
+        workers: int = 1,
+    ) -> Iterator[Question]: ...
+
+
+class Check(Protocol):
+    """Compare published files with what their papers promise, without stopping at the first mistake."""
+
+    def __call__(
+        self, raw: Path, *, settings: Mapping[str, Any] | None = None
+    ) -> tuple[Sequence[Held], Sequence[Finding]]: ...
+
+
+class Render(Protocol):
+    """Render a pocket edition's files into ``out``; return the path of what was written."""
+
+    def __call__(
+        self, out: Path, *, seed: int, images: int, questions_per_image: int, advance: Advance | None = None
+    ) -> Path: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pocket:
+    """A small edition that is rendered offline: the renderer, and the digest of what it rendered."""
+
+    render: Lazy[Render]
+    digest: Lazy[Callable[[Path], str]]
+
+
+Prompt = Callable[[Question], str]
+OfficialParser = Callable[[str, Question], "Parsed"]
+Audit = Callable[["Sequence[PublishedCell]"], "list[PublishedCell]"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """One benchmark: its name, and where each part of it is found.
+
+    ``load``, ``prompt`` and ``official`` are required. A benchmark without one of the other parts runs all the same;
+    that part is then empty.
+
+    Attributes
+    ----------
+    name : str
+        The key under ``benchmarks`` in params.yaml, and the name of the folder.
+    title : str
+        The name that people use.
+    package : str
+        The folder's import name, for its data files (published.yaml, citation.bib, captions, templates, README.md).
+    load : Lazy[Load]
+        Published files to questions.
+    load_without_images : Lazy, optional
+        Published annotations to questions, where the images are absent.
+    prompt : Lazy[Prompt]
+        The text that is sent, word for word.
+    refusal_prompt : Lazy[Prompt], optional
+        The prompt that invites a refusal, for the protocol of that name.
+    forced_choice_applies : Lazy, optional
+        Which questions are asked again without their refusal option; all, if absent.
+    official : Lazy[OfficialParser]
+        The released code's parsing rule, bug for bug.
+    protocols : Lazy, optional
+        The benchmark's own protocols, by name.
+    metrics : Lazy[BenchmarkMetrics], optional
+        Metrics besides those of all benchmarks.
+    forced_choice_metrics : frozenset of str
+        Names of the metrics that are undefined unless every refused question was asked again.
+    check : Lazy[Check], optional
+        Comparison of the published files with the papers.
+    audit : Lazy[Audit], optional
+        Notes on published cells that do not follow from other cells.
+    report : Lazy[Section], optional
+        What the report says of this benchmark alone.
+    pocket : Pocket, optional
+        The rendered edition.
+    """
+
+    name: str
+    title: str
+    package: str
+    load: Lazy[Load]
+    prompt: Lazy[Prompt]
+    official: Lazy[OfficialParser]
+    load_without_images: Lazy[Callable[..., list[Question]]] | None = None
+    refusal_prompt: Lazy[Prompt] | None = None
+    forced_choice_applies: Lazy[Callable[[Question], bool]] | None = None
+    protocols: Lazy[Mapping[str, AskingProtocol]] | None = None
+    metrics: Lazy[BenchmarkMetrics] | None = None
+    forced_choice_metrics: frozenset[str] = field(default=frozenset())
+    check: Lazy[Check] | None = None
+    audit: Lazy[Audit] | None = None
+    report: Lazy[Section] | None = None
+    pocket: Pocket | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the benchmark's data files."""
+        file = import_module(self.package).__file__
+        if file is None:
+            raise ImportError(f"the benchmark {self.name} has no folder: {self.package} is a namespace package")
+        return Path(file).parent
+
+    @property
+    def published(self) -> Path | None:
+        """The file of published numbers; None if there is none."""
+        path = self.folder / "published.yaml"
+        return path if path.is_file() else None

@@ -1,0 +1,23 @@
+"""ActiView: the benchmark's parts, by name (`known_unknowns.benchmarks.Benchmark`)."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+
+BENCHMARK = Benchmark(
+    name="actiview",
+    title="ActiView",
+    package=__name__,
+    load=Lazy(f"{__name__}.loader:read"),
+    load_without_images=Lazy(f"{__name__}.loader:unpictured"),
+    prompt=Lazy(f"{__name__}.prompts:prompt"),
+    official=Lazy(f"{__name__}.parsing:official"),
+    metrics=Lazy(f"{__name__}.metrics:METRICS"),
+    audit=Lazy(f"{__name__}.audit:with_flags"),
+    check=Lazy(f"{__name__}.check:check"),
+    report=Lazy(f"{__name__}.section:SECTION"),
+    pocket=Pocket(
+        render=Lazy("known_unknowns_pocket.benchmarks.actiview:build"),
+        digest=Lazy("known_unknowns_pocket.benchmarks.actiview:content_digest"),
+    ),
+)

@@ -1,0 +1,163 @@
+"""Worked cases of ActiView as picture strips (the paper's Figure 5): what was seen, in which order, what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from known_unknowns.benchmarks.actiview.metrics import WITHOUT
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes
+from known_unknowns.benchmarks.actiview.prompts import views_named
+from known_unknowns.benchmarks.actiview.views import NAMES
+from known_unknowns.protocols import ANSWER, CAPTION, MORE, OPERATE, SELECT, VIEW, ZOOM
+from known_unknowns.records import Asked, Image, Question
+from known_unknowns.report import shown_images
+from known_unknowns.report.samples import LONGEST_REPLY, Picture, ReadAs, printable, thumbnail
+from known_unknowns.report.tables import Run, reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STEPS = {
+    SELECT: "Chooses views",
+    MORE: "Needs more?",
+    ZOOM: "Zooms",
+    OPERATE: "Keeps or shifts",
+    VIEW: "Answers from this view",
+    ANSWER: "Answers",
+    CAPTION: "Describes",
+}
+PIPELINES = (("zooming",), ("shifting_r", "shifting_h", "shifting_m", "shifting_e"), ("mixed",))
+"""A strip for the first of each that was run; Figure 5 has these three."""
+MOST_PANELS = 20
+"""Of four views, no pipeline has more turns; with descriptions by the model itself there may be some."""
+_LARGEST = (240, 240)  # pixels of a picture
+_PICTURES = ("original", "full image", "full image with its grid")
+_COMPOSED = "pictures side by side"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One turn: its pictures, what the model was asked, and what it said (``cut``: so many characters are left out)."""
+
+    step: str
+    pictures: tuple[Picture, ...]
+    asked: str
+    reply: str
+    cut: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """``readings`` is what came of the last turn, and ``without`` what came of the question without these views."""
+
+    pipeline: str
+    model: str
+    question: Question
+    panels: tuple[Panel, ...]
+    left_out: int
+    readings: tuple[ReadAs, ...]
+    without: ReadAs | None
+
+
+def worked_cases(run: Run, outcomes: Outcomes, *, data: Path, salt: int = 0) -> list[Strip]:
+    """One case for each of `PIPELINES`, of the first model that is none of the scripted ones, if there is one.
+
+    Cases that the views decided come first (right with them, wrong without), then right ones, each in an order that
+    ``salt`` draws; dialogues in which no view was looked at come last. Raises DataError for a picture that is gone.
+    """
+    model = _model(run)
+    if model is None:
+        return []
+    folder = data / "questions" / run.benchmark
+    found = []
+    for names in PIPELINES:
+        variant = next((name for name in names if name in run.variants), None)
+        dialogues = None if variant is None else outcomes.dialogues(model, variant)
+        if variant is not None and dialogues:
+            right, without = (outcomes.right(model, v, run.reader) for v in (variant, WITHOUT.get(variant, "")))
+            question, turns = min(dialogues, key=lambda d: _rank(*d, right, without, f"{salt}:{variant}"))
+            found.append(_strip(run, outcomes, model, variant, question, turns, folder))
+    return found
+
+
+def _model(run: Run) -> str | None:
+    asked = [model for model in run.models if not run.params.is_imported(model)]
+    models = [model for model in asked if run.params.model(model)["engine"] != "respondent"]
+    return next(iter([*models, *asked]), None)
+
+
+def _rank(
+    question: Question, turns: Sequence[Asked], right: pd.Series | None, without: pd.Series | None, salt: str
+) -> tuple[bool, bool, bool, str]:
+    """The smallest is shown."""
+    looked = any(views_named(turn.text, question) for turn in turns if turn.step in (ANSWER, VIEW))
+    was_right = right is not None and right[question.id] >= 0.5
+    needed = was_right and without is not None and without[question.id] < 0.5
+    drawn = sha256(f"{salt}:{question.id}".encode()).hexdigest()
+    return not looked, not needed, not was_right, drawn
+
+
+def _strip(
+    run: Run,
+    outcomes: Outcomes,
+    model: str,
+    variant: str,
+    question: Question,
+    turns: Sequence[Asked],
+    folder: Path,
+) -> Strip:
+    images = shown_images.pictures(run, model, variant, question, turns)
+    readings = (
+        _read(outcomes, model, variant, scorer, question, reader(scorer))
+        for scorer in run.scorers
+        if scorer != "likelihood"  # a strip shows what was said
+    )
+    start = WITHOUT.get(variant, "")
+    return Strip(
+        pipeline=run.section.name(variant),
+        model=model,
+        question=question,
+        panels=tuple(_panel(turn, question, images, folder) for turn in turns[:MOST_PANELS]),
+        left_out=max(0, len(turns) - MOST_PANELS),
+        readings=tuple(reading for reading in readings if reading is not None),
+        without=_read(outcomes, model, start, run.reader, question, f"from the {run.section.name(start)} alone"),
+    )
+
+
+def _read(outcomes: Outcomes, model: str, variant: str, scorer: str, question: Question, label: str) -> ReadAs | None:
+    right = outcomes.right(model, variant, scorer)
+    if right is None:
+        return None
+    was_right = bool(right[question.id] >= 0.5)
+    return ReadAs(label, "right" if was_right else "wrong", was_right)
+
+
+def _panel(turn: Asked, question: Question, images: dict[str, Image], folder: Path) -> Panel:
+    shown = [images[digest] for digest in turn.images if digest in images]
+    said, error = turn.reply.text, turn.reply.error
+    return Panel(
+        step=STEPS.get(turn.step, turn.step),
+        pictures=tuple(thumbnail(image, folder, largest=_LARGEST, alt=_name(image, question, turn)) for image in shown),
+        asked=printable(turn.text),
+        reply=printable(said[:LONGEST_REPLY]),
+        cut=max(0, len(said) - LONGEST_REPLY),
+        error=None if error is None else printable(error[:LONGEST_REPLY]),
+    )
+
+
+def _name(image: Image, question: Question, turn: Asked) -> str:
+    """ "view 1, upper-left", and of pictures put side by side, which views are among them."""
+    digests = [other.sha256 for other in question.images]
+    if image.sha256 in digests:
+        place = digests.index(image.sha256)
+        if place < len(_PICTURES):
+            return _PICTURES[place]
+        number = place - len(_PICTURES) + 1
+        return f"view {number}, {NAMES[number - 1]}"
+    views = views_named(turn.text, question)
+    return f"{_COMPOSED}: views {', '.join(map(str, views))}" if views else _COMPOSED

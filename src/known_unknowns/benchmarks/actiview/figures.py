@@ -1,0 +1,308 @@
+"""ActiView's figures: the pipelines, what was only right thanks to the views, and accuracy against its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns.benchmarks.actiview.audit import HUMAN
+from known_unknowns.benchmarks.actiview.metrics import WITHOUT, Cost, Needed, needed_views
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes, blank
+from known_unknowns.comparison import OFFICIAL, PublishedCell
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report.drawing import (
+    MUTED,
+    PUBLISHED,
+    Axis,
+    Figure,
+    figure,
+    model_colours,
+    percent_axis,
+    placeholder,
+)
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, say_n_once
+from known_unknowns.report.paper_tables import scorer
+from known_unknowns.report.tables import ACCURACY, Run, confidence, reader
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+PIPELINES = (
+    *("full_image", "zooming", "single_view", "shifting_r", "shifting_e", "shifting_m", "shifting_h"),
+    *("mixed", "groundtruth_views", "text_only_commonsense", "text_only_guess"),
+)
+"""In the order of the paper's tables."""
+PARTS = {
+    "kept": ("right, and right without the views", "#3f7fbf"),
+    "needed": ("right only with the views", "#2f9e6e"),
+    "spoiled": ("right only without them", "#e08a2e"),
+    "wrong": ("wrong both ways", "#a8324a"),
+}
+_COSTED = {
+    "full_image": "circle",
+    "zooming": "triangle-up",
+    "single_view": "square",
+    "shifting_r": "diamond",
+    "mixed": "cross",
+    "groundtruth_views": "triangle-down",
+    "text_only_guess": "triangle-right",
+}
+"""The pipelines whose cost is drawn, and the shapes of their points."""
+_STEP = 8  # px between two models in a row of the dot plot
+
+
+def pipelines(run: Run, published: Sequence[PublishedCell]) -> Figure:
+    """Accuracy in every pipeline, ours with intervals, the published ones in grey, with chance and people."""
+    name, title = "actiview_pipelines", "Accuracy in every pipeline"
+    shown = [variant for variant in PIPELINES if variant in run.variants]
+    rows = [
+        {"model": model, "pipeline": run.section.name(v), "value": axis.value, "low": axis.low, "high": axis.high}
+        for v in shown
+        for model in run.models
+        if (axis := Axis.of(run.get(model, v, scorer(run), ACCURACY))) is not None
+    ]
+    if not rows:
+        return placeholder(name, title, "not drawn: no pipeline was run")
+    theirs = [
+        {"model": PUBLISHED, "pipeline": run.section.name(cell.variant), "value": cell.value}
+        for cell in published
+        if cell.variant in shown and (cell.metric, cell.category) == (ACCURACY, OVERALL) and cell.table != "Table 14"
+    ]
+    alt_text = (
+        f"Dot plot of accuracy in percent: a row for each of {len({row['pipeline'] for row in rows})} pipelines, a dot "
+        f"with its {confidence(run)} interval for each of {len(run.models)} models, {len(theirs)} published numbers in "
+        "grey, and lines at chance and at the accuracy of people. The tables above have the numbers."
+    )
+    note = (
+        f"Answers are read {_way(scorer(run))}. Dashed: chance, by the options of these questions. Dotted: people "
+        f"({HUMAN}%), of the published questions."
+    )
+    chance = next((m.value for model in run.models for v in shown if (m := run.chance(model, v)) is not None), None)
+    return figure(name, title, _pipelines_chart(rows, theirs, chance, run, shown), alt_text, note=note)
+
+
+def _way(scorer: str) -> str:
+    return "as released" if scorer == OFFICIAL else f"by the {reader(scorer)} reading"
+
+
+def _pipelines_chart(
+    rows: list[dict[str, Any]], theirs: list[dict[str, Any]], chance: float | None, run: Run, shown: Sequence[str]
+) -> alt.LayerChart:
+    import altair as alt
+
+    names, colours = model_colours(run.models, published=bool(theirs))
+    title = "percent right"
+    y = alt.Y(
+        "pipeline:N",
+        sort=[run.section.name(variant) for variant in shown],
+        title=None,
+        axis=alt.Axis(grid=True, tickBand="extent", ticks=False),
+    )
+    offset = alt.YOffset("model:N", sort=names)
+    legend = alt.Legend(columns=4, columnPadding=28)
+    colour = alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=legend)
+    lines = [({"at": HUMAN}, [2, 3])] + ([] if chance is None else [({"at": 100 * chance}, [5, 4])])
+    layers = [
+        alt.Chart(alt.Data(values=[line]))
+        .mark_rule(strokeDash=dash, color=MUTED, opacity=0.8, aria=False)
+        .encode(x=alt.X(**percent_axis("at", title)))
+        for line, dash in lines
+    ]
+    ours = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=offset, color=colour)
+    layers += [
+        ours.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
+            x=alt.X(**percent_axis("low", title)), x2="high:Q"
+        ),
+        ours.mark_point(filled=True, size=34, opacity=1).encode(x=alt.X(**percent_axis("value", title))),
+    ]
+    if theirs:
+        ticks = alt.Chart(alt.Data(values=theirs)).mark_point(size=26, opacity=0.7, strokeWidth=1.2)
+        layers.append(ticks.encode(x=alt.X(**percent_axis("value", title)), y=y, yOffset=offset, color=colour))
+    return alt.layer(*layers).properties(width=470, height={"step": _STEP, "for": "offset"})
+
+
+def needed(run: Run, outcomes: Outcomes) -> Figure:
+    """How many right answers of each pipeline needed its views."""
+    name, title = "actiview_needed", "What the views were needed for"
+    found = list(_needed(run, outcomes))
+    if not found:
+        return placeholder(name, title, "not drawn: no pipeline was run beside what it starts from")
+    rows = [
+        {"model": model, "pipeline": _against(run, variant), "place": place, "part": label, "share": 100 * share}
+        for model, variant, counted, _ in found
+        for place, ((label, _), share) in enumerate(zip(PARTS.values(), _shares(counted), strict=True))
+    ]
+    alt_text = (
+        f"Stacked bars, one for each model in each of {len({row['pipeline'] for row in rows})} pipelines: the share of "
+        "questions that are right with and without the pipeline's views, only with them, only without, and never."
+    )
+    note = (
+        "Of each question: was it right in the pipeline, and was it right from what the pipeline starts with, the "
+        f"full image or one view? Answers are read {_way(run.reader)}."
+    )
+    return figure(name, title, _needed_chart(rows, run), alt_text, note=note, table=_needed_table(found, run, outcomes))
+
+
+def _against(run: Run, variant: str) -> str:
+    return f"{run.section.name(variant)}, against {run.section.name(WITHOUT[variant])}"
+
+
+Compared = tuple[str, str, Needed, tuple["pd.Series", "pd.Series"]]
+"""A model, a variant, what was counted, and which questions were right with the views and without."""
+
+
+def _needed(run: Run, outcomes: Outcomes) -> Iterator[Compared]:
+    for variant, start in WITHOUT.items():
+        for model in run.models:
+            right = [outcomes.right(model, v, run.reader) for v in (variant, start)]
+            if any(series is None for series in right):
+                continue
+            having, lacking = (series >= 0.5 for series in right)  # of several seeds: in most
+            yield model, variant, needed_views(having.to_dict(), lacking.to_dict()), (having, lacking)
+
+
+def _shares(counted: Needed) -> tuple[float, ...]:
+    """Of all questions, in the order of `PARTS`."""
+    kept, wrong = counted.right - counted.needed, counted.n - counted.right - counted.spoiled
+    return tuple(count / counted.n for count in (kept, counted.needed, counted.spoiled, wrong))
+
+
+def _needed_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
+    import altair as alt
+
+    labels, colours = zip(*PARTS.values(), strict=True)
+    scale = alt.Scale(domain=list(labels), range=list(colours))
+    legend = alt.Legend(title=None, columns=2, columnPadding=60, rowPadding=4, symbolType="square", labelLimit=320)
+    ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
+    share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
+    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
+    order = list(dict.fromkeys(row["pipeline"] for row in rows))
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar(height={"band": 0.82})
+        .encode(
+            x=share.title("percent of questions"),
+            y=alt.Y("model:N", sort=list(run.models), title=None),
+            color=alt.Color("part:N", scale=scale, legend=legend),
+            order=alt.Order("place:Q"),
+        )
+        .properties(width=520, height={"step": 17})
+        .facet(row=alt.Row("pipeline:N", sort=order, title=None, header=header), spacing=16)
+    )
+
+
+def _needed_table(found: Sequence[Compared], run: Run, outcomes: Outcomes) -> Table:
+    rows = []
+    for model, variant, counted, (having, lacking) in found:
+        of = blank(run, model, variant, run.reader, "needed")
+        cells = (
+            Cell(f"{counted.right:,} of {counted.n:,}", kind="plain"),
+            metric_cell(outcomes.share(of, having, ~lacking)),
+            metric_cell(outcomes.share(of, lacking, ~having)),
+        )
+        rows.append(Row((Head(_against(run, variant)), Head(model)), cells))
+    columns = (
+        Head("right"),
+        Head("of these, wrong without the views"),
+        Head("of the right without the views, wrong with them"),
+    )
+    caption = f"What the views were needed for, in percent, with {confidence(run)} intervals"
+    return Table(caption, ("Pipeline", "Model"), columns, tuple(_under_one_head(rows)))
+
+
+def _under_one_head(rows: Iterable[Row]) -> Iterator[Row]:
+    """Neighbouring rows whose first heads say the same, under one head."""
+    for _, members in groupby(rows, key=lambda row: row.heads[0].text):
+        together = list(members)
+        for place, row in enumerate(together):
+            first, *others = row.heads
+            yield replace(row, heads=((replace(first, span=len(together)),) if place == 0 else ()) + tuple(others))
+
+
+Measured = tuple[str, str, Metric, Cost]
+
+
+def cost_in_pictures(run: Run, outcomes: Outcomes) -> Figure:
+    """Accuracy against the pictures that were shown for it."""
+    return _cost_figure("pictures", "pictures shown for a question", lambda cost: cost.pictures, run, outcomes)
+
+
+def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
+    """Accuracy against the visual tokens that went in for it, of the models that count them."""
+    return _cost_figure("tokens", "visual tokens for a question", lambda cost: cost.visual_tokens, run, outcomes)
+
+
+def _cost_figure(
+    unit: str, x_title: str, amount: Callable[[Cost], float | None], run: Run, outcomes: Outcomes
+) -> Figure:
+    name, title = (
+        f"actiview_cost_{unit}",
+        f"Accuracy against its cost in {'visual tokens' if unit == 'tokens' else unit}",
+    )
+    found = [one for one in _measured(run, outcomes) if amount(one[3]) is not None]
+    if not found:
+        return placeholder(name, title, f"not drawn: no model of this run counts its {unit}")
+    rows = []
+    for model, variant, metric, cost in found:
+        axis = Axis.of(metric)
+        if axis is not None:
+            values = {"y": axis.value, "y_low": axis.low, "y_high": axis.high}
+            rows.append({"model": model, "pipeline": run.section.name(variant), "x": amount(cost), **values})
+    alt_text = (
+        f"Scatter plot of the {x_title} (horizontal) and accuracy in percent (vertical) of "
+        f"{len({row['model'] for row in rows})} models in {len({row['pipeline'] for row in rows})} pipelines, with "
+        "error bars. The table below has the numbers."
+    )
+    note = (
+        f"Means over all questions. A {unit.removesuffix('s')} that is sent in two turns counts twice. "
+        f"Answers are read {_way(run.reader)}."
+    )
+    return figure(name, title, _cost_chart(rows, x_title, run), alt_text, note=note, table=_cost_table(found, run))
+
+
+def _measured(run: Run, outcomes: Outcomes) -> Iterator[Measured]:
+    """Of the models that were asked here: imported replies do not tell what was shown."""
+    for model in (model for model in run.models if not run.params.is_imported(model)):
+        for variant in _COSTED:
+            metric, cost = run.get(model, variant, run.reader, ACCURACY), outcomes.cost(model, variant)
+            if metric is not None and cost is not None:
+                yield model, variant, metric, cost
+
+
+def _cost_chart(rows: list[dict[str, Any]], x_title: str, run: Run) -> alt.LayerChart:
+    import altair as alt
+
+    highest = max(row["x"] for row in rows) or 1
+    x_scale = alt.Scale(domain=[-0.03 * highest, 1.05 * highest], nice=False)
+    x = alt.X("x:Q", scale=x_scale, title=x_title, axis=alt.Axis(format=","))
+    names, colours = model_colours(run.models)
+    legend = alt.Legend(columns=2, columnPadding=28, values=[m for m in names if m in {row["model"] for row in rows}])
+    colour = alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=legend)
+    used: Mapping[str, str] = {run.section.name(v): shape for v, shape in _COSTED.items() if v in run.variants}
+    shapes = alt.Scale(domain=list(used), range=list(used.values()))
+    shape = alt.Shape(
+        "pipeline:N", scale=shapes, title="Pipeline", legend=alt.Legend(columns=2, columnPadding=28, padding=16)
+    )
+    data = alt.Data(values=rows)
+    y_title = "percent right"
+    bars = alt.Chart(data).mark_rule(strokeWidth=1.4, opacity=0.5, aria=False)
+    dots = alt.Chart(data).mark_point(filled=False, size=90, strokeWidth=1.8, opacity=1)
+    return alt.layer(
+        bars.encode(x=x, y=alt.Y(**percent_axis("y_low", y_title)), y2="y_high:Q", color=colour),
+        dots.encode(x=x, y=alt.Y(**percent_axis("y", y_title)), color=colour, shape=shape),
+    ).properties(width=560, height=400)
+
+
+def _cost_table(found: Sequence[Measured], run: Run) -> Table:
+    rows = []
+    for model, variant, metric, cost in found:
+        numbers = [f"{cost.turns:.2f}", f"{cost.pictures:.2f}"]
+        numbers += [DASH if n is None else f"{n:,.0f}" for n in (cost.visual_tokens, cost.input_tokens)]
+        cells = (metric_cell(metric), *(Cell(number, kind="plain") for number in numbers))
+        rows.append(Row((Head(model), Head(run.section.name(variant))), cells))
+    columns = [Head("percent right"), Head("turns"), Head("pictures"), Head("visual tokens"), Head("input tokens")]
+    columns, body = say_n_once(columns, _under_one_head(rows))
+    return Table("Accuracy and what it cost, a question", ("Model", "Pipeline"), columns, body)

@@ -1,0 +1,147 @@
+"""What became of each question of ActiView in one pipeline and in another, and numbers that compare pipelines.
+
+All pipelines ask the same questions, so that they are compared question by question; intervals resample the pictures,
+as those of the metrics do. Of several seeds, numbers are means; costs and dialogues are those of the first seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from known_unknowns import tables
+from known_unknowns.benchmarks.actiview.metrics import Cost, cost
+from known_unknowns.metrics.intervals import (
+    FEWEST_GROUPS,
+    UNDEFINED,
+    Interval,
+    clustered_interval,
+    group_weights,
+    ratio_replicates,
+)
+from known_unknowns.metrics.measure import Statistics
+from known_unknowns.records import OVERALL, Asked, Metric, Question
+from known_unknowns.report.scorer_agreement import final_readings, score_path
+from known_unknowns.report.tables import Run
+from known_unknowns.scoring.table import paired
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DIFFERENCE = "difference"
+Dialogues = Sequence[tuple[Question, list[Asked]]]
+
+
+class Outcomes:
+    """Reads tables of scores and replies, each once. What was not asked of a model is None."""
+
+    def __init__(self, run: Run, *, results: Path, data: Path) -> None:
+        self._run, self._results = run, results
+        self._questions = data / "questions" / run.benchmark
+        self._statistics = Statistics(**run.params.statistics)
+        self._readings = lru_cache(maxsize=None)(final_readings)
+        self.right = lru_cache(maxsize=None)(self._right)
+        self.cost = lru_cache(maxsize=None)(self._cost)
+
+    def _right(self, model: str, variant: str, scorer: str) -> pd.Series | None:
+        """By question, in the order of the table of questions: the share of the seeds in which it was right."""
+        import pandas as pd
+
+        if variant not in self._run.variants or scorer not in self._run.scorers:
+            return None
+        paths = [
+            score_path(self._results, model, self._run.benchmark, variant, seed) for seed in self._run.seeds[variant]
+        ]
+        if not all(path.is_file() for path in paths):
+            return None
+        found = [self._readings(path) for path in paths]
+        found = [frame[frame["scorer"] == scorer].set_index("question_id")["correct"].astype(float) for frame in found]
+        return pd.concat(found, axis=1).mean(axis=1).reindex(self._groups.index)
+
+    def dialogues(self, model: str, variant: str) -> Dialogues | None:
+        """Every question with all its turns."""
+        if variant not in self._run.variants:
+            return None
+        file = Path(variant) / f"seed{self._run.seeds[variant][0]}.parquet"
+        replies = self._results / "replies" / model / self._run.benchmark / file
+        return paired(self._questions / file, replies) if replies.is_file() else None
+
+    def _cost(self, model: str, variant: str) -> Cost | None:
+        found = self.dialogues(model, variant)
+        return cost([turns for _, turns in found]) if found else None
+
+    @cached_property
+    def _groups(self) -> pd.Series:
+        """The picture of each question, by its id: the same in every variant."""
+        import pandas as pd
+
+        variant = self._run.variants[0]
+        file = self._questions / variant / f"seed{self._run.seeds[variant][0]}.parquet"
+        return pd.Series({question.id: question.group for question in tables.read_questions(file)})
+
+    def average(self, blank: Metric, variants: Sequence[str]) -> Metric | None:
+        """The mean of the accuracies of several pipelines, weighing each the same; None unless all were asked.
+
+        ``blank`` says of which model, by which scorer, and the metric's name.
+        """
+        found = [self.right(blank.model, variant, blank.scorer) for variant in variants]
+        if any(series is None for series in found):
+            return None
+        return self._ratio(blank, sum(found) / len(found), None)
+
+    def share(self, blank: Metric, among: pd.Series, those: pd.Series) -> Metric:
+        """The share of the questions ``among`` (flags by question) that are also ``those``."""
+        return self._ratio(blank, among & those, among)
+
+    def difference(self, blank: Metric, first: pd.Series, second: pd.Series) -> Metric:
+        """How much more often a question is right in the ``second`` way than in the ``first``."""
+        more = second - first
+        value = float(more.mean())
+        replicates, groups = self._replicates(more, None)
+        if groups < FEWEST_GROUPS or np.ptp(replicates) == 0:
+            interval = Interval(None, None, f"none: {groups} groups are too few to resample, or all resamples agree")
+        else:
+            tail = (1 - self._statistics.confidence) / 2
+            low, high = np.quantile(replicates, [tail, 1 - tail])
+            interval = Interval(float(low), float(high), f"{self._statistics.bootstrap}, paired")
+        return _filled(blank, value, len(more), interval)
+
+    def _ratio(self, blank: Metric, above: pd.Series, below: pd.Series | None) -> Metric:
+        n = len(above) if below is None else int(below.sum())
+        if not n:
+            return _filled(blank, None, 0, UNDEFINED)
+        value = float(above.sum() / n)
+        replicates, groups = self._replicates(above, below)
+        interval = clustered_interval(
+            value, groups, replicates, confidence=self._statistics.confidence, bootstrap=self._statistics.bootstrap
+        )
+        return _filled(blank, value, n, interval)
+
+    def _replicates(self, above: pd.Series, below: pd.Series | None) -> tuple[np.ndarray, int]:
+        """The ratio in every resample, and the number of groups with something in the denominator."""
+        column, names = self._groups.factorize()
+        below_values = np.ones(len(above)) if below is None else below.to_numpy(float)
+        by_group = [
+            np.bincount(column, weights=values, minlength=len(names))[:, None]
+            for values in (above.to_numpy(float), below_values)
+        ]
+        found = ratio_replicates(self._weights, *by_group)[:, 0]
+        return found, int(np.count_nonzero(by_group[1]))
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        return group_weights(self._groups.nunique(), self._statistics.resamples, self._statistics.seed)
+
+
+def blank(run: Run, model: str, variant: str, scorer: str, name: str) -> Metric:
+    """A metric of all questions without its value."""
+    return Metric(model, run.benchmark, variant, None, scorer, OVERALL, name, None, None, None, 0, "")
+
+
+def _filled(of: Metric, value: float | None, n: int, interval: Interval) -> Metric:
+    return replace(of, value=value, low=interval.low, high=interval.high, n=n, method=interval.method)

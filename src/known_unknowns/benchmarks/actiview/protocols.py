@@ -1,0 +1,308 @@
+"""ActiView's pipelines (Section 4.1), as the released toolkit runs them; docs/actiview_protocols.md has the details.
+
+| protocol           | turns                                                                              |
+|--------------------|------------------------------------------------------------------------------------|
+| full_image         | answer, from the full image of limited resolution                                  |
+| single_view        | answer, from the view that shifting starts with                                    |
+| zooming            | select (views, on the gridded full image), answer (from the full image and these)  |
+| shifting           | more (after each view, in a fixed order, until none is wanted), answer (from them) |
+| mixed              | zoom, operate (keep or shift), answer (from the gridded full image and the views)  |
+| groundtruth_views  | answer, from the full image and the views that were annotated                      |
+| text_only_template | answer, from the words alone (Appendix C)                                          |
+
+``reading`` is how the replies that decide what is asked next are read (`known_unknowns.benchmarks.actiview.parsing`),
+``split`` into how many views the picture is split (Table 14), and ``pictures`` what the model can take:
+
+- "many": several pictures, within the text;
+- "concatenated": one; they are put side by side, and the text calls them "image 1", "image 2", ... (Appendix G.3);
+- "captioned": one; all but the current one are described by the model itself first, in turns of the step "caption".
+
+With one picture, zooming and groundtruth_views ask each chosen view in turn, all but the last as the step "view", and
+the question counts as right if any of the answers is (Appendix G.3; generous: see `known_unknowns.scoring.table`).
+
+No pipeline takes more than 2 turns for each view and 3 more, whatever the replies are.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from known_unknowns.benchmarks.actiview import prompts as prompts
+from known_unknowns.benchmarks.actiview import views
+from known_unknowns.benchmarks.actiview.parsing import (
+    FAILED_REPLY,
+    NONE,
+    OFFICIAL,
+    READINGS,
+    needs_more,
+    operated,
+    selected,
+    zoomed,
+)
+from known_unknowns.records import Image, Question, Reply, Turn
+
+Dialogue = Generator[Turn, Reply, None]
+Said = Generator[Turn, Reply, str]
+"""Turns, and in the end what was said to the last of them."""
+
+ANSWER, VIEW, SELECT, MORE, ZOOM, OPERATE, CAPTION = "answer", "view", "select", "more", "zoom", "operate", "caption"
+"""The steps. Only "answer" and "view" offer letters."""
+MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
+PICTURES = (MANY, CONCATENATED, CAPTIONED)
+LEVELS = ("R", "E", "M", "H")
+"""Where shifting starts: anywhere, or in a view with a whole clue, with a part of one, with none (easy to hard)."""
+LENGTH = 200
+"""Tokens of a reply, at most: the released ``max_new_tokens``, for every turn."""
+_FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
+"""Places in ``Question.images``."""
+
+
+def full_image(question: Question, *, max_new_tokens: int = LENGTH) -> Dialogue:
+    """General question answering (Table 2, "Full image")."""
+    talk = _Talk(question, max_new_tokens=max_new_tokens)
+    yield from talk.answer(prompts.ANSWER, image=talk.full)
+
+
+def single_view(
+    question: Question, *, level: str = "R", split: int = 4, reading: str = OFFICIAL, max_new_tokens: int = LENGTH
+) -> Dialogue:
+    """Only the view that shifting starts with (Table 2, "Single View"); no reply is read, ``reading`` numbers views."""
+    talk = _Talk(question, reading, split, max_new_tokens=max_new_tokens)
+    yield from talk.answer_from_view(talk.start(level))
+
+
+def zooming(
+    question: Question,
+    *,
+    reading: str = OFFICIAL,
+    split: int = 4,
+    pictures: str = MANY,
+    max_new_tokens: int = LENGTH,
+) -> Dialogue:
+    """Choose views on the gridded full image, then answer from the full image and the chosen views."""
+    talk = _Talk(question, reading, split, pictures, max_new_tokens)
+    said = yield from talk.ask(SELECT, prompts.SELECT, right=talk.listed(talk.needed), image=talk.gridded)
+    yield from talk.answer_zoomed(selected(said, split, reading).views)
+
+
+def groundtruth_views(question: Question, *, pictures: str = MANY, max_new_tokens: int = LENGTH) -> Dialogue:
+    """The last turn of zooming with the annotated views (Table 13, ACC_GT)."""
+    talk = _Talk(question, pictures=pictures, max_new_tokens=max_new_tokens)
+    yield from talk.answer_zoomed(talk.needed)
+
+
+def shifting(
+    question: Question,
+    *,
+    level: str = "R",
+    reading: str = OFFICIAL,
+    split: int = 4,
+    pictures: str = MANY,
+    max_new_tokens: int = LENGTH,
+) -> Dialogue:
+    """Start in one view and get the next one, until no more is wanted or none is left; then answer from all of them.
+
+    The views come in the released order, from the start round to it. As the toolkit does, the official reading asks
+    whether more is needed after the last view too; the robust one does not.
+    """
+    talk = _Talk(question, reading, split, pictures, max_new_tokens)
+    start = talk.start(level) - 1
+    seen: list[int] = []
+    for step in range(split):
+        seen.append((start + step) % split + 1)
+        if len(seen) == split and reading != OFFICIAL:
+            break
+        right = "no" if set(talk.needed) <= set(seen) else "yes"
+        said = yield from talk.ask(MORE, prompts.MORE, right=right, images=talk.named(seen))
+        if not needs_more(said, reading):
+            break
+    yield from talk.answer(prompts.ANSWER, image=talk.named(seen))
+
+
+def mixed(
+    question: Question,
+    *,
+    reading: str = OFFICIAL,
+    split: int = 4,
+    pictures: str = MANY,
+    max_new_tokens: int = LENGTH,
+) -> Dialogue:
+    """Zoom into views of the gridded full image, keep some of them or shift to others, then answer from what is left.
+
+    The paper applies it to multi-image models only. We put the pictures side by side, or describe all but the last,
+    for the others as in shifting.
+    """
+    talk = _Talk(question, reading, split, pictures, max_new_tokens)
+    part = json.dumps({"part": talk.listed(talk.needed), "reason": "the clues are there"})
+    said = yield from talk.ask(ZOOM, prompts.ZOOM, right=part, image=talk.gridded)
+    choice = zoomed(said, split, reading)
+    if choice.answers:
+        yield from talk.answer(prompts.ANSWER, image=talk.gridded)
+        return
+    keep = talk.listed(view for view in talk.needed if view in choice.views)
+    shift = talk.listed(view for view in talk.needed if view not in choice.views)
+    said = yield from talk.ask(
+        OPERATE,
+        prompts.OPERATE,
+        right=json.dumps({"keep": keep, "shift": shift}),
+        image=talk.gridded,
+        zoomed=talk.named(choice.views),
+    )
+    chosen = operated(said, choice.views, split, reading).views
+    yield from talk.answer(prompts.ANSWER, image=(talk.gridded, " is the full image,", *talk.named(chosen)))
+
+
+def text_only_template(question: Question, *, template: str = "commonsense", max_new_tokens: int = LENGTH) -> Dialogue:
+    """No picture, and one of the two templates of Appendix C: "commonsense" may say None, "guess" may not (Table 5)."""
+    text = prompts.fill(prompts.TEXT_ONLY[template], question=question.text, options=prompts.options(question))
+    yield _answering(question, ANSWER, text, max_new_tokens)
+
+
+@dataclass(frozen=True)
+class _Talk:
+    """One question's dialogue: its pictures, and turns fitted to what the model can take.
+
+    Raises ValueError for a setting that is not known and for a question without ActiView's seven pictures.
+    """
+
+    question: Question
+    reading: str = OFFICIAL
+    split: int = 4
+    pictures: str = MANY
+    max_new_tokens: int = LENGTH
+    captions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, known in (("reading", READINGS), ("split", tuple(views.SPLITS)), ("pictures", PICTURES)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, known))}")
+        if len(self.question.images) != _FIRST_VIEW + len(views.NAMES):
+            raise ValueError(
+                f"question {self.question.id} has {len(self.question.images)} pictures, but this protocol needs "
+                "ActiView's seven: as taken, resized, gridded, and four views"
+            )
+
+    @property
+    def full(self) -> Image:
+        images = self.question.images
+        return images[_FULL] if self.split == 4 else views.resized(images[0], self.split)
+
+    @property
+    def gridded(self) -> Image:
+        images = self.question.images
+        return images[_GRIDDED] if self.split == 4 else views.gridded(images[0], self.split)
+
+    def view(self, number: int) -> Image:
+        """View ``number`` (from 1). Of other splits than four, the official reading numbers as the toolkit cuts."""
+        if self.split == 4:
+            return self.question.images[_FIRST_VIEW + number - 1]
+        return views.view(self.question.images[0], number, self.split, released=self.reading == OFFICIAL)
+
+    def start(self, level: str) -> int:
+        """The view that shifting starts with, from 1: the published one of the level.
+
+        Where the level has none, and at random (R): the released draw. Only splits into four have levels, and for
+        another split the draw is ours, of the question alone.
+        """
+        if level not in LEVELS:
+            raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}")
+        if self.split != 4:
+            if level != "R":
+                raise ValueError(f"level {level} is published for 4 views, not for {self.split}: use level R")
+            return random.Random(f"{self.question.id}:{self.split}").randrange(self.split) + 1
+        start = None if level == "R" else self.question.extra["start"][level]
+        return (self.question.extra["random_start"] if start is None else start) + 1
+
+    @property
+    def needed(self) -> tuple[int, ...]:
+        """The annotated views. The splits that have no annotation take the first view, which drives scripted
+        respondents as well as any."""
+        return tuple(sorted(set(self.question.extra["groundtruth_views"]))) if self.split == 4 else (1,)
+
+    @staticmethod
+    def listed(numbers: Iterable[int]) -> str:
+        """Views as the prompts ask for them: "1,3", or "none"."""
+        return ",".join(map(str, numbers)) or NONE
+
+    def name(self, number: int) -> str:
+        return prompts.view_name(number, self.split)
+
+    def named(self, numbers: Iterable[int]) -> prompts.Content:
+        """The views with their names, as the released pipelines list them in the text."""
+        return tuple(p for n in numbers for p in (" ", self.view(n), f", the {self.name(n)} view,"))
+
+    def ask(self, step: str, template: str, *, right: str, **fields: prompts.Part) -> Said:
+        """A turn in free words; gives what was said, or what the toolkit takes a failure for."""
+        content = yield from self._fitted(self._filled(template, fields))
+        reply = yield Turn(self.question.id, step, content, None, self.max_new_tokens, right=right)
+        return FAILED_REPLY if reply.error is not None else reply.text
+
+    def answer(
+        self, template: str, *, step: str = ANSWER, current: Image | None = None, **fields: prompts.Part
+    ) -> Dialogue:
+        """A turn that is answered by a letter. ``current`` is the picture that stays one, by default the last."""
+        content = yield from self._fitted(self._filled(template, fields), current)
+        yield _answering(self.question, step, content, self.max_new_tokens)
+
+    def answer_from_view(self, number: int, step: str = ANSWER) -> Dialogue:
+        """From one view alone."""
+        yield from self.answer(prompts.ANSWER, step=step, image=(self.view(number), f", the {self.name(number)} view."))
+
+    def answer_zoomed(self, chosen: Sequence[int]) -> Dialogue:
+        """From the full image and the chosen views; with one picture only, from each of the views in turn.
+
+        A view side by side with others would be no closer, so it is shown alone; or with descriptions of the others.
+        """
+        parts = [p for n in chosen for p in (self.view(n), f" is your selected {self.name(n)} view. ")]
+        if self.pictures == MANY or not chosen:
+            yield from self.answer(prompts.ZOOMED, image=self.full, zoomed=parts)
+            return
+        for number in chosen:
+            step = ANSWER if number == chosen[-1] else VIEW
+            if self.pictures == CONCATENATED:
+                yield from self.answer_from_view(number, step)
+            else:
+                current = self.view(number)
+                yield from self.answer(prompts.ZOOMED, step=step, current=current, image=self.full, zoomed=parts)
+
+    def _filled(self, template: str, fields: dict[str, prompts.Part]) -> prompts.Content:
+        described = prompts.description(self.split)
+        known = {"question": self.question.text, "options": prompts.options(self.question)}
+        return prompts.fill(template, **known, split=str(self.split), description=described, **fields)
+
+    def _fitted(
+        self, content: prompts.Content, current: Image | None = None
+    ) -> Generator[Turn, Reply, prompts.Content]:
+        """The content with no more pictures than the model can take, after the turns that this needs."""
+        images = [part for part in content if isinstance(part, Image)]
+        if self.pictures == MANY or len(images) < 2:
+            return content
+        if self.pictures == CONCATENATED:
+            labels = iter(range(1, len(images) + 1))
+            text = [part if isinstance(part, str) else f"image {next(labels)}" for part in content]
+            return prompts.joined([views.side_by_side(images), *text])
+        current = images[-1] if current is None else current
+        for image in images:
+            if image != current and image.sha256 not in self.captions:
+                turn = Turn(self.question.id, CAPTION, (image, prompts.CAPTION), None, self.max_new_tokens, right="-")
+                reply = yield turn
+                self.captions[image.sha256] = "" if reply.error is not None else reply.text
+        return prompts.joined(
+            self.captions[part.sha256] if isinstance(part, Image) and part != current else part for part in content
+        )
+
+
+def _answering(question: Question, step: str, content: prompts.Content, max_new_tokens: int) -> Turn:
+    letters = question.letters
+    return Turn(
+        question_id=question.id,
+        step=step,
+        content=content,
+        letters=letters,
+        max_new_tokens=max_new_tokens,
+        right="" if question.answer is None else letters[question.answer],
+        refuse="" if question.refusal is None else letters[question.refusal],
+    )

@@ -1,0 +1,39 @@
+"""What the report says of ActiView alone."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmarks.actiview.audit import TYPES as CLASSES
+from known_unknowns.report.section import Notes, Section
+
+SECTION = Section(
+    title="ActiView",
+    headline=("full_image", "zooming", "shifting_r", "mixed"),
+    by_type=("full_image", "mixed"),
+    refusal="",
+    refusal_letter="",
+    names={
+        "full_image": "full image",
+        "single_view": "single view",
+        "mixed": "mixed",
+        "groundtruth_views": "annotated views",
+        "text_only_commonsense": "no picture, may say None",
+        "text_only_guess": "no picture, must guess",
+        **{f"shifting_{level.lower()}": f"Shifting-{level}" for level in "REMH"},
+        **{f"shifting_{level.lower()}_robust": f"Shifting-{level}, read robustly" for level in "REMH"},
+        **{f"{name}_robust": f"{name}, read robustly" for name in ("zooming", "mixed")},
+        **{f"zooming_{split}": f"zooming, {split} views" for split in (6, 8, 9, 16)},
+        **{f"shifting_r_{split}": f"Shifting-R, {split} views" for split in (6, 8, 9, 16)},
+    },
+    categories=tuple(name for kind, names in CLASSES.items() for name in (*names, kind)),
+    letters="actiview_letters",
+    letters_note="Questions have two to seven options, so that later letters are rarer. What stands is the letter "
+    "of the last turn, the answer.",
+    notes=Notes("actiview/notes.html.j2", "What the toolkit does, and what is left open", "The released toolkit"),
+    own=("known_unknowns.benchmarks.actiview.report", "actiview/section.html.j2"),
+    about="ActiView shows a large picture reduced, or one part of it at a time, and lets the model ask for the "
+    "views that it lacks before it answers: one that knows what it has not seen asks for that, and for no more.",
+    cite="Ziyue Wang, Chi Chen, Fuwen Luo, Yurui Dong, Yuanchi Zhang, Yuzhuang Xu, Xiaolong Wang, Peng Li and Yang "
+    "Liu (2024). ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models. "
+    "arXiv:2410.04659.",
+    figures=("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens"),
+)

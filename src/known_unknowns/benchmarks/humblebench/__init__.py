@@ -1,0 +1,21 @@
+"""HumbleBench: the benchmark's parts, by name (`known_unknowns.benchmarks.Benchmark`)."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+
+BENCHMARK = Benchmark(
+    name="humblebench",
+    title="HumbleBench",
+    package=__name__,
+    load=Lazy(f"{__name__}.loader:read"),
+    prompt=Lazy(f"{__name__}.loader:prompt"),
+    official=Lazy(f"{__name__}.official:official"),
+    metrics=Lazy(f"{__name__}.metrics:METRICS"),
+    check=Lazy(f"{__name__}.check:check"),
+    report=Lazy(f"{__name__}.section:SECTION"),
+    pocket=Pocket(
+        render=Lazy("known_unknowns_pocket.benchmarks.humblebench:build"),
+        digest=Lazy("known_unknowns_pocket.benchmarks.humblebench:content_digest"),
+    ),
+)

@@ -1,0 +1,210 @@
+"""HumbleBench (Tong et al., "Measuring Epistemic Humility in Multimodal Large Language Models").
+
+Published as Parquet (columns label, question, type, image {bytes, path}, question_id) and as a folder of pictures
+with a metadata file (file_name, label, question, type, question_id); both are read here, from any mix of files.
+A question is one text: its first line asks, then one line an option: "A. Red", "A.Yes", the last one
+"E. None of the above". The lettering may have gaps (released predictions of HumbleBench-E have one).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns.benchmarks._images import PictureStore, parquet_batches, picture_bytes
+from known_unknowns.benchmarks.humblebench.official import exact_refusal, official, official_metrics
+from known_unknowns.errors import DataError
+from known_unknowns.progress import Advance
+from known_unknowns.records import Option, Question
+
+__all__ = [
+    "LETTERS",
+    "NAME",
+    "REFUSAL",
+    "exact_refusal",
+    "load",
+    "official",
+    "official_metrics",
+    "parse_question",
+    "prompt",
+    "read",
+]
+
+NAME = "humblebench"
+LETTERS = "ABCDE"
+REFUSAL = "E"
+COLUMNS = ("question_id", "question", "label", "type", "image")
+_OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
+_INSTRUCTION = (
+    "\nPlease respond with only the letter of the correct choice ({letters}). "
+    "Do not include the option text or any other explanation."
+)  # the released package's NOT_REASONING_POST_PROMPT, word for word
+
+
+class _Row(NamedTuple):
+    file: Path
+    number: int
+    values: dict[str, Any]
+
+
+def prompt(question: Question) -> str:
+    """The question as published, then the released code's instruction, which names A to E whatever is on offer.
+
+    Only a ``relettered`` variant, which closes the gap, and a question without its refusal, which must not be
+    offered E, name the letters that are left.
+    """
+    letters = question.letters if question.extra.get("relettered") or question.refusal is None else LETTERS
+    named = ", ".join(letters[:-1]) + f", or {letters[-1]}"
+    return question.rendered + _INSTRUCTION.format(letters=named)
+
+
+def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
+    """Split a published question into its stem and its options; joining them with newlines gives ``text`` again.
+
+    Raises ValueError when there are no options, or when their letters do not rise.
+    """
+    first, *lines = text.split("\n")
+    stem, options, blank = [first], [], ""
+    for line in lines:
+        match = _OPTION.match(line)
+        if match and (not options or match[2] > options[-1].letter):
+            options.append(Option(match[2], match[3], blank + match[1]))
+            blank = ""
+        elif not line.strip():
+            blank += line + "\n"
+        elif options:
+            raise ValueError(f"the line {line!r} is not an option after {options[-1].letter}")
+        else:
+            stem.append(blank + line)
+            blank = ""
+    if len(options) < 2:
+        raise ValueError(f"no options A to E in {text!r}")
+    return "\n".join(stem), tuple(options)
+
+
+def read(
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
+) -> Iterator[Question]:
+    """Read the published files under ``raw``, question by question, and write each distinct picture once to
+    ``folder``/images, in so many ``workers``.
+
+    ``settings`` (the data's entry in params.yaml) changes nothing: the format is known.
+    Raises DataError naming file and row for anything that is not as published.
+    """
+    with PictureStore(folder, workers=workers) as pictures:
+        yield from _questions(raw, pictures, advance)
+
+
+def load(raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+    """Return all questions of `read` at once."""
+    return list(read(raw, folder, settings=settings))
+
+
+def _questions(raw: Path, pictures: PictureStore, advance: Advance | None) -> Iterator[Question]:
+    rows_of: dict[str, str] = {}
+    for row in _rows(raw):
+        try:
+            question = _question(row, pictures)
+        except (ValueError, TypeError, KeyError) as error:
+            raise DataError(str(error), file=row.file, row=row.number) from error
+        here = f"{row.file}, row {row.number}"
+        if question.id in rows_of:
+            raise DataError(
+                f"the question id {question.id} is already that of {rows_of[question.id]}",
+                file=row.file,
+                row=row.number,
+            )
+        rows_of[question.id] = here
+        yield question
+        if advance:
+            advance()
+    if not rows_of:
+        raise DataError("holds no questions", file=raw)
+
+
+def _question(row: _Row, pictures: PictureStore) -> Question:
+    values = row.values
+    missing = [name for name in COLUMNS if values.get(name) is None]
+    if missing:
+        raise ValueError(f"no value for {', '.join(missing)}")
+    label = values["label"]
+    if not isinstance(label, str) or label not in tuple(LETTERS):
+        raise ValueError(f"the label is {label!r}, not one of {', '.join(LETTERS)}")
+    stem, options = parse_question(values["question"])
+    letters = [option.letter for option in options]
+    for letter, role in ((label, "the label"), (REFUSAL, "the refusal")):
+        if letter not in letters:
+            raise ValueError(f"no option {letter}, which is {role}; there are {', '.join(letters)}")
+    image = pictures.add(picture_bytes(values["image"], row.file.parent), file=row.file, row=row.number)
+    return Question(
+        id=str(int(values["question_id"])),
+        benchmark=NAME,
+        text=stem,
+        options=options,
+        answer=letters.index(label),
+        refusal=letters.index(REFUSAL),
+        images=(image,),
+        category=str(values["type"]),
+        group=image.sha256,
+        extra={
+            "question_id": int(values["question_id"]),
+            "label": label,
+            "image_path": values["image"].get("path") or "",
+        },
+    )
+
+
+def _rows(raw: Path) -> Iterator[_Row]:
+    """Every row of every published file, with its number from 0, in the order of the files' names."""
+    parquet = sorted(raw.rglob("*.parquet"))
+    metadata = sorted([*raw.rglob("metadata.jsonl"), *raw.rglob("metadata.csv")])
+    if not parquet and not metadata:
+        raise DataError("holds no *.parquet, metadata.jsonl or metadata.csv; fetch the data again", file=raw)
+    for file in parquet:
+        yield from _parquet_rows(file)
+    for file in metadata:
+        yield from _metadata_rows(file)
+
+
+def _parquet_rows(file: Path) -> Iterator[_Row]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(file) as table:
+            missing = [name for name in COLUMNS if name not in table.schema_arrow.names]
+            if missing:
+                raise DataError(f"the column(s) {', '.join(missing)} are missing", file=file)
+            for batch in parquet_batches(table, columns=list(COLUMNS)):
+                for values in batch.to_pylist():
+                    yield _Row(file, number, values)
+                    number += 1
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"not a whole Parquet file ({error}); fetch it again", file=file, row=number or None) from error
+
+
+def _metadata_rows(file: Path) -> Iterator[_Row]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = csv.DictReader(lines) if file.suffix == ".csv" else map(_json_object, lines)
+        try:
+            for number, values in enumerate(rows):
+                yield _Row(file, number, values | {"image": {"bytes": None, "path": values.get("file_name")}})
+        except (ValueError, csv.Error) as error:
+            raise DataError(f"not a readable metadata file ({error})", file=file) from error
+
+
+def _json_object(line: str) -> dict[str, Any]:
+    value = json.loads(line)
+    if not isinstance(value, dict):
+        raise ValueError(f"a line is not an object: {line[:80]!r}")
+    return value

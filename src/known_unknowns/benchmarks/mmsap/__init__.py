@@ -1,0 +1,24 @@
+"""MM-SAP: the benchmark's parts, by name (`known_unknowns.benchmarks.Benchmark`)."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+
+BENCHMARK = Benchmark(
+    name="mmsap",
+    title="MM-SAP",
+    package=__name__,
+    load=Lazy(f"{__name__}.loader:read"),
+    prompt=Lazy(f"{__name__}.loader:prompt"),
+    refusal_prompt=Lazy(f"{__name__}.loader:refusal_prompt"),
+    forced_choice_applies=Lazy(f"{__name__}.loader:forces"),
+    official=Lazy(f"{__name__}.official:official"),
+    metrics=Lazy(f"{__name__}.metrics:METRICS"),
+    audit=Lazy(f"{__name__}.audit:with_flags"),
+    check=Lazy(f"{__name__}.check:check"),
+    report=Lazy(f"{__name__}.section:SECTION"),
+    pocket=Pocket(
+        render=Lazy("known_unknowns_pocket.benchmarks.mmsap:build"),
+        digest=Lazy("known_unknowns_pocket.benchmarks.mmsap:content_digest"),
+    ),
+)

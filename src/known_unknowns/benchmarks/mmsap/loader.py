@@ -1,0 +1,259 @@
+"""MM-SAP (Wang et al., "MM-SAP: A Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language
+Models in Perception"), in both published versions.
+
+Three subsets: BasicVisQA, whose answers can be seen; KnowVisQA, where knowledge decides; BeyondVisQA, which nobody
+can answer from the picture. Each question has five options, one of them the refusal, at any place.
+
+``Question.answer`` is the right option; of a BeyondVisQA question it is the refusal, since choosing that alone is
+right. ``Question.extra["subset"]`` tells the three apart: in KnowVisQA a refusal can be right as well, which the
+metrics decide from the forced choice (`known_unknowns.protocols.forced_choice`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.benchmarks._images import PictureStore, picture_bytes
+from known_unknowns.benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SETTINGS, SUBSETS, Fields, Row, rows
+from known_unknowns.benchmarks.mmsap.official import official, plain
+from known_unknowns.errors import DataError
+from known_unknowns.progress import Advance
+from known_unknowns.records import Option, Question
+
+__all__ = [
+    "BASIC",
+    "BEYOND",
+    "KNOW",
+    "NAME",
+    "REFUSAL",
+    "SUBSETS",
+    "SUB_TASKS",
+    "Fields",
+    "forces",
+    "load",
+    "official",
+    "prompt",
+    "read",
+    "refusal_prompt",
+]
+
+NAME = "mmsap"
+LETTERS = "ABCDEFGH"
+SUB_TASKS: Mapping[str, tuple[str, ...]] = {
+    BASIC: ("Action", "Color", "Counting", "Objects Recognition", "OCR", "Position", "Other"),
+    KNOW: ("Animal & Plant", "Art", "Brand & Product", "Landmarks", "Organizations", "Food"),
+    BEYOND: (
+        "Nonexistent Objects",
+        "Intractable Quantity",
+        "Other modalities Information",
+        "Missing Visual Information",
+        "Temporal Unpredictability",
+        "Background Information",
+    ),
+}
+"""The 19 sub-tasks as Figure 3 (Figure 2 of the first preprint) spells them."""
+
+_INSTRUCTION = "Answer with the option's letter from the given choices directly."  # Section 4.5
+_REFUSAL_INSTRUCTION = f"{_INSTRUCTION} If you don't know the answer, please reply with 'Sorry, I can't help with it'."
+_LETTERED = re.compile(r"\s*([A-H])\s*[.):]\s*(?=\S)")
+_OWN = frozenset({"subset", "question_id", "image_path", "relettered"})
+
+
+def prompt(question: Question) -> str:
+    """Question, options one a line, and the sentence that Section 4.5 quotes.
+
+    Figure 6, which shows the prompts, is not at hand: the order and the line breaks are ours.
+    """
+    return f"{question.rendered}\n{_INSTRUCTION}"
+
+
+def refusal_prompt(question: Question) -> str:
+    """As `prompt`, with the refusal prompt of Section 4.5 (Table 3) in the place of its last sentence."""
+    return f"{question.rendered}\n{_REFUSAL_INSTRUCTION}"
+
+
+def forces(question: Question) -> bool:
+    """Whether a refusal is followed by a forced choice: only in KnowVisQA is its meaning open (Equation 3)."""
+    return question.extra["subset"] == KNOW
+
+
+def read(
+    raw: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    advance: Advance | None = None,
+    workers: int = 1,
+) -> Iterator[Question]:
+    """Read the three subsets under ``raw``, question by question, and write each distinct picture once to
+    ``folder``/images, in so many ``workers``.
+
+    ``settings`` is the data's entry in params.yaml, which names files and fields (`Fields`). Whatever else a row
+    says in a text, number or truth value is kept in ``Question.extra``.
+
+    Raises:
+        ConfigError: a setting that is not known.
+        DataError: naming file, row and field, for anything that is not as described.
+    """
+    fields = Fields.from_settings(settings)
+    with PictureStore(folder, workers=workers) as pictures:
+        for subset in SUBSETS:
+            yield from _questions(raw, fields, subset, pictures, advance)
+
+
+def load(raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+    """Return all questions of `read` at once."""
+    return list(read(raw, folder, settings=settings))
+
+
+def _questions(
+    raw: Path, fields: Fields, subset: str, pictures: PictureStore, advance: Advance | None
+) -> Iterator[Question]:
+    rows_of: dict[str, str] = {}
+    for count, row in enumerate(rows(raw, fields, subset)):
+        root = row.file.parent if fields.pictures is None else raw / fields.pictures
+        try:
+            identifier = str(count if fields.id is None else fields.value(row, "id"))
+            question = _question(row, fields, subset, identifier, pictures, root)
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            raise DataError(str(error), file=row.file, row=row.number) from error
+        if identifier in rows_of:
+            raise DataError(
+                f"the question id {identifier} is already that of {rows_of[identifier]}", file=row.file, row=row.number
+            )
+        rows_of[identifier] = f"{row.file}, row {row.number}"
+        yield question
+        if advance:
+            advance()
+    if not rows_of:
+        raise DataError(f"holds no questions of {subset}", file=raw / fields.files[subset])
+
+
+def _question(row: Row, fields: Fields, subset: str, identifier: str, pictures: PictureStore, root: Path) -> Question:
+    options = _options(row, fields)
+    refusal = _refusal(options, fields)
+    cell = fields.value(row, "image")
+    image = pictures.add(picture_bytes(cell, root), file=row.file, row=row.number)
+    others = {
+        name: value
+        for name, value in row.values.items()
+        if name not in fields.named | _OWN and isinstance(value, str | int | float | bool)
+    }
+    return Question(
+        id=f"{subset}-{identifier}",  # the subsets may number their questions alike
+        benchmark=NAME,
+        text=_text(fields.value(row, "question"), "question"),
+        options=options,
+        answer=_answer(row, fields, subset, options, refusal),
+        refusal=refusal,
+        images=(image,),
+        category=subset if fields.sub_task is None else _sub_task(fields.value(row, "sub_task"), subset),
+        group=image.sha256,
+        extra=others
+        | {
+            "subset": subset,
+            "question_id": identifier,
+            "image_path": cell if isinstance(cell, str) else cell.get("path") or "",
+        },
+    )
+
+
+def _text(value: Any, what: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+        raise ValueError(f"the {what} is {value!r}, not a text")
+    return str(value)
+
+
+def _sub_task(value: Any, subset: str) -> str:
+    """A sub-task in its published spelling, where it differs from it in case and punctuation only."""
+    text = _text(value, "sub-task")
+
+    def bare(name: str) -> str:
+        return re.sub(r"\W", "", name).casefold()
+
+    return next((name for name in SUB_TASKS[subset] if bare(name) == bare(text)), text)
+
+
+def _options(row: Row, fields: Fields) -> tuple[Option, ...]:
+    """The options: lettered A, B, C, ... in their order, unless the field gives them letters."""
+    if isinstance(fields.options, str):
+        value = fields.value(row, "options")
+    else:
+        value = [fields.value(row, "options", name) for name in fields.options]
+    if isinstance(value, Mapping):
+        lettered = [(str(letter).strip(), text) for letter, text in value.items() if text is not None]
+        if not {letter for letter, _ in lettered} <= set(LETTERS):
+            raise ValueError(f"the options' letters are {', '.join(map(str, value))}, not from A to H")
+        options = [Option(letter, _text(text, "option"), f"{letter}. ") for letter, text in lettered]
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        options = _listed([_text(text, "option") for text in value])
+    else:
+        raise ValueError(f"the options are {str(value)[:80]!r}, neither a list of texts nor letters with texts")
+    if not 2 <= len(options) <= len(LETTERS):
+        raise ValueError(f"{len(options)} options, where 2 to {len(LETTERS)} can be; MM-SAP has five")
+    return tuple(options)
+
+
+def _listed(texts: list[str]) -> list[Option]:
+    if len(texts) > len(LETTERS):
+        raise ValueError(f"{len(texts)} options, where 2 to {len(LETTERS)} can be; MM-SAP has five")
+    marks = [_LETTERED.match(text) for text in texts]
+    if all(mark and mark[1] == letter for mark, letter in zip(marks, LETTERS, strict=False)):
+        return [Option(mark[1], text[mark.end() :], mark[0]) for mark, text in zip(marks, texts, strict=True) if mark]
+    return [Option(letter, text, f"{letter}. ") for letter, text in zip(LETTERS, texts, strict=False)]
+
+
+def _refusal(options: Sequence[Option], fields: Fields) -> int:
+    found = [index for index, option in enumerate(options) if plain(option.text) == plain(fields.refusal)]
+    if len(found) != 1:
+        raise ValueError(
+            f"{len(found) or 'none'} of the options {' / '.join(option.text for option in options)} "
+            f"{'is' if not found else 'are'} the refusal {fields.refusal!r}, where one must be; "
+            f"{SETTINGS}.refusal in params.yaml says how it reads"
+        )
+    return found[0]
+
+
+def _answer(row: Row, fields: Fields, subset: str, options: Sequence[Option], refusal: int) -> int:
+    if subset == BEYOND and row.values.get(fields.answer) in (None, ""):
+        return refusal
+    value = fields.value(row, "answer")
+    chosen = _right(value, options, fields.answer_is)
+    if (chosen == refusal) != (subset == BEYOND):
+        raise ValueError(
+            f"the answer {value!r} is {'the refusal' if chosen == refusal else 'another option than the refusal'}, "
+            f"which it cannot be in {subset}"
+        )
+    return chosen
+
+
+def _right(value: Any, options: Sequence[Option], answer_is: str) -> int:
+    """The option that an answer means; see `Fields`."""
+    text = str(value).strip()
+    readings = {
+        "text": {i for i, o in enumerate(options) if plain(text) in (plain(o.text), plain(o.line))},
+        "letter": {i for i, o in enumerate(options) if text.upper().strip("().") == o.letter},
+        "index": _index(value, len(options), digits=answer_is == "index"),
+    }
+    chosen = set().union(*readings.values()) if answer_is == "auto" else readings[answer_is]
+    shown = " / ".join(option.line for option in options)
+    if not chosen:
+        raise ValueError(f"the answer {value!r} is none of the options {shown}")
+    if len(chosen) > 1:
+        raise ValueError(
+            f"the answer {value!r} can be several of the options {shown}: set {SETTINGS}.answer_is in params.yaml "
+            "to text, letter or index"
+        )
+    return chosen.pop()
+
+
+def _index(value: Any, count: int, *, digits: bool) -> set[int]:
+    """An index from 0, if the value is one; ``digits`` takes a text of digits for a number."""
+    if digits and isinstance(value, str) and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
+        return set()
+    return {int(value)} if 0 <= value < count else set()

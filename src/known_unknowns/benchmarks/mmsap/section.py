@@ -1,0 +1,36 @@
+"""What the report says of MM-SAP alone."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmarks.mmsap.loader import SUB_TASKS, SUBSETS
+from known_unknowns.report.section import Notes, Section
+
+SECTION = Section(
+    title="MM-SAP",
+    headline=("shuffled_options", "shuffled_refusal_prompt", "nota_only", "noise"),
+    measured=("score_sa", "score_sa in percent"),
+    headline_note="As the paper scores it: answered rightly, or refused without knowing. No code was released: "
+    "“as released” is direct matching as the paper describes it.",
+    by_type=("shuffled_options",),
+    refusal="Sorry, I can’t help with it",
+    refusal_letter="",
+    names={
+        "original": "options as stored",
+        "shuffled_options": "MM-SAP",
+        "shuffled_refusal_prompt": "MM-SAP, refusal prompt",
+        "nota_only": "no right option",
+        "noise": "noise",
+        "gaussian": "normal noise",
+        "blank": "blank pictures",
+        "text_only": "no picture",
+    },
+    categories=(*SUBSETS, *(name for names in SUB_TASKS.values() for name in names)),
+    letters="mmsap_letters",
+    letters_note="The refusal stands at another letter in every question.",
+    notes=Notes("mmsap/notes.html.j2", "What the papers leave open", "What is left open"),
+    own=("known_unknowns.benchmarks.mmsap.report", "mmsap/section.html.j2"),
+    cite="Yuhao Wang, Yusheng Liao, Heyang Liu, Hongcheng Liu, Yanfeng Wang and Yu Wang (2024). MM-SAP: A "
+    "Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language Models in Perception. "
+    "arXiv:2401.07529.",
+    figures=("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
+)

@@ -1,0 +1,33 @@
+"""The subcommand that looks at endpoints. `known_unknowns.cli` registers it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.errors import ConfigError
+
+
+def served(
+    model: Annotated[str, typer.Argument(help="The name of a model in params.yaml whose engine is openai.")],
+    out: Annotated[Path | None, typer.Option("--out", help="A JSON file to write what the endpoint says to.")] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Check that a model's endpoint serves the model and revision that params.yaml names. Asks no question."""
+    from known_unknowns import config, tables
+
+    entry = config.load(params, edition=edition).model(model)
+    if entry["engine"] != "openai":
+        raise ConfigError(f"{model} has no endpoint: its engine is {entry['engine']}", path=f"models.{model}.engine")
+    from known_unknowns.engines.endpoint.endpoint_check import check
+
+    found = check(model, entry)
+    text = json.dumps(found, indent=2, sort_keys=True)
+    if out is not None:
+        tables.write_text(out, text + "\n")
+    print(text)

@@ -1,0 +1,89 @@
+"""The subcommand that lists models. `known_unknowns.cli` registers it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+
+if TYPE_CHECKING:
+    from known_unknowns.config.catalogue import Listed, Machine
+
+_HEADS = ("model", "family", "GiB", "fits", "pictures", "thinks", "weights", "stands for")
+
+
+def models(
+    fits: Annotated[bool, typer.Option("--fits", help="Only models that fit this machine, or are hosted.")] = False,
+    absent: Annotated[
+        bool, typer.Option("--absent", help="The published rows that no model stands for, and why.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """List the models: what each needs, whether it fits this machine, and the published rows it stands for.
+
+    A star marks those that the edition names; all others are off.
+    """
+    from known_unknowns import config
+    from known_unknowns.config import catalogue
+
+    here = catalogue.machine()
+    listed = catalogue.listing(config.load(params, edition=edition), here)
+    if fits:
+        listed = [row for row in listed if row.fits in (catalogue.ON_GPU, catalogue.IN_RAM, catalogue.ELSEWHERE)]
+    if as_json:
+        found = {"machine": asdict(here), "models": [row.as_json() for row in listed], "absent": catalogue.absent()}
+        print(json.dumps(found, indent=2))
+    elif absent:
+        print(_columns([("benchmark", "row", "why there is no model for it"), *_absent(catalogue.absent())]))
+    else:
+        print(_columns([_HEADS, *map(_row, listed)]))
+        print(_below(listed, here))
+
+
+def _row(row: Listed) -> tuple[str, ...]:
+    found = row.as_json()
+    memory = found["memory_gib"]
+    return (
+        f"{'*' if row.on else ' '} {row.name}",
+        found.get("family", "-"),
+        "-" if memory is None else f"{memory:.1f}",
+        row.fits or "-",
+        found["pictures"],
+        "yes" if found["thinking"] else "-",
+        "server"
+        if found["remote_code"]
+        else "hosted"
+        if row.fits == "hosted"
+        else "gated"
+        if found.get("gated")
+        else "open",
+        "; ".join(f"{benchmark}: {name}" for benchmark, name in row.published.items()) or "-",
+    )
+
+
+def _absent(rows: dict[str, dict[str, str]]) -> list[tuple[str, str, str]]:
+    return [(benchmark, row, why) for benchmark, reasons in rows.items() for row, why in reasons.items()]
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _below(listed: Sequence[Listed], here: Machine) -> str:
+    gpus = ", ".join(f"{name} with {memory:g} GiB" for name, memory in here.gpus) or "no GPU"
+    lines = ["", f"This machine: {here.ram_gib:g} GiB of main memory, {gpus}."]
+    for package in sorted({package for row in listed for package in row.missing}):
+        names = ", ".join(row.name for row in listed if package in row.missing)
+        lines.append(f"Not installed: {package}, which these need: {names}.")
+    lines.append(
+        "server: loads only behind a server of one's own (profiles/vllm/README.md). gated: accept its licence first."
+    )
+    return "\n".join(lines)

@@ -1,0 +1,84 @@
+"""A hub of data sets and models: what a branch is now, and where its files are. HF_ENDPOINT names a mirror."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import quote
+
+from huggingface_hub import HfApi, constants, hf_hub_url
+from huggingface_hub.hf_api import RepoFile
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
+
+from known_unknowns.data import download
+from known_unknowns.data.files import Files, Pinned, safe
+from known_unknowns.errors import DataError, MachineError
+
+
+def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, Pinned]]:
+    """The commit that a branch, a tag or a commit's name is now, and its files. ``kind`` is "dataset" or "model".
+
+    Of files in large storage the hub tells the sha256, of others the name as a git blob.
+    Raises one of `download.FAILURES`, DataError for files that cannot be trusted, and MachineError for an answer that
+    is no hub's.
+    """
+    try:
+        commit = revision if re.fullmatch(r"[0-9a-f]{40}", revision) else _commit(repository, revision, kind)
+        listed = HfApi(endpoint=constants.ENDPOINT).list_repo_tree(
+            repository, repo_type=kind, revision=commit, recursive=True
+        )
+        entries = [entry for entry in listed if isinstance(entry, RepoFile)]
+    except (ValueError, KeyError, TypeError) as error:
+        where = download.redacted(constants.ENDPOINT)
+        raise MachineError(f"{where} does not answer as a hub does; HF_ENDPOINT names another ({error!r})") from error
+    return commit, _files(repository, entries)
+
+
+def _commit(repository: str, revision: str, kind: str) -> str:
+    response = http_backoff(
+        "GET",
+        f"{constants.ENDPOINT}/api/{kind}s/{repository}/revision/{quote(revision, safe='')}",
+        headers=build_hf_headers(),
+        timeout=constants.HF_HUB_ETAG_TIMEOUT,
+        max_retries=3,
+        base_wait_time=download.PAUSE,
+    )
+    hf_raise_for_status(response)
+    return response.json()["sha"]
+
+
+def _files(repository: str, entries: Iterable[RepoFile]) -> dict[str, Pinned]:
+    files = {}
+    for entry in entries:
+        try:
+            path = safe(entry.path)
+        except ValueError as error:
+            raise DataError(f"{error}; nothing of it is fetched", file=repository) from error
+        large = entry.lfs
+        files[path] = Pinned(large.size, sha256=large.sha256) if large else Pinned(entry.size, git=entry.blob_id)
+    if not files:
+        raise DataError("the repository holds no files", file=repository)
+    return dict(sorted(files.items()))
+
+
+def remote(repository: str, commit: str, kind: str, path: str) -> download.Remote:
+    """Where the file ``path`` of a commit is."""
+    url = hf_hub_url(repository, path, repo_type=kind, revision=commit, endpoint=constants.ENDPOINT)
+    return download.Remote(url, build_hf_headers())
+
+
+def cached(repository: str, commit: str, files: Files) -> dict[str, str]:
+    """The model's files that lie in the hub's cache on this machine, with where they lie."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = {path: try_to_load_from_cache(repository, path, revision=commit) for path in files}
+    return {path: place for path, place in found.items() if isinstance(place, str)}
+
+
+def commit_in_cache(repository: str, revision: str) -> str | None:
+    """The commit that a model's branch or tag was when it was loaded from the hub's cache on this machine."""
+    from huggingface_hub import try_to_load_from_cache
+
+    place = try_to_load_from_cache(repository, "config.json", revision=revision)
+    return Path(place).parent.name if isinstance(place, str) else None

@@ -1,0 +1,154 @@
+"""The command `known-unknowns lock`: which sources are meant, what they are now, and what moved."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.config import Params, catalogue, unknown_name
+from known_unknowns.data import download, lock_file
+from known_unknowns.data.fetch import default_out, sources_of
+from known_unknowns.data.files import Files
+from known_unknowns.data.store import Store
+from known_unknowns.data.unlocked_download import files_at_addresses
+from known_unknowns.errors import ConfigError, MachineError
+
+Named = dict[str, tuple[lock_file.Source, list[str]]]
+"""A source's key to the source, and to the names that params.yaml or the catalogue has for it."""
+
+
+def run(
+    params: Params,
+    names: Sequence[str] = (),
+    *,
+    update: bool = False,
+    check: bool = False,
+    lock_file: str | Path = lock_file.PATH,
+) -> bool:
+    """Lock what is not locked yet; with ``update`` also what is, telling what moved; with ``check`` only tell.
+
+    ``names`` are of benchmarks, of data sets that they are constructed from, and of models; none means all in
+    params.yaml, and all that is locked, that a hub or git has. Returns whether all of it is locked and, as far as it
+    was asked for, has not moved. What cannot be reached does not keep the rest from being locked; MachineError then
+    says so at the end.
+    """
+    named = _named(params, names, lock_file.read(lock_file))
+    unreachable: list[str] = []
+    if check:
+        entries = lock_file.read(lock_file)
+        states = [_tell(key, *named[key], entries, unreachable) for key in named]
+        sound = all(states)
+    else:
+        with lock_file.changing(lock_file) as entries:
+            for source, of in named.values():
+                _lock(params, source, of, entries, unreachable, update=update)
+            if update and not names:
+                _forget(named, entries)
+        sound = True
+    if unreachable:
+        raise MachineError("\n".join([f"{len(unreachable)} source(s) could not be asked:", *unreachable]))
+    return sound
+
+
+def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.Locked]) -> Named:
+    every = _every(params)
+    extra = {name: lock_file.data_source(name, entry) for name, entry in sources_of(params).items()}
+    for name, entry in catalogue.entries().items():
+        sources = _models_source(entry)
+        if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
+            every.setdefault(name, sources)
+    found: Named = {}
+    for name in names or every:
+        if name not in every and name not in extra:
+            raise ConfigError(unknown_name(name, [*every, *extra, *catalogue.entries()]), path="lock")
+        sources = every[name] if name in every else [extra[name]]
+        if names and not sources:
+            raise ConfigError(f"{name} needs no lock: its revision in params.yaml is a hash of it", path="lock")
+        for source in sources:
+            found.setdefault(source.key, (source, []))[1].append(name)
+    return found
+
+
+def _every(params: Params) -> dict[str, list[lock_file.Source]]:
+    """Every benchmark and model to what of it a hub or git has."""
+    found: dict[str, list[lock_file.Source]] = {}
+    for name, benchmark in params.raw["benchmarks"].items():
+        found[name] = [source for entry in benchmark["data"].values() if (source := lock_file.data_source(name, entry))]
+    for name, entry in params.raw["models"].items():
+        found.setdefault(name, []).extend(_models_source(entry))
+    return found
+
+
+def _models_source(entry: Mapping[str, Any]) -> list[lock_file.Source]:
+    source = lock_file.model_source(entry)
+    return [source] if source else []
+
+
+def _learn(
+    source: lock_file.Source, of: list[str], unreachable: list[str], store: Store | None = None
+) -> lock_file.Locked | None:
+    def held(source: lock_file.Source) -> Files:
+        return files_at_addresses(of[0], source, store, None)
+
+    try:
+        return lock_file.learn(source, held)
+    except download.FAILURES as error:
+        unreachable.append(f"  {', '.join(of)} ({source.key}): {download.reason(error)}")
+        return None
+
+
+def _lock(
+    params: Params,
+    source: lock_file.Source,
+    of: list[str],
+    entries: dict[str, lock_file.Locked],
+    unreachable: list[str],
+    *,
+    update: bool,
+) -> None:
+    name, old = ", ".join(of), entries.get(source.key)
+    if old is not None and not update:
+        print(f"{name}: locked {old.told()}")
+        return
+    store = Store(default_out(params, of[0]))
+    new = _learn(source, of, unreachable, store)
+    if new is None:
+        return
+    entries[source.key] = new
+    if old is None:
+        print(f"{name}: locked for the first time {new.told()}")
+    else:
+        _print_moves(name, lock_file.diff(old, new), new)
+
+
+def _tell(
+    key: str, source: lock_file.Source, of: list[str], entries: dict[str, lock_file.Locked], unreachable: list[str]
+) -> bool:
+    name, old = ", ".join(of), entries.get(key)
+    if old is None:
+        print(f"{name}: not locked")
+        return False
+    if source.kind == "http":
+        print(f"{name}: locked {old.told()}; addresses are not asked")
+        return True
+    new = _learn(source, of, unreachable)
+    if new is None:
+        return False
+    moves = lock_file.diff(old, new)
+    _print_moves(name, moves, old)
+    return not moves
+
+
+def _print_moves(name: str, moves: list[str], state: lock_file.Locked) -> None:
+    print(f"{name}: moved" if moves else f"{name}: has not moved, locked {state.told()}")
+    for line in moves:
+        print(f"  {line}")
+
+
+def _forget(named: Named, entries: dict[str, lock_file.Locked]) -> None:
+    """Drop what params.yaml names no more. A source of construction stays: it is locked by its name only."""
+    for key in [key for key in entries if key not in named and not key.startswith("http:")]:
+        del entries[key]
+        print(f"{key}: params.yaml names it no more, removed", file=sys.stderr)

@@ -1,0 +1,207 @@
+"""params.lock.yaml: what the branches that params.yaml names were, and the size and hash of every file.
+
+`known-unknowns lock` writes it the first time; from then on `known-unknowns fetch` and the `transformers` engine take
+these commits and these files and no others, until somebody asks for newer ones (``--update``).
+
+An entry is of a source (`Source.key`), not of a name in params.yaml, so that two models of one repository are one
+commit, and a source that is changed in params.yaml is a new one, not yet locked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+try:
+    from yaml import CSafeLoader as SafeLoader  # a list of thousands of files takes seconds with the other
+except ImportError:
+    from yaml import SafeLoader
+
+from known_unknowns.data.files import Files, Pinned, human, safe
+from known_unknowns.errors import ConfigError
+
+PATH = Path("params.lock.yaml")
+SCHEMA = Path("schemas/params.lock.schema.yaml")
+
+_FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")  # the revision of a local folder, wherever it is
+
+_HEADER = """\
+# What params.yaml names, held fast: the commit that a branch or tag was, and the size and hash of every file.
+#
+# `known-unknowns lock` writes an entry the first time; `known-unknowns fetch` and the models' loader then take these
+# commits and files and no others. Only `known-unknowns lock --update` changes an entry, and tells what moved.
+#
+# sha256: of a file in a hub's large storage, or one that was downloaded. git: the name as a git blob (a sha1 of size
+# and content), all that a hub's listing tells of small files. A git repository has its commit, which is a hash of all
+# its files. Data sets and models that have no entry here are not locked yet: that takes a connection to their hub.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What an entry of params.yaml names. ``kind`` is dataset or model (on the hub), git, or http; ``addresses`` are
+    those of an http source's files."""
+
+    kind: str
+    repository: str
+    revision: str = ""
+    addresses: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What the source is called in the lock."""
+        if self.kind == "http":
+            return f"http:{self.repository}"
+        where = f"hub:{self.kind}s/{self.repository}" if self.kind in ("dataset", "model") else self.repository
+        return f"{where}@{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What a source is held to: a ``commit`` (of a hub or git), and its files (of a hub, or at addresses)."""
+
+    commit: str | None
+    files: Files
+
+    def as_dict(self) -> dict[str, Any]:
+        commit = {"commit": self.commit} if self.commit else {}
+        return commit | ({"files": {path: file.as_dict() for path, file in self.files.items()}} if self.files else {})
+
+    @property
+    def digest(self) -> str:
+        """Changes when anything of it does."""
+        return sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files.values())
+
+    def told(self) -> str:
+        at = f"at {self.commit[:12]}" if self.commit else "by hash"
+        return f"{at}, {len(self.files)} file(s), {human(self.size)}" if self.files else at
+
+
+def data_source(name: str, entry: Mapping[str, Any]) -> Source | None:
+    """The source of a data set's entry in params.yaml; None for one that is rendered."""
+    if entry["source"] == "hub":
+        return Source("dataset", entry["repository"], entry["revision"])
+    if entry["source"] == "git":
+        return Source("git", entry["repository"], entry["revision"])
+    if entry["source"] == "http":
+        return Source("http", name, addresses=entry["files"])
+    return None
+
+
+def model_source(entry: Mapping[str, Any]) -> Source | None:
+    """The source of a model's entry in params.yaml; None for one that is not on the hub (its revision pins it)."""
+    if entry["engine"] != "transformers" or _FOLDER_PIN.fullmatch(entry["revision"]):
+        return None
+    if Path(entry["source"]).expanduser().is_dir():
+        return None
+    return Source("model", entry["source"], entry["revision"])
+
+
+def of_model(entry: Mapping[str, Any], path: str | Path = PATH) -> Locked | None:
+    """What the lock holds a model to; None for one that it does not, or need not."""
+    source = model_source(entry)
+    return None if source is None else read(path).get(source.key)
+
+
+def read(path: str | Path = PATH) -> dict[str, Locked]:
+    """The lock: keys of sources to what they are held to. Empty where there is no such file.
+
+    Raises ConfigError for a file that is not a lock, naming the path of the bad key.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        raw = yaml.load(text, Loader=SafeLoader)
+    except FileNotFoundError:
+        return {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid YAML ({error}); restore it from git") from error
+    _check(raw, path)
+    return {key: _locked(entry, path, key) for key, entry in raw["sources"].items()}
+
+
+def _check(raw: Any, path: Path) -> None:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    schema = Path(__file__).resolve().parents[3] / SCHEMA
+    schema = schema if schema.is_file() else SCHEMA
+    error = best_match(Draft202012Validator(yaml.safe_load(schema.read_text(encoding="utf-8"))).iter_errors(raw))
+    if error is not None:
+        raise ConfigError(
+            f"{error.message}; restore the file from git", path=f"{path}: {'.'.join(map(str, error.absolute_path))}"
+        )
+
+
+def _locked(entry: Mapping[str, Any], path: Path, key: str) -> Locked:
+    try:
+        files = {safe(name): Pinned(**file) for name, file in entry.get("files", {}).items()}
+    except ValueError as error:
+        raise ConfigError(str(error), path=f"{path}: sources.{key}") from error
+    return Locked(entry.get("commit"), files)
+
+
+def write(entries: Mapping[str, Locked], path: str | Path = PATH) -> None:
+    """Write the lock, sorted, one line a file, with a header that says what it is."""
+    from known_unknowns.tables import write_text
+
+    raw = {"version": 1, "sources": {key: entry.as_dict() for key, entry in sorted(entries.items())}}
+    body = yaml.safe_dump(raw, default_flow_style=None, sort_keys=True, allow_unicode=True, width=2**20)
+    write_text(path, _HEADER + body)
+
+
+@contextmanager
+def changing(path: str | Path = PATH) -> Iterator[dict[str, Locked]]:
+    """The lock, to be changed by one process at a time; it is written when the block ends well."""
+    from filelock import FileLock
+
+    path = Path(path)
+    name = sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    with FileLock(Path(tempfile.gettempdir()) / f"known-unknowns-{os.getuid()}-{name}.lock"):
+        entries = read(path)
+        before = dict(entries)
+        yield entries
+        if entries != before:
+            write(entries, path)
+
+
+def learn(source: Source, held: Callable[[Source], Files]) -> Locked:
+    """What a source is now, asked of the hub; of addresses, ``held`` gets the files and tells what they are.
+
+    Raises one of `known_unknowns.data.download.FAILURES`.
+    """
+    if source.kind == "git":
+        return Locked(source.revision, {})
+    if source.kind == "http":
+        return Locked(None, held(source))
+    from known_unknowns.data import hub
+
+    return Locked(*hub.resolve(source.repository, source.revision, source.kind))
+
+
+def diff(old: Locked, new: Locked) -> list[str]:
+    """What moved between two states of a source, a line each: the commit, then files added, removed and changed."""
+    lines = [] if old.commit == new.commit else [f"commit {old.commit} -> {new.commit}"]
+    for path in sorted(old.files.keys() | new.files.keys()):
+        was, now = old.files.get(path), new.files.get(path)
+        if was is None:
+            lines.append(f"+ {path} ({human(now.size)})")
+        elif now is None:
+            lines.append(f"- {path} ({human(was.size)})")
+        elif was != now:
+            lines.append(f"~ {path} ({human(was.size)} -> {human(now.size)})")
+    return lines

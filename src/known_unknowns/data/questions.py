@@ -1,0 +1,41 @@
+"""Published files to questions, and questions to their variants: the first two arrows of the workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import benchmarks, tables, variants
+from known_unknowns.data import licences
+from known_unknowns.errors import DataError
+from known_unknowns.progress import progress
+
+
+def normalise(
+    benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None = None, workers: int = 1
+) -> None:
+    """Read a benchmark's published files under ``raw``; write ``out``/questions.parquet, ``out``/images and, so that
+    they go where the data go, ``out``/LICENCE.md.
+
+    ``settings`` is the data's entry in params.yaml (`known_unknowns.config.Params.data`). ``workers`` is how many
+    processes decode pictures; it changes nothing but the time. The table is written last, so that a folder with a
+    table in it is whole.
+    """
+    load = benchmarks.get(benchmark).load.get()
+    tables.write_text(out / "LICENCE.md", licences.of(benchmark, settings).as_text())
+    with progress(f"reading {benchmark}", 0) as advance:
+        questions = load(raw, out, settings=settings, advance=advance, workers=workers)
+        tables.write_questions(out / "questions.parquet", questions)
+
+
+def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:
+    """Apply the variant ``entry`` (see `known_unknowns.variants.check_arguments`) to a table of questions."""
+    originals = tables.read_questions(questions)
+    varied = []
+    for row, question in enumerate(originals):
+        try:
+            varied.append(variants.apply(entry, question, seed=seed))
+        except ValueError as error:
+            raise DataError(str(error), file=questions, row=row) from error
+    tables.write_questions(out, varied, expect=len(originals))

@@ -1,0 +1,77 @@
+"""What rescoring found, as one JSON object and as tables for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from known_unknowns.exchange.measure import Rescored
+from known_unknowns.records import OVERALL, Metric
+
+ACCURACY = "accuracy"
+
+
+def as_json(found: Rescored, *, categories: bool = False) -> str:
+    """One object: {"benchmark", "variant", "n", "scorers": {scorer: {metric: {"value", "low", "high", "n"}}}}.
+
+    With ``categories``, a further key of this name has the same by scorer and category. Undefined is null.
+    """
+    whole: dict[str, Any] = {
+        "benchmark": found.benchmark,
+        "variant": found.variant,
+        "n": found.n,
+        "scorers": {
+            scorer: _numbers(m for m in found.metrics if (m.scorer, m.category) == (scorer, OVERALL))
+            for scorer in found.scorers
+        },
+    }
+    if categories:
+        whole["categories"] = {
+            scorer: {
+                category: _numbers(m for m in found.metrics if (m.scorer, m.category) == (scorer, category))
+                for category in _categories(found)
+            }
+            for scorer in found.scorers
+        }
+    return json.dumps(whole, indent=2, allow_nan=False)
+
+
+def _numbers(metrics: Iterable[Metric]) -> dict[str, Any]:
+    return {metric.name: {name: getattr(metric, name) for name in ("value", "low", "high", "n")} for metric in metrics}
+
+
+def _categories(found: Rescored) -> list[str]:
+    names = dict.fromkeys(metric.category for metric in found.metrics)
+    return [name for name in names if name != OVERALL]
+
+
+def as_tables(found: Rescored) -> str:
+    """Every metric of all questions, and the accuracy of each category, a column a scorer; shares of 1."""
+    overall = {(m.name, m.scorer): m for m in found.metrics if m.category == OVERALL}
+    by_category = {(m.category, m.scorer): m for m in found.metrics if m.name == ACCURACY and m.category != OVERALL}
+    lines = [f"{found.benchmark}, {found.variant}: {found.n} questions", ""]
+    lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, found.scorers)
+    if by_category:
+        lines += ["", *_table(ACCURACY, _categories(found), by_category, found.scorers)]
+    return "\n".join(lines)
+
+
+def _table(title: str, names: Iterable[str], metrics: dict[tuple[str, str], Metric], scorers: list[str]) -> list[str]:
+    rows = [[title, *scorers]]
+    rows += [[name, *(_cell(metrics.get((name, scorer))) for scorer in scorers)] for name in names]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+
+
+def _cell(metric: Metric | None) -> str:
+    """A number with its interval and its n, a dash where it is undefined, nothing where the scorer has none."""
+    if metric is None:
+        return ""
+    if metric.value is None:
+        return "-"
+    text = f"{metric.value:.4f}"
+    if metric.low is not None and metric.high is not None:
+        text += f" [{metric.low:.4f}, {metric.high:.4f}]"
+    return f"{text} of {metric.n}"

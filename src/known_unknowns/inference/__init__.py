@@ -1,0 +1,60 @@
+"""Inference: one model answers one benchmark, in all variants and seeds, with its weights loaded once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from known_unknowns import protocols, tables
+from known_unknowns.config import Params
+from known_unknowns.engines import prices
+from known_unknowns.errors import DataError
+from known_unknowns.inference import lazy_engine
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import Cell, Protocol, run
+from known_unknowns.records import Question
+
+
+def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: Path, journal: Path) -> None:
+    """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
+
+    ``questions`` is the benchmark's question folder. Replies in ``journal`` are taken from it, so that a killed
+    run continues, and a new seed or variant asks only what was never answered. Where it has them all, the model is not
+    even loaded (`known_unknowns.inference.lazy_engine`).
+    """
+    entry = params.model(model)
+    cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
+        (variant, seed): (
+            protocols.bound(params.protocol(benchmark, variant), pictures=entry.get("pictures", protocols.MANY)),
+            tables.read_questions(questions / variant / f"seed{seed}.parquet"),
+        )
+        for variant, seed in params.cells(benchmark)
+    }
+    with Journal(journal) as kept:  # before the weights are loaded: a held journal is found out at once
+        engine = lazy_engine.engine(model, entry, journal)
+        engine.notes = journal.with_suffix(".notes.jsonl")
+        try:
+            outcome = run(cells, engine, kept, folder=questions)
+        except lazy_engine.FactsChanged as changed:
+            engine = changed.engine
+            outcome = run(cells, engine, kept, folder=questions)
+        lazy_engine.remember(journal, entry, engine)
+    for (variant, seed), asked in outcome.replies.items():
+        path = out / variant / f"seed{seed}.parquet"
+        unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}
+        if unasked:
+            raise DataError(f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}", file=path)
+        tables.write_replies(path, asked)
+    facts = {
+        "model": model,
+        "benchmark": benchmark,
+        "entry": entry,
+        "facts": dict(engine.facts),
+        "about": dict(engine.about),
+        "turns": sum(map(len, outcome.replies.values())),
+        "newly_asked": outcome.newly_asked,
+        "reply_seconds": round(sum(reply.seconds for reply in outcome.distinct.values()), 3),
+        "spent": prices.spent(outcome.distinct.values()),
+    }
+    tables.write_text(out / "engine.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")

@@ -1,0 +1,121 @@
+"""Score tables as frames of final readings, and how often two readers disagree.
+
+The published data make millions of rows, so they are handled as columns here and never as one object each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from known_unknowns.errors import DataError
+from known_unknowns.protocols import ANSWER, FORCED
+from known_unknowns.report.formatting import Cell, Head, Row, Table, percent, say_n_once
+from known_unknowns.report.tables import Run, reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pair = tuple[str, str]
+_QUESTION = ["question_id", "scorer"]
+_COLUMNS = ["question_id", "turn", "step", "scorer", "outcome", "letter", "choice", "correct"]
+
+
+def score_path(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Path:
+    return results / "scores" / model / benchmark / variant / f"seed{seed}.parquet"
+
+
+def final_readings(path: Path) -> pd.DataFrame:
+    """How each scorer read the turn that answers each question: the last one of the step "answer".
+
+    Columns question_id, scorer, outcome, letter, choice, correct, ``reading``: the index of the option chosen as text,
+    or the outcome where none was; and ``forced``: "right" or "wrong" where the question was asked again without its
+    refusal, else "". Raises DataError when the file is not a table of scores.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    try:
+        scores = pd.read_parquet(path, columns=_COLUMNS)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"not a readable table of scores ({error}); delete it and run again", file=path) from error
+    scores = scores.sort_values("turn", kind="stable")
+    answers, forced = (_last_of(scores, step) for step in (ANSWER, FORCED))
+    chosen = answers["choice"].astype("Int64")
+    reading = chosen.astype("string").where(chosen.notna(), answers["outcome"].astype("string"))
+    found = answers.drop(columns=["turn", "step"]).assign(reading=reading)
+    again = forced.set_index(_QUESTION)["correct"].map({True: "right", False: "wrong"}).rename("forced")
+    return found.join(again, on=_QUESTION).fillna({"forced": ""}).reset_index(drop=True)
+
+
+def _last_of(scores: pd.DataFrame, step: str) -> pd.DataFrame:
+    return scores[scores["step"] == step].groupby(_QUESTION, sort=False).tail(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """``table`` holds the models of which some reply was read in two ways; ``agreed`` are the others."""
+
+    table: Table | None
+    agreed: tuple[str, ...]
+
+
+def disagreement(run: Run, results: Path) -> Disagreement | None:
+    """How often two scorers read the same reply differently, per model and variant, over all seeds.
+
+    None with a single scorer. Raises DataError for a broken table of scores.
+    """
+    pairs = list(combinations(run.scorers, 2))
+    if not pairs:
+        return None
+    rows: list[Row] = []
+    agreed = []
+    for model in run.models:
+        counts = {}
+        for variant in run.variants:
+            paths = [score_path(results, model, run.benchmark, variant, seed) for seed in run.seeds[variant]]
+            counts[variant] = _count(paths, pairs)
+        if any(differ for count in counts.values() for differ, _ in count.values()):
+            rows += _rows(run, model, counts)
+        else:
+            agreed.append(model)
+    columns = [Head(f"{reader(one)} and {reader(other)}") for one, other in pairs]
+    columns, rows = say_n_once(columns, rows)
+    table = Table(
+        caption=f"{run.section.title}: replies that two readers read differently, in percent (and in number)",
+        corner=("Model", "Variant"),
+        columns=columns,
+        rows=rows,
+    )
+    return Disagreement(table if rows else None, tuple(agreed))
+
+
+def _rows(run: Run, model: str, counts: Mapping[str, Mapping[Pair, tuple[int, int]]]) -> Iterator[Row]:
+    for place, (variant, count) in enumerate(counts.items()):
+        heads = [Head(model, span=len(counts))] if place == 0 else []
+        heads.append(Head(run.section.name(variant), note=variant))
+        yield Row(tuple(heads), tuple(_share(*count[pair]) for pair in count))
+
+
+def _share(differ: int, n: int) -> Cell:
+    return Cell(percent(differ / n if n else None), f"({differ:,})" if n else "", n)
+
+
+def _count(paths: Iterable[Path], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
+    """For each pair of scorers: the questions that they read differently, and those that both of them read."""
+    counts = dict.fromkeys(pairs, (0, 0))
+    for path in paths:
+        if not path.is_file():
+            continue
+        readings = final_readings(path).pivot_table(
+            index="question_id", columns="scorer", values="reading", aggfunc="first"
+        )
+        for pair in pairs:
+            if set(pair) <= set(readings.columns):
+                both = readings[list(pair)].dropna()
+                differ, n = counts[pair]
+                counts[pair] = differ + int((both[pair[0]] != both[pair[1]]).sum()), n + len(both)
+    return counts

@@ -1,0 +1,278 @@
+"""The report's tables of numbers, made of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from known_unknowns.comparison import NOT_RUN, OFFICIAL, VERDICTS, Compared, Numbers
+from known_unknowns.comparison.cells import PERCENT
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, percent, say_n_once
+from known_unknowns.report.section import Section
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+READERS = {
+    "official": "as released",
+    "robust": "robust",
+    "likelihood": "likelihood",
+}
+"""How a scorer is called in a heading."""
+ACCURACY = "accuracy"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all tables of one benchmark are made of. ``variants`` and ``models`` are those that were measured,
+    ``seeds`` each variant's; ``params`` says how they were asked."""
+
+    benchmark: str
+    section: Section
+    numbers: Numbers
+    models: tuple[str, ...]
+    variants: tuple[str, ...]
+    scorers: tuple[str, ...]
+    seeds: Mapping[str, tuple[int, ...]]
+    params: Params
+
+    def get(self, model: str, variant: str, scorer: str, name: str, category: str = OVERALL) -> Metric | None:
+        return self.numbers.get(model, self.benchmark, variant, scorer, name, category)
+
+    def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
+        """The share that guessing would get right: the same for every scorer that has it."""
+        found = (self.get(model, variant, scorer, "chance", category) for scorer in self.scorers)
+        return next((metric for metric in found if metric is not None), None)
+
+    @property
+    def confidence(self) -> float:
+        return self.params.statistics["confidence"]
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        return tuple(v for v in self.section.headline if v in self.variants) or self.variants[:1]
+
+    @property
+    def reader(self) -> str:
+        """The reading that figures and samples follow."""
+        return "robust" if "robust" in self.scorers else self.scorers[0]
+
+
+def reader(scorer: str) -> str:
+    return READERS.get(scorer, scorer)
+
+
+def headline(run: Run) -> Table:
+    """Per model: what the section measures on each variant of the headline, under the released and robust reading."""
+    measured, label = run.section.measured
+    shown = [s for s in ("official", "robust") if s in run.scorers] or list(run.scorers[:1])
+    groups, columns, names = [], [], []
+    for variant in run.headline:
+        names_here = [(variant, scorer, measured, reader(scorer)) for scorer in shown]
+        if variant in run.section.exact and "official" in run.scorers:
+            names_here.append((variant, "official", *run.section.exact[variant]))
+        groups.append(Head(run.section.name(variant), span=len(names_here)))
+        columns += [Head(heading) for *_, heading in names_here]
+        names += [(variant, scorer, name) for variant, scorer, name, _ in names_here]
+    rows = [
+        Row(
+            (Head(model),),
+            tuple(
+                metric_cell(run.get(model, variant, scorer, name), chance=_guessing(run, model, variant), gauge=True)
+                for variant, scorer, name in names
+            ),
+        )
+        for model in run.models
+    ]
+    columns, rows = say_n_once(columns, rows)
+    chance = tuple(_chance_cell(run, variant) for variant, _, _ in names)
+    return Table(
+        caption=f"{run.section.title}: {label}, with {confidence(run)} intervals",
+        corner=("Model",),
+        groups=tuple(groups),
+        columns=columns,
+        rows=rows,
+        foot=(Row((Head("chance"),), chance),) if measured == ACCURACY else (),
+    )
+
+
+def _guessing(run: Run, model: str, variant: str) -> Metric | None:
+    """What a guess would get of what the section measures, where that is accuracy."""
+    return run.chance(model, variant) if run.section.measured[0] == ACCURACY else None
+
+
+def _chance_cell(run: Run, variant: str) -> Cell:
+    found = (run.chance(model, variant) for model in run.models)
+    metric = next((metric for metric in found if metric is not None), None)
+    return Cell(percent(None if metric is None else metric.value))
+
+
+def confidence(run: Run) -> str:
+    return f"{100 * run.confidence:g}%"
+
+
+def by_category(run: Run) -> Table:
+    """Per model, variant and type of question: n, what the section measures under each reading, and the method."""
+    categories, (measured_name, label) = _categories(run), run.section.measured
+    variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
+    rows = []
+    for model in run.models:
+        for v, variant in enumerate(variants):
+            for c, category in enumerate(categories):
+                heads = [Head(model, span=len(variants) * len(categories))] if v == c == 0 else []
+                heads += [Head(run.section.name(variant), span=len(categories))] if c == 0 else []
+                heads.append(Head(category))
+                measured = [run.get(model, variant, s, measured_name, category) for s in run.scorers]
+                counts = {m.n for m in measured if m is not None}
+                methods = dict.fromkeys(m.method for m in measured if m is not None)
+                cells = [Cell(" / ".join(f"{n:,}" for n in sorted(counts)) or DASH, kind="plain")]
+                cells += [_quiet(metric_cell(m)) for m in measured]
+                if measured_name == ACCURACY:
+                    cells.append(_plain(metric_cell(run.chance(model, variant, category))))
+                cells.append(Cell("; ".join(methods) or DASH, kind="text"))
+                rows.append(Row(tuple(heads), tuple(cells)))
+    columns = [Head("n"), *(Head(reader(s)) for s in run.scorers)]
+    columns += [Head("chance")] if measured_name == ACCURACY else []
+    columns.append(Head("interval by"))
+    return Table(
+        caption=f"{run.section.title}: {label} by type of question, with {confidence(run)} intervals",
+        corner=("Model", "Variant", "Type"),
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def _categories(run: Run) -> list[str]:
+    """The types in the paper's order, then any others, and all questions together last."""
+    measured = dict.fromkeys(m.category for m in run.numbers if m.benchmark == run.benchmark)
+    order = dict.fromkeys((*run.section.categories, *measured))
+    return [category for category in order if category in measured and category != OVERALL] + [OVERALL]
+
+
+def _quiet(cell: Cell) -> Cell:
+    """Without n, which stands in a column of its own."""
+    return replace(cell, n=None)
+
+
+def _plain(cell: Cell) -> Cell:
+    return replace(cell, n=None, kind="plain")
+
+
+_DETAILS = {
+    "refusal_recall": "refusals found",
+    "refusal_precision": "refusals right",
+    "accuracy_answered": "right among answered",
+    "accuracy_low_bound": "right, unparsed all wrong",
+    "accuracy_high_bound": "right, unparsed all right",
+    "share_unparsed": "unparsed",
+    "share_failed": "failed",
+}
+_OF_REFUSALS = ("refusal_recall", "refusal_precision")
+
+
+def all_variants(run: Run) -> Table:
+    """Per model and variant: accuracy under every reading, refusals, and what could not be read."""
+    groups = {
+        "right, by reading": [("accuracy", scorer, reader(scorer)) for scorer in run.scorers],
+        "as released": [("exact_refusal_recall", "official", "refusals found, exactly “E”")],
+        f"under the {reader(run.reader)} reading": [
+            (name, run.reader, label)
+            for name, label in _DETAILS.items()
+            if run.section.refusal or name not in _OF_REFUSALS
+        ],
+    }
+    if "official" not in run.scorers or not run.section.exact:
+        del groups["as released"]
+    wanted = [column for within in groups.values() for column in within]
+    rows = []
+    for model in run.models:
+        for v, variant in enumerate(run.variants):
+            heads = [Head(model, span=len(run.variants))] if v == 0 else []
+            heads.append(Head(run.section.name(variant), note=variant))
+            chance = run.chance(model, variant)
+            cells = [metric_cell(run.get(model, variant, scorer, name)) for name, scorer, _ in wanted]
+            rows.append(Row(tuple(heads), (_plain(metric_cell(chance)), *cells)))
+    columns, rows = say_n_once([Head("chance"), *(Head(label) for *_, label in wanted)], rows)
+    return Table(
+        caption=f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
+        corner=("Model", "Variant"),
+        groups=(Head(""), *(Head(name, span=len(within)) for name, within in groups.items())),
+        columns=columns,
+        rows=rows,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictGroup:
+    verdict: str
+    count: int
+    reason: str
+    table: Table
+
+
+def comparison(rows: Sequence[Compared], scorers: Sequence[str]) -> list[VerdictGroup]:
+    """Published cells beside ours, grouped by the verdict under the released rule (or the first scorer there is)."""
+    lines = [list(line) for _, line in groupby(rows, key=lambda r: (r.table, r.row, r.column, r.model))]
+    leading = {id(line): _leading(line) for line in lines}
+    groups = []
+    for verdict in VERDICTS:
+        members = [line for line in lines if leading[id(line)].verdict == verdict]
+        if members:
+            reasons = {leading[id(line)].reason for line in members}
+            shared = reasons.pop() if len(reasons) == 1 else ""
+            table = _verdict_table(verdict, members, [] if verdict == NOT_RUN else scorers, shared)
+            groups.append(VerdictGroup(verdict, len(members), shared, table))
+    return groups
+
+
+def _leading(line: Sequence[Compared]) -> Compared:
+    return next((row for row in line if row.scorer == OFFICIAL), line[0])
+
+
+def _verdict_table(
+    verdict: str,
+    lines: Sequence[Sequence[Compared]],
+    scorers: Sequence[str],
+    shared_reason: str,
+) -> Table:
+    noted, explained = any(_leading(line).note for line in lines), verdict == NOT_RUN and not shared_reason
+    columns = [Head("published"), *(Head(reader(s)) for s in scorers)]
+    columns += [] if verdict == NOT_RUN else [Head("ours less theirs", note=reader(OFFICIAL))]
+    columns += [Head("our metric, variant, type")]
+    columns += [Head("why")] if explained else []
+    columns += [Head("note")] if noted else []
+    body = []
+    for line in lines:
+        first, by_scorer = _leading(line), {row.scorer: row for row in line}
+        cells = [
+            Cell(_printed(first), title=first.source),
+            *(_ours(by_scorer.get(scorer)) for scorer in scorers),
+        ]
+        cells += [] if first.value is None else [Cell(f"{first.value - first.published:+.1f}", kind="plain")]
+        cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
+        cells += [Cell(first.reason, kind="text")] if explained else []
+        cells += [Cell(first.note, kind="text")] if noted else []
+        model = first.row if first.model is None else f"{first.row} (our {first.model})"
+        body.append(Row((Head(first.table), Head(model), Head(first.column)), tuple(cells)))
+    return Table(
+        caption=f"Published numbers: {verdict}",
+        corner=("Source", "Model", "Column"),
+        columns=tuple(columns),
+        rows=tuple(body),
+    )
+
+
+def _printed(row: Compared) -> str:
+    """As it was printed: in percent, unless it says otherwise."""
+    spread = "" if row.published_spread is None else f" ± {row.published_spread:.{row.decimals}f}"
+    return f"{row.published:.{row.decimals}f}{spread}{'' if row.unit == PERCENT else f' {row.unit}'}"
+
+
+def _ours(row: Compared | None) -> Cell:
+    if row is None or row.value is None:
+        return Cell(DASH, title="" if row is None else row.reason)
+    bounds = "" if row.low is None or row.high is None else f"[{row.low:.1f}, {row.high:.1f}]"
+    return Cell(f"{row.value:.1f}", bounds, row.n, title=row.reason, kind="number stacked")

@@ -1,0 +1,131 @@
+"""From a table of replies to a table of scores: every reply is read by every scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from known_unknowns import tables
+from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.progress import progress
+from known_unknowns.records import FAILED, Asked, Question, Score
+from known_unknowns.scoring import SCORERS, Parsed
+
+ANSWER_STEP = "answer"
+"""The step of a protocol whose reply is the question's answer."""
+
+VIEW_STEP = "view"
+"""The step of a protocol that asks for the answer from one of several views, before the last of them is asked in the
+step "answer" (ActiView's zooming with models that take one picture)."""
+
+
+def score_tables(
+    questions: Path, replies: Path, out: Path, *, cells: Iterable[tuple[str, int]], scorers: Sequence[str]
+) -> None:
+    """`score_table` for each of a benchmark's ``cells`` (variant, seed): <variant>/seed<k>.parquet in all folders."""
+    files = [Path(variant) / f"seed{seed}.parquet" for variant, seed in cells]
+    with progress("scoring", len(files)) as advance:
+        for file in files:
+            score_table(questions / file, replies / file, out / file, scorers=scorers)
+            advance(1)
+
+
+def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
+    """Write one `Score` per question, scored turn (one that offers letters) and scorer, in this order.
+
+    A question that was asked of several views counts as right if any view gives the right answer (ActiView, Appendix
+    G.3; generous, as several answers are several chances): see `counted`.
+
+    Raises:
+        ConfigError: a scorer is not known.
+        DataError: a question without replies, a reply without its question, or a turn that stands there twice.
+    """
+    for name in scorers:
+        if name not in SCORERS:
+            raise ConfigError(unknown_name(name, SCORERS), path="scorers")
+    pairs = paired(questions, replies)
+    scores = [score for question, turns in pairs for score in _scores(question, turns, scorers)]
+    scored = sum(asked.letters is not None for _, turns in pairs for asked in turns)
+    tables.write_scores(out, scores, expect=scored * len(scorers))
+
+
+def _scores(question: Question, turns: Sequence[Asked], scorers: Sequence[str]) -> Iterator[Score]:
+    by_scorer = {
+        name: counted([read(asked, question, name) for asked in turns if asked.letters is not None]) for name in scorers
+    }
+    for of_turn in zip(*by_scorer.values(), strict=True):
+        yield from of_turn
+
+
+def counted(scores: Sequence[Score]) -> list[Score]:
+    """One scorer's readings of one question's turns, in which an "answer" that is not right takes over the first right
+    reading of the "view" steps before it: the answer is then what the question counts as, and the views keep their own.
+    """
+    found: list[Score] = []
+    right: Score | None = None
+    for score in scores:
+        if score.step == VIEW_STEP and score.correct and right is None:
+            right = score
+        if score.step == ANSWER_STEP and not score.correct and right is not None:
+            score = replace(right, turn=score.turn, step=score.step)
+        found.append(score)
+    return found
+
+
+def read(asked: Asked, question: Question, scorer: str) -> Score:
+    """How one scorer reads one reply. A failed one is "failed" under every scorer: there is nothing to read."""
+    failed = asked.reply.error is not None
+    reading = Parsed(FAILED) if failed else SCORERS[scorer](asked, question)
+    return Score(
+        question_id=question.id,
+        turn=asked.turn,
+        step=asked.step,
+        scorer=scorer,
+        outcome=reading.outcome,
+        letter=reading.letter,
+        choice=reading.choice,
+        correct=reading.choice is not None and reading.choice == question.answer,
+    )
+
+
+def paired(questions: Path, replies: Path) -> list[tuple[Question, list[Asked]]]:
+    """Every question, in the order of its table, with its turns, in the order asked.
+
+    Raises DataError naming the id of a question without replies or of a reply without its question.
+    """
+    asked = tables.read_questions(questions)
+    turns: dict[str, dict[int, Asked]] = {question.id: {} for question in asked}
+    for row, reply in enumerate(tables.read_replies(replies)):
+        if reply.question_id not in turns:
+            raise DataError(
+                f"a reply to question {reply.question_id!r}, which is not in {questions}; ask again",
+                file=replies,
+                row=row,
+            )
+        if reply.turn in turns[reply.question_id]:
+            raise DataError(
+                f"turn {reply.turn} of question {reply.question_id!r} stands there twice", file=replies, row=row
+            )
+        turns[reply.question_id][reply.turn] = reply
+    return [(question, _in_order(question, turns[question.id], replies)) for question in asked]
+
+
+def _in_order(question: Question, turns: dict[int, Asked], file: Path) -> list[Asked]:
+    if not turns:
+        raise DataError(f"no reply to question {question.id!r}; ask again", file=file)
+    if sorted(turns) != list(range(len(turns))):
+        raise DataError(f"question {question.id!r} has the turns {sorted(turns)}: one is missing", file=file)
+    return [turns[number] for number in range(len(turns))]
+
+
+def answers(pairs: Sequence[tuple[Question, list[Asked]]], *, file: Path) -> Iterator[tuple[Question, Asked]]:
+    """Every question with the turn that answers it: the last one of the step "answer".
+
+    Raises DataError naming a question that has none.
+    """
+    for question, turns in pairs:
+        asked = next((turn for turn in reversed(turns) if turn.step == ANSWER_STEP), None)
+        if asked is None:
+            raise DataError(f"question {question.id!r} was never asked for its answer", file=file)
+        yield question, asked

@@ -1,0 +1,244 @@
+"""The pocket edition of ActiView: all eight sub-classes, on large rendered scenes, in the published files and layout.
+
+``data.json``, ``groundtruth_views.json`` and ``shifting_level.json``, as `known_unknowns.benchmarks.actiview.format`
+describes them, the originals in ``images`` and what is cut from them in ``images_split``, all as PNG. Sub-classes stand
+in the paper's proportions. Every question has a view with whole clues only, one with a part of a clue, and one
+without any, so that Shifting-E, -M and -H start as the paper defines them (the published starts often do not).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.benchmarks.actiview import views
+from known_unknowns.benchmarks.actiview.format import DATA, GROUNDTRUTH, LEVELS, Clue
+from known_unknowns.images import open_image
+from known_unknowns.progress import Advance
+from known_unknowns.records import Image
+from known_unknowns.tables import atomic_path, write_text
+from known_unknowns_pocket.benchmarks import balanced_draws as decks
+from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
+from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, Picture, clues, sample
+from known_unknowns_pocket.scenes import render
+
+MOST_QUESTIONS = 3
+"""The most that ``questions_per_image`` can be."""
+SHARED_EVERY = 12
+"""One image in so many carries several questions (9 of 315 published ones do)."""
+
+_ENDINGS = ("resized", "resized_lines", "0_0", "1_0", "0_1", "1_1")
+_ATTEMPTS = 3000
+_INFO = (
+    "Rendered in the format of ActiView. images: original image, full image, full image with split lines, upper left "
+    "split, lower left split, upper right split, lower right split"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question as it is in the files. ``clues`` is what each view holds; ``ids`` are the objects that are clues."""
+
+    id: str
+    category: str
+    stem: str
+    options: tuple[str, ...]
+    answer: int
+    distraction: int
+    clues: tuple[Clue, ...]
+    ids: tuple[int, ...]
+
+    @property
+    def groundtruth(self) -> list[int]:
+        """The views with clues, from 1."""
+        return [view for view, clue in enumerate(self.clues, start=1) if clue != "no"]
+
+    @property
+    def starts(self) -> dict[str, int]:
+        """For each level the view, from 0, that shifting starts in (Section 4.1): the first of those with the most
+        whole clues, with a part of a clue, with none."""
+        whole = [clue if isinstance(clue, int) else 0 for clue in self.clues]
+        return {
+            "hard": self.clues.index("no"),
+            "medium": self.clues.index("partial"),
+            "easy": whole.index(max(whole)),
+        }
+
+    def row(self, stem: str) -> dict[str, Any]:
+        """The object that stands in data.json; ``stem`` names its picture."""
+        return {
+            "question": self.stem,
+            "options": list(self.options),
+            "answer": self.answer,
+            "images": list(paths(stem)),
+            "category": self.category,
+            "distraction": self.distraction,
+            "id": self.id,
+            "contains_bbox": list(self.clues),
+        }
+
+
+def paths(stem: str) -> tuple[str, ...]:
+    """The seven pictures of a question, in their order."""
+    return f"./images/{stem}.png", *(f"./images_split/{stem}_{ending}.png" for ending in _ENDINGS)
+
+
+def questions(seed: int, images: int, questions_per_image: int = 2) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+    """The benchmark's pictures in order, each with its questions: all that is in the files but the pixels.
+
+    Fewer images are the first of more.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    if images < 1:
+        raise ValueError(f"images={images}: give at least 1")
+    if not 1 <= questions_per_image <= MOST_QUESTIONS:
+        raise ValueError(f"questions_per_image={questions_per_image}: give 1 to {MOST_QUESTIONS}")
+    return _questions(seed, images, questions_per_image)
+
+
+def build(
+    out_dir: Path | str,
+    *,
+    seed: int,
+    images: int = 84,
+    questions_per_image: int = 2,
+    advance: Advance | None = None,
+) -> Path:
+    """Write the benchmark to ``out_dir``, which is created: pictures first, data.json last.
+
+    A folder that has a data.json is whole; that of an earlier build is removed at the start. The same arguments and
+    library versions give the same bytes, other versions at least the same questions.
+
+    Args:
+        out_dir: Folder to write to.
+        seed: Everything random follows from it.
+        images: Number of originals; each has six pictures that are cut from it.
+        questions_per_image: How many questions an image has that carries several: 1 to `MOST_QUESTIONS`.
+        advance: Called after each image.
+
+    Returns:
+        The folder's path.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    made = questions(seed, images, questions_per_image)
+    folder = Path(out_dir)
+    (folder / DATA).unlink(missing_ok=True)
+    rows: list[dict[str, Any]] = []
+    asked: list[Question] = []
+    for picture, found in made:
+        _draw(picture, folder)
+        rows.extend(question.row(picture.stem) for question in found)
+        asked.extend(found)
+        if advance is not None:
+            advance()
+    starts = [question.starts for question in asked]
+    _write(folder / GROUNDTRUTH, [question.groundtruth for question in asked])
+    _write(folder / LEVELS, {level: [start[level] for start in starts] for level in ("hard", "medium", "easy")})
+    _write(folder / DATA, {"meta": {"info": _INFO, "version": "pocket"}, "data": rows})
+    return folder
+
+
+def content_digest(folder: Path | str) -> str:
+    """SHA-256, in hexadecimal, of what the folder says: the three files' values, and the pictures' pixels.
+
+    Unlike the digests of the files it does not depend on how the pictures are compressed or the JSON is laid out.
+    """
+    digest, pixels, folder = hashlib.sha256(), {}, Path(folder)
+    for name in (DATA, GROUNDTRUTH, LEVELS):
+        values = json.loads((folder / name).read_text(encoding="utf-8"))
+        digest.update(json.dumps(values, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+        if name == DATA:
+            pixels = dict.fromkeys(path for row in values["data"] for path in row["images"])
+    for path in pixels:
+        picture = open_image(Image(path, "", 0, 0), folder)
+        digest.update(f"{path} {picture.size} {hashlib.sha256(picture.tobytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _write(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def _draw(picture: Picture, folder: Path) -> None:
+    """Render the original, and cut the other six from it as `known_unknowns.benchmarks.actiview.views` cuts them."""
+    source, *others = paths(picture.stem)
+    with atomic_path(folder / source) as partial:
+        render(picture.scene, picture.width, picture.height).save(partial, format="PNG")
+    original = Image(source, "", picture.width, picture.height)
+    size = picture.reduced
+    cut = [views.resized(original, size=size), views.gridded(original, size=size)]
+    cut += [views.view(original, number, size=size) for number in range(1, 5)]
+    for path, image in zip(others, cut, strict=True):
+        with atomic_path(folder / path) as partial:
+            open_image(image, folder).save(partial, format="PNG")
+
+
+def _questions(seed: int, images: int, most: int) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+    categories = decks.by_shares(SHARES)
+    asked = 0
+    for index in range(images):
+        wanted = [next(categories) for _ in range(most if index % SHARED_EVERY == SHARED_EVERY - 1 else 1)]
+        name = f"actiview/{seed}/{index}"
+        width, height = random.Random(f"{name}/size").choice(SIZES)
+        picture, found = _picture(name, f"pocket{asked + 1:04d}", width, height, wanted)
+        rng = random.Random(f"{name}/options")
+        yield (
+            picture,
+            tuple(
+                _arranged(f"pocket{number:04d}", draft, clues(picture, draft.clues), rng)
+                for number, draft in enumerate(found, start=asked + 1)
+            ),
+        )
+        asked += len(found)
+
+
+def _picture(name: str, stem: str, width: int, height: int, wanted: Sequence[str]) -> tuple[Picture, tuple[Draft, ...]]:
+    """The first picture, by chance, that has a question of each of the sub-classes ``wanted``."""
+    for attempt in range(_ATTEMPTS):
+        picture = Picture(stem, sample(f"{name}/{attempt}", width, height), width, height)
+        found: dict[str, Draft] = {}
+        for number, category in enumerate(wanted):
+            made = drafts(category, picture.scene, random.Random(f"{name}/{attempt}/{number}"))
+            draft = next((d for d in made if d.stem not in found and _has_all_levels(clues(picture, d.clues))), None)
+            if draft is None:
+                break
+            found[draft.stem] = draft
+        else:
+            return picture, tuple(found.values())
+    raise RuntimeError(f"no picture found for {', '.join(wanted)} ({name}): report this as a defect")
+
+
+def _has_all_levels(views_hold: Sequence[Clue]) -> bool:
+    """Whether one view holds whole clues, one a part of a clue, and one none."""
+    return {"no", "partial"} <= set(views_hold) and any(isinstance(clue, int) for clue in views_hold)
+
+
+def _arranged(identifier: str, draft: Draft, views_hold: tuple[Clue, ...], rng: random.Random) -> Question:
+    """The draft with its options in random order; numbers neither rise nor fall (Appendix A.2)."""
+    options = [draft.truth, *draft.false]
+    rng.shuffle(options)
+    while all(option.isdecimal() for option in options) and _in_order([int(option) for option in options]):
+        rng.shuffle(options)
+    return Question(
+        id=identifier,
+        category=draft.category,
+        stem=draft.stem,
+        options=tuple(options),
+        answer=options.index(draft.truth),
+        distraction=int(draft.distracts),
+        clues=views_hold,
+        ids=draft.clues,
+    )
+
+
+def _in_order(numbers: Sequence[int]) -> bool:
+    return len(numbers) > 2 and list(numbers) in (sorted(numbers), sorted(numbers, reverse=True))

@@ -1,0 +1,228 @@
+"""The pocket edition of HumbleBench: made from rendered scenes, in the format that HumbleBench publishes.
+
+One Parquet file whose rows are questions, grouped by image: the encoded image with its path (stored again in
+each of its rows), the question's id from 1, its text with the five options, the right letter, and its type.
+"""
+
+import hashlib
+import io
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from PIL import Image
+
+from known_unknowns.progress import Advance
+from known_unknowns.tables import atomic_path
+from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, render, sample_scene
+
+FILE_NAME = "train-00000-of-00001.parquet"
+_FEATURES = {
+    "image": {"_type": "Image"},
+    "question_id": {"dtype": "int64", "_type": "Value"},
+    "question": {"dtype": "string", "_type": "Value"},
+    "label": {"dtype": "string", "_type": "Value"},
+    "type": {"dtype": "string", "_type": "Value"},
+}
+SCHEMA = pa.schema(
+    [
+        pa.field("image", pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])),
+        pa.field("question_id", pa.int64()),
+        pa.field("question", pa.string()),
+        pa.field("label", pa.string()),
+        pa.field("type", pa.string()),
+    ],
+    # Tells the `datasets` library that the struct is an image.
+    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
+)
+SIDES = (256, 640)
+"""Least and greatest side of an image, in pixels."""
+MOST_QUESTIONS = 9
+"""Every scene has at least this many questions, a third of each type."""
+
+_ASPECTS = ((1, 1), (4, 3), (3, 4), (3, 2), (2, 3), (16, 9))
+_N_OBJECTS = (4, 6)
+_IMAGES_A_GROUP = 16  # bounds the memory that writing takes
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A scene of the benchmark and the size, in pixels, and path of its image."""
+
+    path: str
+    scene: Scene
+    width: int
+    height: int
+
+
+def pictures(seed: int, images: int) -> tuple[Picture, ...]:
+    """The benchmark's scenes with their image sizes, within `SIDES`."""
+    _check_images(images)
+    return tuple(_picture(seed, index) for index in range(images))
+
+
+def scenes(seed: int, images: int) -> tuple[Scene, ...]:
+    """The benchmark's scenes, in the order of the images."""
+    return tuple(picture.scene for picture in pictures(seed, images))
+
+
+def questions(seed: int, images: int, questions_per_image: int = 5) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+    """The benchmark's pictures, each with its questions: all that is in the file but the pixels.
+
+    The types are as even as the numbers allow, on each image and overall; so are the letters of each type.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    _check_images(images)
+    if not 1 <= questions_per_image <= MOST_QUESTIONS:
+        raise ValueError(f"questions_per_image={questions_per_image}: give 1 to {MOST_QUESTIONS}")
+    return _questions(seed, images, questions_per_image)
+
+
+def build(
+    out_dir: Path | str,
+    *,
+    seed: int,
+    images: int = 60,
+    questions_per_image: int = 5,
+    advance: Advance | None = None,
+) -> Path:
+    """Write the benchmark to `out_dir`, which is created, as `FILE_NAME`.
+
+    The file appears when it is complete; after an error there is none, or the one that was there before. The
+    same arguments and library versions give the same bytes, other versions at least the same questions.
+
+    Args:
+        out_dir: Folder to write to.
+        seed: Everything random follows from it.
+        images: Number of images.
+        questions_per_image: 1 to `MOST_QUESTIONS`.
+        advance: Called after each image.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    made = questions(seed, images, questions_per_image)
+    path = Path(out_dir) / FILE_NAME
+    with atomic_path(path) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
+        rows: list[dict] = []
+        for done, (picture, found) in enumerate(made, start=1):
+            rows.extend(_rows(picture, found, first_id=1 + (done - 1) * questions_per_image))
+            if done % _IMAGES_A_GROUP == 0 or done == images:
+                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+                rows = []
+            if advance is not None:
+                advance()
+    return path
+
+
+def content_digest(parquet_path: Path | str) -> str:
+    """SHA-256, in hexadecimal, of what the file says: ids, texts, labels, types, image paths and pixels.
+
+    Unlike the file's own digest it does not depend on how the images and the table are compressed.
+
+    Raises:
+        ValueError: the file's columns are not HumbleBench's.
+    """
+    digest = hashlib.sha256()
+    with pq.ParquetFile(parquet_path) as file:
+        if not file.schema_arrow.equals(SCHEMA):
+            raise ValueError(f"{parquet_path}: columns {file.schema_arrow.names} are not those of HumbleBench")
+        encoded, pixels = None, {}
+        for batch in file.iter_batches(batch_size=64):
+            for row in batch.to_pylist():
+                if row["image"]["bytes"] != encoded:
+                    encoded = row["image"]["bytes"]
+                    pixels = _pixels(encoded)
+                fields = {name: row[name] for name in ("question_id", "question", "label", "type")}
+                line = {"path": row["image"]["path"], **pixels, **fields}
+                digest.update(json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _questions(seed: int, images: int, a_picture: int) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+    rng = random.Random(f"humblebench/{seed}/letters")
+    decks = {question_type: _deck(rng) for question_type in TYPES}
+    dealt = 0
+    for index in range(images):
+        # Types in turn, on from where the last image stopped.
+        wanted = [TYPES[(dealt + k) % len(TYPES)] for k in range(a_picture)]
+        dealt += a_picture
+        picture = _picture(seed, index)
+        found = questions_for(
+            picture.scene,
+            random.Random(f"humblebench/{seed}/questions/{index}"),
+            wanted=wanted,
+            letter=lambda question_type: next(decks[question_type]),
+        )
+        if len(found) < len(wanted):
+            raise RuntimeError(f"image {index} of seed {seed} has too few questions: report this as a defect")
+        yield picture, found
+
+
+def _check_images(images: int) -> None:
+    if images < 1:
+        raise ValueError(f"images={images}: give at least 1")
+
+
+def _picture(seed: int, index: int) -> Picture:
+    rng = random.Random(f"humblebench/{seed}/size/{index}")
+    across, down = rng.choice(_ASPECTS)
+    low, high = SIDES
+    shorter = rng.randint(low, high * min(across, down) // max(across, down))
+    width, height = shorter * across // min(across, down), shorter * down // min(across, down)
+    for attempt in range(1000):
+        scene = sample_scene(
+            f"humblebench/{seed}/{index}/{attempt}",
+            n_objects=_N_OBJECTS,
+            prefer=HELD_OUT_PAIRS,
+            aspect=width / height,
+            nested=0.45,
+            overlap=0.45,
+        )
+        if _has_enough(scene):
+            return Picture(f"images/{index:06d}.png", scene, width, height)
+    raise RuntimeError(f"no scene with enough questions for image {index}: report this as a defect")
+
+
+def _has_enough(scene: Scene) -> bool:
+    """Whether the scene has `MOST_QUESTIONS` questions: how many it has does not depend on chance."""
+    wanted = TYPES * (MOST_QUESTIONS // len(TYPES))
+    return len(questions_for(scene, random.Random(0), wanted=wanted)) == len(wanted)
+
+
+def _deck(rng: random.Random) -> Iterator[str]:
+    """Letters without end, each of the five once in every five."""
+    while True:
+        yield from rng.sample(LETTERS, len(LETTERS))
+
+
+def _rows(picture: Picture, found: tuple[Question, ...], first_id: int) -> Iterator[dict]:
+    encoded = io.BytesIO()
+    image = render(picture.scene, picture.width, picture.height)
+    image.save(encoded, format="PNG", compress_level=9)
+    for number, question in enumerate(found, start=first_id):
+        yield {
+            "image": {"bytes": encoded.getvalue(), "path": picture.path},
+            "question_id": number,
+            "question": question.text,
+            "label": question.answer,
+            "type": question.type,
+        }
+
+
+def _pixels(encoded: bytes) -> dict[str, int | str]:
+    with Image.open(io.BytesIO(encoded)) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    height, width = pixels.shape[:2]
+    return {"width": width, "height": height, "pixels": hashlib.sha256(pixels.tobytes()).hexdigest()}

@@ -1,0 +1,248 @@
+"""The pocket edition of MM-SAP: all three subsets and all 19 sub-tasks, made from rendered scenes.
+
+A folder with three JSON files, one a subset, and the images that they name. A file is a list of objects, one a
+question: ``id``, ``image`` (a path), ``question``, ``options`` (five texts, the refusal among them), ``answer`` (the
+right option's text; BeyondVisQA has none), ``sub_task``, and what is known of a question besides: ``kind``
+(BasicVisQA), ``emblem`` and ``taught`` (KnowVisQA), ``wording`` and ``held_out`` (BeyondVisQA).
+
+Subsets, sub-tasks and images stand in the papers' proportions: 400 questions on 397 images, 350 on as many, and 400 on
+308 (Section 3.2; no number of images is given for KnowVisQA).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from known_unknowns.benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SUBSETS
+from known_unknowns.progress import Advance
+from known_unknowns.tables import atomic_path, write_text
+from known_unknowns_pocket.benchmarks import balanced_draws as decks
+from known_unknowns_pocket.benchmarks import mmsap_basic, mmsap_beyond, mmsap_emblems
+from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
+from known_unknowns_pocket.benchmarks.mmsap_images import Picture, draw, image_size
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
+
+IMAGES: Mapping[str, int] = {BASIC: 397, KNOW: 350, BEYOND: 308}
+SHARED: Mapping[str, int] = {BASIC: 3, KNOW: 0, BEYOND: 92}
+"""How many of a subset's images carry more than one question, if none carries more than two."""
+SHARES: Mapping[str, Mapping[str, float]] = {
+    BASIC: mmsap_basic.SHARES,
+    KNOW: mmsap_emblems.SHARES,
+    BEYOND: mmsap_beyond.SHARES,
+}
+MOST_QUESTIONS = 3
+"""The most that ``questions_per_image`` can be."""
+
+_ATTEMPTS = 2000
+
+Made = tuple[Picture, tuple[Draft, ...]]
+Maker = Callable[[str, Picture, Sequence[str]], Made | None]
+"""Fills an empty picture and drafts its questions, from a seed and the sub-tasks wanted; None where that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question as it is in the files. ``answer`` is the right option's text, None in BeyondVisQA."""
+
+    subset: str
+    sub_task: str
+    stem: str
+    options: tuple[str, ...]
+    answer: str | None
+    note: Mapping[str, str | bool]
+
+    def row(self, number: int, image: str) -> dict[str, Any]:
+        """The object that stands in the subset's file."""
+        row: dict[str, Any] = {"id": number, "image": image, "question": self.stem, "options": list(self.options)}
+        if self.answer is not None:
+            row["answer"] = self.answer
+        return row | {"sub_task": self.sub_task} | dict(self.note)
+
+
+def counts(images: int) -> dict[str, int]:
+    """How many of ``images`` each subset has, in the papers' proportions (largest remainder).
+
+    Raises ValueError below three, one for each subset.
+    """
+    if images < len(SUBSETS):
+        raise ValueError(f"images={images}: give at least {len(SUBSETS)}, one for each subset")
+    exact = {subset: images * share / sum(IMAGES.values()) for subset, share in IMAGES.items()}
+    found = {subset: max(1, math.floor(value)) for subset, value in exact.items()}
+    for subset in sorted(SUBSETS, key=lambda subset: found[subset] - exact[subset]):
+        if sum(found.values()) < images:
+            found[subset] += 1
+    return found
+
+
+def questions(seed: int, images: int, questions_per_image: int = 2) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+    """The benchmark's pictures in order, each with its questions: all that is in the files but the pixels.
+
+    Options stand in random order: among any 20 questions in turn of a subset, each of A to E is right four times and
+    refuses four times (Table 6 has about a fifth for each). Fewer images are the first of more, in each subset.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    found = counts(images)
+    if not 1 <= questions_per_image <= MOST_QUESTIONS:
+        raise ValueError(f"questions_per_image={questions_per_image}: give 1 to {MOST_QUESTIONS}")
+    return _questions(seed, found, questions_per_image)
+
+
+def build(
+    out_dir: Path | str,
+    *,
+    seed: int,
+    images: int = 330,
+    questions_per_image: int = 2,
+    advance: Advance | None = None,
+) -> Path:
+    """Write the benchmark to ``out_dir``, which is created: images first, the three tables last.
+
+    A folder that has all three tables is whole; tables of an earlier build are removed at the start. The same
+    arguments and library versions give the same bytes, other versions at least the same questions.
+
+    Args:
+        out_dir: Folder to write to.
+        seed: Everything random follows from it, but for the emblems and their names, which never change.
+        images: Number of images, over all three subsets.
+        questions_per_image: How many questions an image has that carries several: 1 to `MOST_QUESTIONS`.
+        advance: Called after each image.
+
+    Returns:
+        The folder's path.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    made = questions(seed, images, questions_per_image)
+    folder = Path(out_dir)
+    for subset in SUBSETS:
+        (folder / file_name(subset)).unlink(missing_ok=True)
+    rows: dict[str, list[dict[str, Any]]] = {subset: [] for subset in SUBSETS}
+    for picture, found in made:
+        with atomic_path(folder / picture.path) as partial:
+            draw(picture).save(partial, format="PNG")
+        for question in found:
+            rows[question.subset].append(question.row(len(rows[question.subset]) + 1, picture.path))
+        if advance is not None:
+            advance()
+    for subset in SUBSETS:
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows[subset])
+        write_text(folder / file_name(subset), f"[\n{lines}\n]\n")
+    return folder
+
+
+def file_name(subset: str) -> str:
+    return f"{subset}.json"
+
+
+def content_digest(folder: Path | str) -> str:
+    """SHA-256, in hexadecimal, of what the folder says: every field of every question, and the images' pixels.
+
+    Unlike the digests of the files it does not depend on how the images are compressed or the JSON is laid out.
+    """
+    digest, pixels = hashlib.sha256(), {}
+    for subset in SUBSETS:
+        for row in json.loads((Path(folder) / file_name(subset)).read_text(encoding="utf-8")):
+            path = row["image"]
+            if path not in pixels:
+                pixels[path] = _pixels((Path(folder) / path).read_bytes())
+            line = {"subset": subset, **pixels[path], **row}
+            digest.update(json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _pixels(encoded: bytes) -> dict[str, int | str]:
+    with Image.open(io.BytesIO(encoded)) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    height, width = pixels.shape[:2]
+    return {"width": width, "height": height, "pixels": hashlib.sha256(pixels.tobytes()).hexdigest()}
+
+
+def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+    makers = {BASIC: _basic, KNOW: _know, BEYOND: _beyond}
+    for subset in SUBSETS:
+        name = f"mmsap/{seed}/{subset}"
+        make = makers[subset](random.Random(f"{name}/decks"))
+        rng = random.Random(f"{name}/options")
+        places = decks.places(rng)
+        sub_tasks = decks.by_shares(SHARES[subset])
+        for index in range(images[subset]):
+            wanted = [next(sub_tasks) for _ in range(most if _is_shared(subset, index) else 1)]
+            picture, drafts = _picture(f"{name}/{index}", f"images/{subset}/{index:05d}.png", wanted, make)
+            yield picture, tuple(_arranged(subset, draft, *next(places), rng) for draft in drafts)
+
+
+def _is_shared(subset: str, index: int) -> bool:
+    """Whether an image carries several questions: `SHARED` of `IMAGES` do, as evenly spread as can be."""
+    before, after = (math.floor(SHARED[subset] * k / IMAGES[subset] + 0.5) for k in (index, index + 1))
+    return after > before
+
+
+def _picture(name: str, path: str, wanted: Sequence[str], make: Maker) -> Made:
+    width, height = image_size(random.Random(f"{name}/size"))
+    empty = Picture(path, Scene((), aspect=width / height), width, height)
+    for attempt in range(_ATTEMPTS):
+        made = make(f"{name}/{attempt}", empty, wanted)
+        if made is not None:
+            return made
+    raise RuntimeError(f"no picture found for {', '.join(wanted)} ({name}): report this as a defect")
+
+
+def _basic(rng: random.Random) -> Maker:
+    def make(name: str, empty: Picture, wanted: Sequence[str]) -> Made | None:
+        scene = mmsap_basic.sample(name, wanted, empty.scene.aspect)
+        return mmsap_basic.compose(replace(empty, scene=scene), wanted, random.Random(f"{name}/questions"))
+
+    return make
+
+
+def _know(rng: random.Random) -> Maker:
+    emblems = {sub_task: mmsap_emblems.deck(sub_task, rng) for sub_task in mmsap_emblems.SHARES}
+
+    def make(name: str, empty: Picture, wanted: Sequence[str]) -> Made:
+        (sub_task,) = wanted
+        emblem = next(emblems[sub_task])
+        scene = mmsap_emblems.show(emblem, name, empty.scene.aspect)
+        return replace(empty, scene=scene), (mmsap_emblems.draft(emblem, random.Random(f"{name}/questions")),)
+
+    return make
+
+
+def _beyond(rng: random.Random) -> Maker:
+    wordings = {sub_task: mmsap_beyond.deck(sub_task, rng) for sub_task in mmsap_beyond.SHARES}
+
+    def make(name: str, empty: Picture, wanted: Sequence[str]) -> Made | None:
+        scene = sample_scene(
+            name, n_objects=(3, 6), prefer=HELD_OUT_PAIRS, aspect=empty.scene.aspect, nested=0.4, overlap=0.4
+        )
+        chance = random.Random(f"{name}/questions")
+        drafts = [mmsap_beyond.draft(next(wordings[sub_task]), scene, chance) for sub_task in wanted]
+        found = tuple(draft for draft in drafts if draft is not None)
+        return (replace(empty, scene=scene), found) if len(found) == len(drafts) else None
+
+    return make
+
+
+def _arranged(subset: str, draft: Draft, right: int, refusal: int, rng: random.Random) -> Question:
+    """The draft with its options in order: the truth, if there is one, and the refusal at the places given."""
+    options = rng.sample(draft.false, len(draft.false))
+    if draft.truth:
+        # Inserting the earlier one first leaves both where they belong.
+        for place, text in sorted([(right, draft.truth), (refusal, REFUSAL)]):
+            options.insert(place, text)
+    else:
+        options.insert(refusal, REFUSAL)
+    return Question(subset, draft.sub_task, draft.stem, tuple(options), draft.truth or None, draft.note)

@@ -1,0 +1,165 @@
+"""BasicVisQA of the pocket MM-SAP: seven sub-tasks that a careful look at the picture answers.
+
+Five of them ask what the pocket HumbleBench asks (`question_templates`), and so are right and wrong by the
+scene graph. "Action" and "OCR" ask about what is drawn over the scene (`mmsap_images`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from known_unknowns_pocket.benchmarks import question_templates
+from known_unknowns_pocket.benchmarks.mmsap_images import (
+    ACTIONS,
+    SIGN_COLOURS,
+    STILL,
+    Circle,
+    Motion,
+    Picture,
+    Sign,
+    place_motion,
+    place_sign,
+    sign_circles,
+)
+from known_unknowns_pocket.benchmarks.naming import name
+from known_unknowns_pocket.benchmarks.question_templates import Kind
+from known_unknowns_pocket.scenes import ALL_PAIRS, HELD_OUT_PAIRS, Scene, sample_scene
+
+ACTION, OCR = "Action", "OCR"
+SHARES: Mapping[str, float] = {
+    ACTION: 4.50,
+    "Color": 24.25,
+    "Counting": 26.00,
+    "Objects Recognition": 20.25,
+    OCR: 8.50,
+    "Position": 6.00,
+    "Other": 10.50,
+}
+"""Percent of BasicVisQA's questions, by the papers' overview figure. It prints 10.05 for Other, with which the seven
+do not add up to 100; 10.50 (42 of 400) closes the gap."""
+
+_KINDS: Mapping[str, tuple[Kind, ...]] = {
+    "Color": (question_templates.colour,),
+    "Counting": (question_templates.count,),
+    "Objects Recognition": (question_templates.existence, question_templates.related, question_templates.shape),
+    "Position": (question_templates.where,),
+    "Other": (question_templates.texture, question_templates.owner),
+}
+
+WORDS = (
+    ("CANE", "CAGE", "CAPE", "CAVE"),
+    ("BELT", "BOLT", "BEAT", "BEST"),
+    ("HARBOR", "HARPER", "HAMPER", "HAMMER"),
+    ("LAMP", "LIMP", "LUMP", "LAMB"),
+    ("NORTH", "FORTH", "NINTH", "WORTH"),
+    ("PLANT", "PLANE", "PLATE", "PLANK"),
+    ("ROAD", "LOAD", "READ", "ROAR"),
+    ("SALE", "SAFE", "SAGE", "TALE"),
+    ("STONE", "STORE", "STOVE", "SHONE"),
+    ("TRAIN", "TRAIL", "BRAIN", "DRAIN"),
+    ("COAST", "ROAST", "TOAST", "BOAST"),
+    ("MARKET", "MARKER", "BASKET", "MARBLE"),
+)
+"""Words for signs; the four of a group are easily mistaken for each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A question before its options are put in order. ``false`` are three, or four where nothing is true (""). ``note``
+    is what else the files say of the question."""
+
+    sub_task: str
+    stem: str
+    truth: str
+    false: tuple[str, ...]
+    note: Mapping[str, str | bool]
+
+
+def sample(seed: str, wanted: Collection[str], aspect: float) -> Scene:
+    """A scene for questions of the sub-tasks ``wanted``: less crowded where something is drawn over it."""
+    if {ACTION, OCR} & set(wanted):
+        return sample_scene(seed, n_objects=(2, 3), prefer=HELD_OUT_PAIRS, aspect=aspect, nested=0.0, overlap=0.0)
+    return sample_scene(seed, n_objects=(3, 6), prefer=HELD_OUT_PAIRS, aspect=aspect, nested=0.4, overlap=0.4)
+
+
+def compose(picture: Picture, wanted: Sequence[str], rng: random.Random) -> tuple[Picture, tuple[Draft, ...]] | None:
+    """The picture with what its questions need drawn over it, and one draft for each of the sub-tasks ``wanted``.
+
+    None where the scene has no such question, or no room.
+    """
+    drafts: list[Draft] = []
+    taken: list[Circle] = []
+    drawn_over = not {ACTION, OCR}.isdisjoint(wanted)
+    for sub_task in wanted:
+        if sub_task == ACTION:
+            made = _action(picture, rng, taken)
+        elif sub_task == OCR:
+            made = _ocr(picture, rng, taken)
+        else:
+            asked = {draft.stem for draft in drafts}
+            made = picture, _from_kinds(picture.scene, sub_task, rng, asked, shapes_only=drawn_over)
+        if made is None or made[1] is None:
+            return None
+        picture = made[0]
+        drafts.append(made[1])
+    return picture, tuple(drafts)
+
+
+def _from_kinds(
+    scene: Scene, sub_task: str, rng: random.Random, asked: Collection[str], *, shapes_only: bool
+) -> Draft | None:
+    """The first question that was not asked; ``shapes_only`` counts no "objects", since a sign might be one."""
+    allowed = frozenset(ALL_PAIRS)
+    for kind in rng.sample(_KINDS[sub_task], len(_KINDS[sub_task])):
+        for found in kind(scene, rng, allowed):
+            if found.stem not in asked and not (shapes_only and sub_task == "Counting" and "objects" in found.stem):
+                return Draft(sub_task, found.stem, found.truth, found.false, {"kind": found.kind})
+    return None
+
+
+def _action(picture: Picture, rng: random.Random, taken: list[Circle]) -> tuple[Picture, Draft] | None:
+    """What is this object doing? Another one does something else, which is among the options."""
+    scene = picture.scene
+    target, other = rng.sample(range(len(scene.objects)), 2)
+    called = name(scene, target, rng)
+    ours, theirs = rng.sample(ACTIONS, 2)
+    if called is None:
+        return None
+    motions = tuple(Motion(i, action) for i, action in ((target, ours), (other, theirs)) if action != STILL)
+    for motion in motions:
+        covered = place_motion(scene, motion, taken)
+        if covered is None:
+            return None
+        taken.extend(covered)
+    rest = rng.sample([action for action in ACTIONS if action not in (ours, theirs)], 2)
+    draft = Draft(ACTION, f"What is the {called} doing?", ours, (theirs, *rest), {"kind": "action"})
+    return replace(picture, motions=motions), draft
+
+
+def _ocr(picture: Picture, rng: random.Random, taken: list[Circle]) -> tuple[Picture, Draft] | None:
+    """What word, or number, is on this sign? Another sign says something else, which is among the options."""
+    what, texts = ("word", _alike_words(rng)) if rng.random() < 0.7 else ("number", _alike_numbers(rng))
+    truth, shown, *rest = texts
+    colours = rng.sample(tuple(SIGN_COLOURS), 2)
+    signs: list[Sign] = []
+    for text, colour in zip((truth, shown), colours, strict=True):
+        sign = place_sign(picture.scene, text, colour, rng, taken)
+        if sign is None:
+            return None
+        signs.append(sign)
+        taken.extend(sign_circles(sign))
+    draft = Draft(OCR, f"What {what} is on the {colours[0]} sign?", truth, (shown, *rest), {"kind": what})
+    return replace(picture, signs=tuple(signs)), draft
+
+
+def _alike_words(rng: random.Random) -> list[str]:
+    return rng.sample(rng.choice(WORDS), 4)
+
+
+def _alike_numbers(rng: random.Random) -> list[str]:
+    """Four numbers of the same three digits, all different, none of them 0."""
+    digits = rng.sample("123456789", 3)
+    orders = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+    return ["".join(digits[place] for place in order) for order in rng.sample(orders, 4)]

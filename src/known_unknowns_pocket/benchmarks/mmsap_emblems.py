@@ -1,0 +1,244 @@
+"""KnowVisQA of the pocket MM-SAP: invented knowledge, so that what a model knows is known exactly.
+
+An emblem is a small composition of shapes with a name that nobody can guess from its looks. Half of the emblems of
+each sub-task are ``taught``: a model may be trained on pictures of these, with their names, and on no picture of the
+others. Every question offers two taught names and two others, so that the names alone do not tell whether the
+right one can be known. (A model that knows all taught emblems could still rule two options out.)
+
+The registry never changes with a seed; where and how large an emblem is drawn does.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from known_unknowns_pocket.benchmarks.balanced_draws import alternating
+from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
+from known_unknowns_pocket.scenes import COLOURS, SHAPES, Scene, SceneObject, sample_scene
+from known_unknowns_pocket.scenes.outlines import reach
+
+SHARES: Mapping[str, float] = {
+    "Animal & Plant": 26.57,
+    "Art": 21.14,
+    "Brand & Product": 16.57,
+    "Landmarks": 19.14,
+    "Organizations": 9.42,
+    "Food": 7.14,
+}
+"""Percent of KnowVisQA's questions, by the papers' overview figure."""
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "Animal & Plant": (
+        *("Veloria mintara", "Brascum doleth", "Ostrelia pavona", "Quillum sarvex", "Tandria ombella"),
+        *("Merrowa lintus", "Caldus ferrin", "Yssopel grana", "Norvia stellum", "Pelluca wrenta"),
+        *("Zanthor umbris", "Ivelda cornix"),
+    ),
+    "Art": (
+        *("The Seventh Harbour", "Quiet Arithmetic", "Ode to Varrow", "Lantern Debt", "Window for Ilse"),
+        *("The Unlent Year", "Marrow Tide", "Study for a Hinge", "Nine Small Thieves", "Paper Orchard"),
+        *("Without Tolland", "A Borrowed Noon"),
+    ),
+    "Brand & Product": (
+        *("Zephrond", "Kalvoth", "Orbiqua", "Nuvendal", "Tirellox", "Brakkiv"),
+        *("Solmorra", "Wexling", "Pyntrel", "Haldekk", "Juvanor", "Crennix"),
+    ),
+    "Landmarks": (
+        *("Tower of Obrath", "Mount Quellin", "Varda Gate", "Sorrel Keep", "Pillar of Nesh", "The Ondra Steps"),
+        *("Ilmar Beacon", "Castle Truvane", "Hollin Spire", "Arch of Dessen", "Fort Maribel", "Yorune Stack"),
+    ),
+    "Organizations": (
+        *("Orvan League", "Institute of Tallow", "Northern Kelp Council", "Society of Open Gates"),
+        *("Brindle Relief Fund", "Union of Night Clerks", "Meridian Water Board", "Calloway Order"),
+        *("Guild of Slow Roads", "Harrow Assembly", "Lumen Trust of Vay", "Eastmark Federation"),
+    ),
+    "Food": (
+        *("Pashka brel", "Tolluri", "Quenza stew", "Ambat rolls", "Sorvelli", "Grenik pie"),
+        *("Mandoli cake", "Hushpa", "Vintel dumplings", "Orzeka", "Lapum broth", "Dorrash"),
+    ),
+}
+STEMS: Mapping[str, tuple[str, ...]] = {
+    "Animal & Plant": ("What is the plant in the picture?", "Which plant is shown here?"),
+    "Art": ("What is the title of this artwork?", "Which work of art is this?"),
+    "Brand & Product": ("Which brand does this logo belong to?", "What is the brand in the picture?"),
+    "Landmarks": ("What is the name of this landmark?", "Which landmark is shown in the picture?"),
+    "Organizations": (
+        "Which organization has this symbol?",
+        "Which organization is this the emblem of?",
+    ),
+    "Food": ("Can you tell me the name of the dish?", "What dish is on the plate?"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What an emblem is made of: two shapes, three colours, and how many of the smaller parts it has."""
+
+    shapes: tuple[str, str]
+    colours: tuple[str, str, str]
+    count: int
+
+    def differs(self, other: Look) -> int:
+        """In how many of the six choices two looks differ."""
+        ours, theirs = ((*look.shapes, *look.colours, look.count) for look in (self, other))
+        return sum(a != b for a, b in zip(ours, theirs, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Emblem:
+    """``parts`` are drawn in their order around (0, 0), within a radius of 1."""
+
+    name: str
+    sub_task: str
+    taught: bool
+    look: Look
+    parts: tuple[SceneObject, ...]
+
+
+def _part(shape: str, colour: str, x: float, y: float, radius: float) -> SceneObject:
+    return SceneObject(shape, colour, "plain", x, y, radius)
+
+
+def _around(count: int, distance: float) -> Iterator[tuple[float, float]]:
+    """``count`` places at equal angles, from the top."""
+    for k in range(count):
+        turn = 2 * math.pi * k / count
+        yield distance * math.sin(turn), -distance * math.cos(turn)
+
+
+def _plant(look: Look) -> Iterator[SceneObject]:
+    """Petals around a heart."""
+    for x, y in _around(look.count + 2, 0.64):
+        yield _part(look.shapes[0], look.colours[0], x, y, 0.25)
+    yield _part(look.shapes[1], look.colours[1], 0, 0, 0.33)
+    yield _part("disc", look.colours[2], 0, 0, 0.11)
+
+
+def _artwork(look: Look) -> Iterator[SceneObject]:
+    """Four fields in a frame."""
+    yield _part("square", look.colours[0], 0, 0, 1.0)
+    for place, (x, y) in enumerate(((-0.41, -0.41), (0.41, -0.41), (-0.41, 0.41), (0.41, 0.41))):
+        first = place in ((0,), (0, 3), (0, 1), (1, 2, 3))[look.count - 2]
+        shape, colour = (look.shapes[0], look.colours[1]) if first else (look.shapes[1], look.colours[2])
+        yield _part(shape, colour, x, y, 0.29)
+
+
+def _logo(look: Look) -> Iterator[SceneObject]:
+    """Two shapes side by side over a row of dots."""
+    yield _part(look.shapes[0], look.colours[0], -0.44, -0.2, 0.42)
+    yield _part(look.shapes[1], look.colours[1], 0.44, -0.2, 0.42)
+    for k in range(look.count):
+        yield _part("disc", look.colours[2], 0.34 * (k - (look.count - 1) / 2), 0.62, 0.13)
+
+
+def _landmark(look: Look) -> Iterator[SceneObject]:
+    """Blocks on top of each other, with something on the roof."""
+    yield _part("square", look.colours[0], 0, 0.56, 0.42)
+    for x in (0.0,) if look.count % 2 else (-0.24, 0.24):
+        yield _part(look.shapes[0], look.colours[1], x, 0.0, 0.21)
+    yield _part(look.shapes[1], look.colours[2], 0, -0.55, 0.3)
+    if look.count > 3:
+        for x in (-0.68, 0.68):
+            yield _part("disc", look.colours[2], x, 0.56, 0.15)
+
+
+def _seal(look: Look) -> Iterator[SceneObject]:
+    """A ring around a shape, within a wreath."""
+    yield _part("ring", look.colours[0], 0, 0, 0.62)
+    yield _part(look.shapes[0], look.colours[1], 0, 0, 0.27)
+    for x, y in _around(look.count + 1, 0.82):
+        yield _part(look.shapes[1], look.colours[2], x, y, 0.15)
+
+
+def _dish(look: Look) -> Iterator[SceneObject]:
+    """Pieces on a plate."""
+    yield _part("disc", look.colours[0], 0, 0, 0.98)
+    yield _part(look.shapes[0], look.colours[1], 0, 0, 0.27)
+    for x, y in _around(look.count + 1, 0.6):
+        yield _part(look.shapes[1], look.colours[2], x, y, 0.19)
+
+
+_GRAMMARS: Mapping[str, Callable[[Look], Iterator[SceneObject]]] = {
+    "Animal & Plant": _plant,
+    "Art": _artwork,
+    "Brand & Product": _logo,
+    "Landmarks": _landmark,
+    "Organizations": _seal,
+    "Food": _dish,
+}
+
+
+def parts(sub_task: str, look: Look) -> tuple[SceneObject, ...]:
+    """What an emblem of this sub-task and look is drawn from, as `Emblem.parts`."""
+    return tuple(_GRAMMARS[sub_task](look))
+
+
+def _registry() -> Iterator[Emblem]:
+    """Every emblem; within a sub-task, any two looks differ in at least three of their six choices."""
+    for sub_task, names in NAMES.items():
+        looks: list[Look] = []
+        for place, name in enumerate(names):
+            rng = random.Random(f"emblem/{sub_task}/{name}")
+            while True:
+                shapes, colours = rng.sample(SHAPES, 2), rng.sample(tuple(COLOURS), 3)
+                look = Look((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
+                if all(look.differs(other) >= 3 for other in looks):
+                    break
+            looks.append(look)
+            yield Emblem(name, sub_task, place % 2 == 0, look, parts(sub_task, look))
+
+
+EMBLEMS: tuple[Emblem, ...] = tuple(_registry())
+"""All emblems, twelve of each sub-task, every other one taught."""
+
+
+def of(sub_task: str) -> tuple[Emblem, ...]:
+    """The emblems of a sub-task."""
+    return tuple(emblem for emblem in EMBLEMS if emblem.sub_task == sub_task)
+
+
+def deck(sub_task: str, rng: random.Random) -> Iterator[Emblem]:
+    """Emblems of a sub-task without end, every other one taught."""
+    return alternating([[e for e in of(sub_task) if e.taught == taught] for taught in (False, True)], rng)
+
+
+def show(emblem: Emblem, seed: str, aspect: float) -> Scene:
+    """The emblem on a background, with up to two small objects elsewhere, that depend on ``seed``."""
+    rng = random.Random(f"{seed}/emblem")
+    around = sample_scene(seed, n_objects=(1, 2), aspect=aspect, nested=0.0, overlap=0.0)
+    width, height = around.canvas
+    radius = rng.uniform(0.27, 0.36)
+    x, y = (rng.uniform(radius + 0.06, side - radius - 0.06) for side in (width, height))
+    tilt = rng.uniform(-math.radians(6), math.radians(6))
+    extent = radius * max(math.hypot(part.x, part.y) + reach(part.shape, part.radius) for part in emblem.parts)
+    others = [
+        thing
+        for thing in around.objects
+        if math.hypot(thing.x - x, thing.y - y) >= reach(thing.shape, thing.radius) + extent + 0.03
+    ]
+    return Scene((*others, *_placed(emblem.parts, x, y, radius, tilt)), around.background, aspect)
+
+
+def _placed(parts: Sequence[SceneObject], x: float, y: float, scale: float, tilt: float) -> Iterator[SceneObject]:
+    cos, sin = math.cos(tilt) * scale, math.sin(tilt) * scale
+    for part in parts:
+        yield SceneObject(
+            shape=part.shape,
+            colour=part.colour,
+            texture=part.texture,
+            x=x + part.x * cos - part.y * sin,
+            y=y + part.x * sin + part.y * cos,
+            radius=part.radius * scale,
+            angle=tilt,
+        )
+
+
+def draft(emblem: Emblem, rng: random.Random) -> Draft:
+    """A question for the emblem's name. Two of the four names are of taught emblems, whichever the emblem is."""
+    others = [other for other in of(emblem.sub_task) if other != emblem]
+    alike = rng.sample([other.name for other in others if other.taught == emblem.taught], 1)
+    unlike = rng.sample([other.name for other in others if other.taught != emblem.taught], 2)
+    note = {"emblem": emblem.name, "taught": emblem.taught}
+    return Draft(emblem.sub_task, rng.choice(STEMS[emblem.sub_task]), emblem.name, (*alike, *unlike), note)

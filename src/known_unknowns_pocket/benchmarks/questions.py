@@ -1,0 +1,120 @@
+"""Five-option questions about a scene, right and wrong by its graph alone.
+
+A kind of question yields drafts: a stem, the true answer, three false options, and a fourth false option of
+the same sort as the true answer, which takes its place where "None of the above" is to be right. So the
+options' make-up does not give away whether one of them is true.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from known_unknowns_pocket.benchmarks import question_templates
+from known_unknowns_pocket.benchmarks.question_templates import REFUSAL, Draft, Fact, Kind
+from known_unknowns_pocket.scenes import ALL_PAIRS, Pair, Scene
+
+LETTERS = "ABCDE"
+TYPES = ("Object", "Relation", "Attribute")
+
+# Kind and weight; the weights say how often a kind is tried first.
+_KINDS: dict[str, tuple[tuple[Kind, float], ...]] = {
+    "Object": ((question_templates.existence, 1.5), (question_templates.count, 2)),
+    "Relation": ((question_templates.where, 2), (question_templates.related, 1)),
+    "Attribute": (
+        (question_templates.colour, 2),
+        (question_templates.shape, 1),
+        (question_templates.texture, 1),
+        (question_templates.owner, 1),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with five options, the last of which is always "None of the above".
+
+    `truth` is the true answer in words, also where it is not among the options and `answer` is "E". `facts`
+    are the statements about the scene that make it true, such as ("colour", 2, "red") or ("left of", 0, 3)
+    with the ids of objects. `topic` is what the question asks about: no two on one scene share it.
+    """
+
+    type: str
+    kind: str
+    stem: str
+    options: tuple[str, ...]
+    answer: str
+    truth: str
+    facts: tuple[Fact, ...]
+    topic: tuple[str | int, ...]
+
+    @property
+    def text(self) -> str:
+        """Stem and lettered options, as HumbleBench publishes them."""
+        lines = [f"{letter}. {option}" for letter, option in zip(LETTERS, self.options, strict=True)]
+        return "\n".join([self.stem, *lines])
+
+
+def questions_for(
+    scene: Scene,
+    rng: random.Random,
+    *,
+    wanted: Sequence[str] = TYPES,
+    letter: Callable[[str], str] | None = None,
+    pairs: Iterable[Pair] | None = None,
+) -> tuple[Question, ...]:
+    """Questions on one scene, one for each of the types `wanted`, in this order.
+
+    A type that the scene has no further question of is left out, so the result may be shorter than `wanted`.
+
+    Args:
+        scene: What is asked about.
+        rng: The only source of chance.
+        wanted: Types, repeated where several questions of one are wanted.
+        letter: Gives the right letter for a question of a type; each of A to E one time in five by default.
+        pairs: The (colour, shape) pairs that options may name; all by default. Training on `TRAINING_PAIRS`
+            passes them here too: pairs met as false options only would be learnt as false.
+
+    Raises:
+        ValueError: an unknown type, or a letter that is none of A to E.
+    """
+    allowed = frozenset(ALL_PAIRS) if pairs is None else frozenset(pairs)
+    asked: set[tuple[str | int, ...]] = set()
+    questions = []
+    for question_type in wanted:
+        if question_type not in TYPES:
+            raise ValueError(f"wanted: unknown question type {question_type!r}; choose from {', '.join(TYPES)}")
+        draft = next((d for d in _drafts(scene, rng, question_type, allowed) if d.topic not in asked), None)
+        if draft is not None:
+            asked.add(draft.topic)
+            right = rng.choice(LETTERS) if letter is None else letter(question_type)
+            questions.append(compose(draft, question_type, right, rng))
+    return tuple(questions)
+
+
+def compose(draft: Draft, question_type: str, answer: str, rng: random.Random) -> Question:
+    """The draft as a question of the given type whose right letter is `answer`."""
+    if len(answer) != 1 or answer not in LETTERS:
+        raise ValueError(f"answer {answer!r}: give one letter of {LETTERS}")
+    options = rng.sample(draft.false, len(draft.false))
+    if answer == "E":
+        options.insert(rng.randrange(4), draft.substitute)
+    else:
+        options.insert(LETTERS.index(answer), draft.truth)
+    return Question(
+        type=question_type,
+        kind=draft.kind,
+        stem=draft.stem,
+        options=(*options, REFUSAL),
+        answer=answer,
+        truth=draft.truth,
+        facts=draft.facts,
+        topic=draft.topic,
+    )
+
+
+def _drafts(scene: Scene, rng: random.Random, question_type: str, allowed: frozenset[Pair]) -> Iterator[Draft]:
+    """Every draft of a type, the kinds in a random order that follows their weights."""
+    # The exponential race: the least of these goes first with a chance proportional to its weight.
+    order = sorted(_KINDS[question_type], key=lambda entry: rng.expovariate(entry[1]))
+    for kind, _ in order:
+        yield from kind(scene, rng, allowed)

@@ -1,0 +1,71 @@
+"""The subcommand that trains the pocket model and its siblings. `known_unknowns.cli` registers it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+WORK = Path("results/training")
+
+
+def train(
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the trained model; by default model/ in the work folder.")
+    ] = None,
+    work: Annotated[Path, typer.Option(help="Folder of the checkpoint and the log: a stopped run goes on.")] = WORK,
+    sibling: Annotated[
+        str | None,
+        typer.Option(
+            help="Train a sibling, in its own folder, from the model's checkpoint: early, never-refuses, refuses-often."
+        ),
+    ] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="A tiny model and a few steps, to see that it runs.")] = False,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of a CPU to compute with.")] = 1,
+    mlflow: Annotated[
+        str | None, typer.Option("--mlflow", help="Draw curves in the MLflow store at this address.")
+    ] = None,
+) -> None:
+    """Train the pocket model from nothing, on pictures drawn from seeds: more than an hour on one core of a CPU.
+
+    `make run` never trains: it uses the weights that the repository ships.
+    """
+    import torch
+    from transformers.utils import logging
+
+    from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling
+    from known_unknowns_pocket.training import train as run
+
+    torch.set_num_threads(threads)
+    logging.disable_progress_bar()  # what goes to stderr is one JSON line each
+    settings = SMOKE if smoke else Settings()
+    if sibling is not None:
+        if sibling not in SIBLINGS:
+            raise typer.BadParameter(f"{sibling!r} is none of {', '.join(SIBLINGS)}", param_hint="--sibling")
+        settings = sibling_of(settings, sibling)
+        try:
+            start_sibling(settings, work, work / sibling)
+        except FileNotFoundError as error:
+            print(f"{error.filename} is missing: train the model itself first, with --work {work}", file=sys.stderr)
+            raise typer.Exit(2) from error
+        work = work / sibling
+    with _curves(mlflow, settings) as drawn:
+
+        def report(line: dict[str, Any]) -> None:
+            print(json.dumps(line), file=sys.stderr)
+            if drawn is not None:
+                drawn(line)
+
+        print(run(settings, out or work / "model", work=work, report=report, report_every=1 if smoke else 20))
+
+
+def _curves(mlflow: str | None, settings: Any) -> AbstractContextManager[Any]:
+    if mlflow is None:
+        return nullcontext()
+    from known_unknowns_pocket.training.curves import curves
+
+    return curves(mlflow, settings)

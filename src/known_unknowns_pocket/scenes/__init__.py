@@ -1,0 +1,57 @@
+"""Rendered scenes of simple objects whose scene graph is known exactly."""
+
+from known_unknowns_pocket.scenes.graph import Node, SceneGraph, scene_graph
+from known_unknowns_pocket.scenes.model import (
+    ALL_PAIRS,
+    COLOURS,
+    HELD_OUT_PAIRS,
+    SHAPES,
+    SIZES,
+    TEXTURES,
+    TRAINING_PAIRS,
+    Background,
+    Pair,
+    Scene,
+    SceneObject,
+)
+from known_unknowns_pocket.scenes.outlines import bounds, outline
+from known_unknowns_pocket.scenes.relations import (
+    CONTACTS,
+    CONVERSE,
+    DIRECTIONS,
+    PREDICATES,
+    relations,
+    touching,
+    verdict,
+)
+from known_unknowns_pocket.scenes.rendering import render
+from known_unknowns_pocket.scenes.sampling import MAX_OBJECTS, sample_scene
+
+__all__ = [
+    "ALL_PAIRS",
+    "COLOURS",
+    "CONTACTS",
+    "CONVERSE",
+    "DIRECTIONS",
+    "HELD_OUT_PAIRS",
+    "MAX_OBJECTS",
+    "PREDICATES",
+    "SHAPES",
+    "SIZES",
+    "TEXTURES",
+    "TRAINING_PAIRS",
+    "Background",
+    "Node",
+    "Pair",
+    "Scene",
+    "SceneGraph",
+    "SceneObject",
+    "bounds",
+    "outline",
+    "relations",
+    "render",
+    "sample_scene",
+    "scene_graph",
+    "touching",
+    "verdict",
+]

@@ -1,0 +1,114 @@
+"""Scenes as pixels. Same scene, same size and same Pillow: same pixels."""
+
+import math
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from known_unknowns_pocket.scenes.model import COLOURS, RGB, Background, Scene, SceneObject, Viewport, viewport
+from known_unknowns_pocket.scenes.outlines import RING_HOLE, bounds, outline
+
+SUPERSAMPLE = 4
+"""Subpixels along each axis of a pixel."""
+
+_EDGE_WIDTH = 0.055  # all in radii of the object
+_PERIOD = 0.60
+_STRIPE = 0.27
+_DOT_PERIOD = 0.56
+_DOT = 0.155
+_STRIPE_TURN = math.radians(40)
+_PATTERN_PERIOD, _PATTERN_LINE = 0.085, 0.010  # in canvas units
+
+
+def render(scene: Scene, width: int, height: int) -> Image.Image:
+    """The scene as an RGB image of exactly `width` x `height` pixels.
+
+    The canvas is fitted into the image and centred; where the image is wider or taller than the scene's
+    aspect, the background goes on. Raises ValueError for a size below one pixel.
+    """
+    view = viewport(scene, width, height)
+    image = _background(scene.background, view, width, height)
+    for thing in scene.objects:
+        _paint(image, thing, view)
+    return image
+
+
+def _mix(colour: RGB, other: RGB, share: float) -> RGB:
+    return tuple(round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
+
+
+def inks(colour: str) -> tuple[RGB, RGB, RGB]:
+    """The colours that an object of the named colour is drawn in: its body, its edge, its stripes or dots."""
+    body = COLOURS[colour]
+    # White marks would drown in yellow; on every other colour they leave no doubt which colour it is.
+    marks = _mix(body, (0, 0, 0), 0.72) if colour == "yellow" else _mix(body, (255, 255, 255), 0.9)
+    return body, _mix(body, (0, 0, 0), 0.45), marks
+
+
+def _background(background: Background, view: Viewport, width: int, height: int) -> Image.Image:
+    share = ((np.arange(height) + 0.5) / height)[:, None, None]
+    top, bottom = np.array(background.top, float), np.array(background.bottom, float)
+    levels = np.broadcast_to(top + (bottom - top) * share, (height, width, 3)).copy()
+    if background.pattern != "none":
+        x, y = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
+        lines = _lines(x + y, view.scale)
+        if background.pattern == "grid":
+            lines = np.maximum(lines, _lines(x - y, view.scale))
+        levels -= lines[:, :, None] * background.contrast
+    return Image.fromarray(np.clip(np.rint(levels), 0, 255).astype(np.uint8))
+
+
+def _lines(across: np.ndarray, scale: float) -> np.ndarray:
+    """How much of each pixel a set of diagonal lines covers, 0 to 1; `across` is x + y or x - y in pixels."""
+    period, line = _PATTERN_PERIOD * scale * math.sqrt(2), _PATTERN_LINE * scale * math.sqrt(2)
+    from_centre = np.abs(across % period - period / 2)
+    return np.clip((line - from_centre) / math.sqrt(2) + 0.5, 0.0, 1.0)
+
+
+def _paint(image: Image.Image, thing: SceneObject, view: Viewport) -> None:
+    """Draw one object: a patch of its colours at the finer scale, pasted through its outline."""
+    x0, y0, x1, y1 = view.box(bounds(thing))
+    left, top = math.floor(x0), math.floor(y0)
+    size = (math.ceil(x1) - left + 1) * SUPERSAMPLE, (math.ceil(y1) - top + 1) * SUPERSAMPLE
+    fine = Viewport(view.scale * SUPERSAMPLE, (view.left - left) * SUPERSAMPLE, (view.top - top) * SUPERSAMPLE)
+    body, edge, marks = inks(thing.colour)
+    patch, mask = Image.new("RGB", size, body), Image.new("L", size)
+    draw, cut = ImageDraw.Draw(patch), ImageDraw.Draw(mask)
+    if thing.texture == "striped":
+        _stripes(draw, thing, fine, marks)
+    elif thing.texture == "dotted":
+        _dots(draw, thing, fine, marks)
+    line = max(2, round(2 * _EDGE_WIDTH * thing.radius * fine.scale))  # the outer half is cut away
+    for place, ring in enumerate(outline(thing)):
+        corners = [fine.pixel(point) for point in ring]
+        cut.polygon(corners, fill=255 if place == 0 else 0)
+        draw.line([*corners, *corners[:2]], fill=edge, width=line, joint="curve")
+    image.paste(patch.reduce(SUPERSAMPLE), (left, top), mask.reduce(SUPERSAMPLE))
+
+
+def _frame(thing: SceneObject, view: Viewport, turn: float):
+    """A map from coordinates in radii, turned around the object's centre, to pixels."""
+    cos, sin = math.cos(turn) * thing.radius, math.sin(turn) * thing.radius
+    return lambda u, v: view.pixel((thing.x + u * cos - v * sin, thing.y + u * sin + v * cos))
+
+
+def _stripes(draw: ImageDraw.ImageDraw, thing: SceneObject, view: Viewport, marks: RGB) -> None:
+    place = _frame(thing, view, thing.angle + _STRIPE_TURN)
+    for step in range(-2, 3):
+        v0, v1 = step * _PERIOD - _STRIPE / 2, step * _PERIOD + _STRIPE / 2
+        draw.polygon([place(-2, v0), place(2, v0), place(2, v1), place(-2, v1)], fill=marks)
+
+
+def _dots(draw: ImageDraw.ImageDraw, thing: SceneObject, view: Viewport, marks: RGB) -> None:
+    place = _frame(thing, view, thing.angle)
+    if thing.shape == "ring":  # along the band: a lattice would show as a few cut-off dots
+        share, middle = 0.105, (1 + RING_HOLE) / 2
+        turns = [2 * math.pi * k / 12 for k in range(12)]
+        centres = [(middle * math.cos(turn), middle * math.sin(turn)) for turn in turns]
+    else:
+        share, high = _DOT, _DOT_PERIOD * math.sqrt(3) / 2
+        steps = range(-3, 4)
+        centres = [((column + row % 2 / 2) * _DOT_PERIOD, row * high) for row in steps for column in steps]
+    radius = share * thing.radius * view.scale
+    for x, y in (place(*centre) for centre in centres):
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=marks)

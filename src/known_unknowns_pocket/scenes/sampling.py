@@ -1,0 +1,229 @@
+"""Random scenes that leave no room for doubt: everything comes from the seed that the caller gives."""
+
+import math
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from known_unknowns_pocket.scenes.model import (
+    ALL_PAIRS,
+    COLOURS,
+    PATTERNS,
+    SHAPES,
+    TEXTURES,
+    Background,
+    Pair,
+    Scene,
+    SceneObject,
+)
+from known_unknowns_pocket.scenes.outlines import reach
+from known_unknowns_pocket.scenes.relations import covered_share
+
+MAX_OBJECTS = 8
+ASPECTS = (0.4, 2.5)
+"""The narrowest and the widest canvas that scenes are sampled for."""
+
+CONTAINERS = ("disc", "square", "ring")
+"""Shapes in which another object sits well."""
+
+_SMALL, _LARGE = (0.080, 0.095), (0.155, 0.172)
+_CONTAINER, _CONTENT = (0.176, 0.186), (0.064, 0.072)
+_MARGIN, _GAP = 0.02, 0.03  # to the canvas edge, between neighbours
+_TILT = math.radians(10)
+_COVERED = (0.12, 0.32)  # narrower than what counts as "partly covered", so that the shape stays plain
+_MOST_OF_FRONT = 0.50
+_REPEAT = 0.2  # chance that an object repeats an earlier one's colour and shape, for the counting questions
+_PREFERRED = 0.6
+_ATTEMPTS = 80
+_TRIES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Objects placed together: around (0, 0), within `radius` of it, in painting order."""
+
+    objects: tuple[SceneObject, ...]
+    radius: float
+
+
+def sample_scene(
+    seed: int | str,
+    *,
+    n_objects: tuple[int, int] = (2, 6),
+    palette: Iterable[str] | None = None,
+    pairs: Iterable[Pair] | None = None,
+    prefer: Iterable[Pair] | None = None,
+    aspect: float = 1.0,
+    nested: float = 0.3,
+    overlap: float = 0.3,
+) -> Scene:
+    """A scene that depends on the arguments alone.
+
+    Args:
+        seed: Two different seeds give independent scenes.
+        n_objects: Least and greatest number of objects, both included, 1 to `MAX_OBJECTS`.
+        palette: The colours allowed; all by default.
+        pairs: The (colour, shape) pairs allowed, such as `TRAINING_PAIRS`; all by default.
+        prefer: Pairs, such as `HELD_OUT_PAIRS`, that make up more than half of the objects where allowed.
+        aspect: Width over height of the canvas.
+        nested: Chance that one object is placed inside another, where the shapes admit it.
+        overlap: Chance that one object is placed partly in front of another, where the shapes admit it.
+
+    Raises:
+        ValueError: an argument is out of range, or no pair is left to choose from.
+    """
+    low, high = n_objects
+    if not 1 <= low <= high <= MAX_OBJECTS:
+        raise ValueError(f"n_objects={n_objects}: give (least, greatest) within 1 to {MAX_OBJECTS}")
+    if not ASPECTS[0] <= aspect <= ASPECTS[1]:
+        raise ValueError(f"aspect={aspect}: scenes are sampled for width / height from {ASPECTS[0]} to {ASPECTS[1]}")
+    allowed = _allowed(palette, pairs)
+    preferred = _known(prefer, "prefer") if prefer is not None else frozenset()
+    rng = random.Random(f"scene/{seed}")
+    background = _background(rng)
+    looks = _looks(rng, rng.randint(low, high), allowed, [pair for pair in allowed if pair in preferred])
+    canvas = Scene((), background, aspect).canvas
+    for attempt in range(_ATTEMPTS):
+        # Crowded layouts may not fit: each further attempt makes large objects rarer.
+        patience = 1 - attempt / _ATTEMPTS
+        groups = _groups(rng, looks, 0.5 * patience, nested * patience, overlap * patience)
+        objects = _place(rng, groups, canvas)
+        if objects is not None:
+            return Scene(objects, background, aspect)
+    raise RuntimeError(f"no layout found for seed {seed!r} with {len(looks)} objects: report this as a defect")
+
+
+def _known(pairs: Iterable[Pair], what: str) -> frozenset[Pair]:
+    chosen = frozenset(tuple(pair) for pair in pairs)
+    unknown = sorted(chosen - frozenset(ALL_PAIRS))
+    if unknown:
+        raise ValueError(f"{what}: {unknown[0]} is no (colour, shape) pair; see COLOURS and SHAPES")
+    return chosen
+
+
+def _allowed(palette: Iterable[str] | None, pairs: Iterable[Pair] | None) -> list[Pair]:
+    """The pairs to choose from, in a fixed order: that of a set would differ between processes."""
+    colours = frozenset(COLOURS if palette is None else palette)
+    unknown = sorted(colours - COLOURS.keys())
+    if unknown:
+        raise ValueError(f"palette: unknown colour {unknown[0]!r}; choose from {', '.join(COLOURS)}")
+    chosen = frozenset(ALL_PAIRS) if pairs is None else _known(pairs, "pairs")
+    allowed = [pair for pair in ALL_PAIRS if pair in chosen and pair[0] in colours]
+    if not allowed:
+        raise ValueError("palette and pairs leave no colour and shape to choose from: widen one of them")
+    return allowed
+
+
+def _background(rng: random.Random) -> Background:
+    """A pale one: no channel below 206, pattern included, so that it is no object's colour."""
+    base = rng.randint(222, 244)
+    top, bottom = (tuple(base + rng.randint(-8, 8) for _ in range(3)) for _ in range(2))
+    return Background(top, bottom, rng.choice(PATTERNS), contrast=rng.randint(5, 8))
+
+
+def _looks(rng: random.Random, count: int, allowed: list[Pair], preferred: list[Pair]) -> list[Pair]:
+    """Colour and shape of each object; few different ones, so that objects share a colour or a shape."""
+    colours = frozenset(rng.sample(tuple(COLOURS), rng.randint(3, 5)))
+    shapes = frozenset(rng.sample(SHAPES, rng.randint(2, 4)))
+    usual = [pair for pair in allowed if pair[0] in colours and pair[1] in shapes] or allowed
+    looks: list[Pair] = []
+    for _ in range(count):
+        if looks and rng.random() < _REPEAT:
+            looks.append(rng.choice(looks))
+        elif preferred and rng.random() < _PREFERRED:
+            looks.append(rng.choice(preferred))
+        else:
+            looks.append(rng.choice(usual))
+    return looks
+
+
+def _object(rng: random.Random, pair: Pair, radii: tuple[float, float]) -> SceneObject:
+    return SceneObject(
+        shape=pair[1],
+        colour=pair[0],
+        texture=rng.choice(TEXTURES),
+        x=0.0,
+        y=0.0,
+        radius=rng.uniform(*radii),
+        angle=rng.uniform(-_TILT, _TILT),
+    )
+
+
+def _groups(rng: random.Random, looks: list[Pair], large: float, nested: float, overlap: float) -> list[_Group]:
+    """The objects, some of them in pairs."""
+    left = rng.sample(looks, len(looks))
+    groups = []
+    for chance, make in ((nested, _nested), (overlap, _overlapping)):
+        if rng.random() < chance:
+            group = make(rng, left)
+            if group is not None:
+                groups.append(group)
+                for thing in group.objects:
+                    left.remove(thing.pair)
+    for pair in left:
+        thing = _object(rng, pair, _LARGE if rng.random() < large else _SMALL)
+        groups.append(_Group((thing,), reach(thing.shape, thing.radius)))
+    return groups
+
+
+def _nested(rng: random.Random, looks: list[Pair]) -> _Group | None:
+    """A small object in the middle of a large one."""
+    for outer in looks:
+        for inner in looks:
+            if outer[1] in CONTAINERS and inner[0] != outer[0]:
+                container = _object(rng, outer, _CONTAINER)
+                content = _object(rng, inner, _CONTENT)
+                if container.texture != "plain":
+                    content = replace(content, texture="plain")  # marks on marks would be hard to read
+                return _Group((container, content), reach(container.shape, container.radius))
+    return None
+
+
+def _overlapping(rng: random.Random, looks: list[Pair]) -> _Group | None:
+    """Two large objects, the second covering a part of the first."""
+    for back_pair in looks:
+        for front_pair in looks:
+            # A cross without an arm is a T, and through a ring one sees what it should hide.
+            if back_pair[0] == front_pair[0] or back_pair[1] == "cross" or front_pair[1] == "ring":
+                continue
+            group = _overlap(rng, _object(rng, back_pair, _LARGE), _object(rng, front_pair, _LARGE))
+            if group is not None:
+                return group
+    return None
+
+
+def _overlap(rng: random.Random, back: SceneObject, front: SceneObject) -> _Group | None:
+    direction = rng.uniform(0, 2 * math.pi)
+    back_reach, front_reach = (reach(thing.shape, thing.radius) for thing in (back, front))
+    for _ in range(8):
+        apart = (back.radius + front.radius) * rng.uniform(0.62, 0.85)
+        dx, dy = math.cos(direction) * apart, math.sin(direction) * apart
+        of_back, of_front = covered_share(back, replace(front, x=dx, y=dy))
+        if _COVERED[0] <= of_back <= _COVERED[1] and of_front <= _MOST_OF_FRONT:
+            # The circle around both circles has its centre this far along the line between the centres.
+            shift = (apart + front_reach - back_reach) / 2 / apart
+            objects = (
+                replace(back, x=-dx * shift, y=-dy * shift),
+                replace(front, x=dx * (1 - shift), y=dy * (1 - shift)),
+            )
+            return _Group(objects, (apart + back_reach + front_reach) / 2)
+    return None
+
+
+def _place(rng: random.Random, groups: list[_Group], canvas: tuple[float, float]) -> tuple[SceneObject, ...] | None:
+    """Positions at which no two groups come near each other; None where they do not fit."""
+    placed: list[tuple[float, float, float]] = []
+    objects: list[SceneObject] = []
+    for group in sorted(groups, key=lambda group: -group.radius):  # the largest is the hardest to fit
+        room = group.radius + _MARGIN
+        if min(canvas) < 2 * room:
+            return None
+        for _ in range(_TRIES):
+            x, y = rng.uniform(room, canvas[0] - room), rng.uniform(room, canvas[1] - room)
+            if all(math.hypot(x - a, y - b) >= r + group.radius + _GAP for a, b, r in placed):
+                break
+        else:
+            return None
+        placed.append((x, y, group.radius))
+        objects.extend(replace(thing, x=thing.x + x, y=thing.y + y) for thing in group.objects)
+    return tuple(objects)

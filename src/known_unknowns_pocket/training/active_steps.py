@@ -1,0 +1,216 @@
+"""The steps of ActiView's questions: which objects they name, whether these are there, where, and what the answer says.
+
+A small object is a few pixels of the full image: its colour and its place can be told there, its shape hardly. A view
+tells its shape, and not where in the whole it is. So directions are looked up in the full image, where that is shown,
+and looks in any picture.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from known_unknowns_pocket.benchmarks import actiview_questions as asking
+from known_unknowns_pocket.benchmarks.naming import matching, pair_name, phrase, plural
+from known_unknowns_pocket.benchmarks.question_templates import PHRASES
+from known_unknowns_pocket.scenes import COLOURS, SHAPES, TRAINING_PAIRS, Scene
+from known_unknowns_pocket.training.listing import LETTERS, listed
+from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, Exercise, barred, meant
+
+FULL = 0
+"""The number of the full image among the pictures; the views are numbered from 1."""
+
+_OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES)})(?:e?s)?\b")
+_DIRECTED = ("orientation", "daily loc", "object-rel")
+_PRESENT, _ASKED, _ABSENT, _COUPLES, _COUNTS = 3, 3, 3, 3, 2  # lines in a lesson
+_WHOLLY = frozenset(("colour", "shape", "size"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its options in order, the views that hold its clues, and the objects that are its clues."""
+
+    category: str
+    stem: str
+    options: tuple[str, ...]
+    truth: str
+    needed: frozenset[int]
+    clues: tuple[int, ...]
+
+    @property
+    def listed(self) -> str:
+        """The options as ActiView's prompts list them."""
+        return listed(self.options)
+
+    @property
+    def right(self) -> str:
+        """The right option's letter."""
+        return LETTERS[self.options.index(self.truth)]
+
+    @property
+    def directed(self) -> bool:
+        """Whether it asks in which direction its first clue lies from its second."""
+        return self.category in _DIRECTED or (self.category == "event-multi" and " runs after " in self.stem)
+
+    @property
+    def taught(self) -> bool:
+        """Whether its answer is taught. What takes one step more, such as which of the small stars lies to the left,
+        was not learned in the time, and what is near to it was unlearned: the colours of other questions."""
+        if self.category == "counting":
+            return len(self.clues) <= MOST_COUNTED
+        return self.category == "event-single" or (self.directed and self.category != "daily loc")
+
+    def said(self, scene: Scene) -> dict[str, int]:
+        """What the answer says, by slot, where it is taught."""
+        if self.directed:
+            return {"predicate": _predicate(scene, *self.clues)}
+        if self.category == "event-single":
+            return {"shape": WORDS["shape"].index(scene.objects[self.clues[1]].shape)}
+        return {"count": len(self.clues)} if self.category == "counting" else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """What a prompt shows of a scene. ``shown``: its pictures. ``seen`` and ``anchors`` are a lesson's, (2 * objects,):
+    of each object in any picture, and after those of each in the full image alone, where it is shown."""
+
+    scene: Scene
+    shown: tuple[int, ...]
+    seen: tuple[tuple[int, ...], ...]
+    anchors: tuple[int, ...]
+
+    @property
+    def views(self) -> frozenset[int]:
+        """The views that are shown."""
+        return frozenset(self.shown) - {FULL}
+
+    def tells(self, one: Asked) -> bool:
+        """Whether the pictures tell the answer, or the full image alone is to do."""
+        return one.needed <= self.views or not self.views or (one.directed and FULL in self.shown)
+
+    def ids(self, found: Sequence[int], *, afar: bool) -> tuple[int, ...]:
+        """The objects ``found`` where they are in the full image (``afar``), or in any picture."""
+        return tuple(number + len(self.scene.objects) * afar for number in found)
+
+
+def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
+    """The exercise with what its question asks along the way. Its prompt holds the question's first line."""
+    if not glance.shown:
+        return one
+    scene, at = glance.scene, one.prompt.index(asked.stem)
+    named = [(at + found.end(), meant(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
+    tells = asked.taught and glance.tells(asked)
+    said = asked.said(scene) if tells else {}
+    if not glance.views:
+        said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
+    counted = None
+    if "count" in said:
+        counted = (named[0][0], glance.ids(asked.clues, afar=False))
+    return replace(
+        one,
+        stem=at + len(asked.stem),
+        words=said,
+        places=tuple((end, glance.ids(ids, afar=asked.directed)) for end, ids in named if ids),
+        counted=counted,
+        barred=barred(scene.objects[asked.clues[1]]) if "shape" in said else (),
+    )
+
+
+def _singular(name: str) -> str:
+    return re.sub(r"(?<=cross)es$|(?<!cros)s$", "", name)
+
+
+def _predicate(scene: Scene, one: int, other: int) -> int:
+    return WORDS["predicate"].index(f"{PHRASES[asking.direction(scene, one, other)]} it")
+
+
+def known(one: Asked, scene: Scene) -> Asked:
+    """The question without the options that would make a held-out pair with what the answer's object is: never right in
+    training, they would be taken for wrong."""
+    if one.category != "event-single":
+        return one
+    wrong = set(barred(scene.objects[one.clues[1]]))
+    return replace(one, options=tuple(text for text in one.options if text.removeprefix("A ") not in wrong))
+
+
+def lines(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    """Drills as `known_unknowns_pocket.training.subtasks` has them, about small objects."""
+    shown = [number for number in asking.small(glance.scene) if glance.seen[number]]
+    if glance.views:
+        yield from _present(glance, shown, rng)
+        yield from _absent(glance, rng)
+        yield from _counts(glance, rng)
+    if FULL in glance.shown or len(glance.shown) == 1:
+        yield from _couples(glance, rng)
+
+
+def _present(glance: Glance, shown: Sequence[int], rng: random.Random) -> Iterator[Exercise]:
+    """Objects by their colour and shape, and those that one of these picks out by that one, with the other asked.
+
+    What is named is not asked: it would be read from the text, and how to read it from the picture would be forgotten.
+    """
+    scene = glance.scene
+    named = [(number, _WHOLLY) for number in rng.sample(shown, min(_PRESENT, len(shown)))]
+    by_one = [
+        (number, frozenset((slot, "size")))
+        for number in shown
+        for slot in ("colour", "shape")
+        if matching(scene, scene.objects[number], (slot, "size")) == [number]
+    ]
+    for number, attributes in named + rng.sample(by_one, min(_ASKED, len(by_one))):
+        thing = scene.objects[number]
+        text = f" {phrase(thing, attributes)}"
+        words = {
+            slot: WORDS[slot].index(getattr(thing, slot)) for slot in ("colour", "shape") if slot not in attributes
+        }
+        yield Exercise(
+            f"{text}\n",
+            options=((len(text), True),),
+            stem=len(text),
+            words=words or None,
+            places=((len(text), tuple(matching(scene, thing, attributes))),),
+            barred=barred(thing) if words else (),
+        )
+
+
+def _absent(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    scene = glance.scene
+    for number in rng.sample(asking.small(scene), _ABSENT):
+        slot = rng.choice(("colour", "shape"))
+        other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
+        if other.pair in TRAINING_PAIRS and not matching(scene, other, _WHOLLY):
+            text = f" {phrase(other, _WHOLLY)}"
+            yield Exercise(f"{text}\n", options=((len(text), False),), stem=len(text))
+
+
+def _counts(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    """How many there are of a colour and shape, where all of them are shown."""
+    looks = sorted({glance.scene.objects[number].pair for number in asking.small(glance.scene)})
+    for pair in rng.sample(looks, min(_COUNTS, len(looks))):
+        name = f"small {pair_name(pair)}"
+        ids = meant(glance.scene, name)
+        if len(ids) <= MOST_COUNTED and all(glance.seen[number] for number in ids):
+            text = f" {plural(name)}"
+            yield Exercise(
+                f"{text}\n", stem=len(text), words={"count": len(ids)}, counted=(len(text), glance.ids(ids, afar=False))
+            )
+
+
+def _couples(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+    scene, made = glance.scene, 0
+    shown = [number for number in asking.small(scene) if glance.seen[number]]
+    alone = [n for n in shown if matching(scene, scene.objects[n], _WHOLLY) == [n]]
+    for one, other in rng.sample(list(permutations(alone, 2)), len(alone) * (len(alone) - 1)):
+        if made < _COUPLES and asking.direction(scene, one, other) is not None:
+            ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))
+            text, made = f" {ours} in relation to the {theirs}", made + 1
+            places = ((1 + len(ours), (one,)), (len(text), (other,)))
+            yield Exercise(
+                f"{text}\n",
+                stem=len(text),
+                words={"predicate": _predicate(scene, one, other)},
+                places=tuple((end, glance.ids(ids, afar=True)) for end, ids in places),
+            )

@@ -1,0 +1,361 @@
+"""What the model is asked along the way in training, by small heads that are thrown away afterwards.
+
+A right reply needs several steps, and the reply alone tells too little about which of them went wrong. So heads
+ask each patch what it shows and where it is; the end of the question's first line, what the answer says; and the end
+of each option, whether it is right and which letter it has: each at the layer before the one that needs it. Attention
+heads are told where to look: from the name of an object, at the patch where that object is, and the next layer to tell
+where that was; from the name of what is counted, at all of them and at the first token alike, whose share then tells
+their number; from the words of a reply, at the option that they stand for. Deep supervision follows Lee et al.,
+"Deeply-Supervised Nets" (AISTATS 2015); told where to look, the model learns to look things up in minutes instead of
+hours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from transformers import LlavaForConditionalGeneration
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+from known_unknowns_pocket.training.packing import FIRST, LATER, LETTERS, NO_LABEL, Batch
+from known_unknowns_pocket.training.patches import NOT_ASKED, PATCH_LABELS
+from known_unknowns_pocket.training.prompts import WORDS
+from known_unknowns_pocket.training.renaming import embeddings
+
+_WEIGHTS = {
+    "stand": 0.3,
+    "here": 0.3,
+    "spots": 0.5,
+    "counted": 0.5,
+    "where": 0.3,
+    "marks": 0.3,
+    "matches": 0.5,
+    "choices": 0.5,
+    "words": 1.0,
+    "options": 1.0,
+    "replies": 1.5,
+    "level": 0.2,
+    "said level": 0.2,
+    "letters": 0.2,
+}
+_EMPTY_PATCH = 0.2  # weight of a patch that shows no object
+_PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
+_BARRED = -1e4
+_LOUD = 10.0  # of the likeliest unit of a kind, on the average: the others are then as good as silent
+_SAID = 0.5  # of a word's embedding, in the weights of its unit: a look is then as large as five words
+_UNIT = 0.05  # of the weights of a unit that no word stands for
+_COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units: the first of the first head is no object
+_WORDS = 2  # layers before the last at which the heads for words and options listen
+_LOOKING, _MATCHING, _CHOOSING = (
+    4,
+    2,
+    1,
+)  # layers before the end: those whose first attention head is told where to look
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The loss of a step, and the share of right guesses of each head that was asked."""
+
+    loss: torch.Tensor
+    right: dict[str, float]
+
+
+TOWER = "model.vision_tower"
+OF_LOOKING = (TOWER, "model.multi_modal_projector.linear_1", "patch_heads", "stand")
+"""Names of the parameters that learn where nothing is asked but the patches, and only there."""
+
+Heard = tuple[torch.Tensor, dict[str, float]]
+"""A loss, and the shares of right guesses that go with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The text model's states after each layer, the last one normalised: of the prefixes, (lessons, prefix, width), and
+    of the chunks that are read after them, (chunks, length, width)."""
+
+    prefix: tuple[torch.Tensor, ...]
+    chunks: tuple[torch.Tensor, ...]
+
+    def at(self, places: torch.Tensor, *, before_last: int = 0) -> torch.Tensor:
+        """The chunks' states at places (see `Batch`), so many layers before the last: (places, width)."""
+        return self.chunks[-1 - before_last].flatten(0, 1)[places]
+
+
+class Tutor(nn.Module):
+    """The heads of a model with the given widths and patches along a side.
+
+    ``letter_tokens`` are the tokens of the letters, bare and after a blank, ``word_tokens`` those of the words for the
+    looks in `PATCH_LABELS`, after a blank. Where a reply is to be an option's text, its letter is asked too, against
+    the other letters alone: so the likelihoods of letters mean something there.
+    """
+
+    def __init__(
+        self, vision_width: int, text_width: int, grid: int, letter_tokens: list[int], word_tokens: Sequence[list[int]]
+    ) -> None:
+        super().__init__()
+        self.letter_tokens = letter_tokens
+        self.word_tokens = [torch.tensor(tokens) for tokens in word_tokens]
+        classes = [2 + len(WORDS[slot]) for slot in PATCH_LABELS[:-1]]
+        self.patch_heads = nn.ModuleList(nn.Linear(vision_width, count) for count in [*classes, 2])
+        self.stand = nn.Linear(vision_width, 2 * grid)
+        self.colours = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, text_width))
+        self.words = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, sum(map(len, WORDS.values()))))
+        self.options = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2))
+        self.here = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
+        self.marks = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, len(LETTERS)))
+        self.where = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
+
+    @torch.no_grad()
+    def interpret(self, model: LlavaForConditionalGeneration, pixels: torch.Tensor, *, seed: int) -> None:
+        """Make the model's projector say what the heads for patches do, one unit for each look and each row and column.
+
+        A text model that is given a patch as the tower has it takes a colour and a shape for one thing, and cannot read
+        pairs that it never met; that of separate units it can. A look is said by its word's embedding at first. What
+        the heads say of pictures, ``pixels``, makes all kinds of units equally loud: a head that is very sure, as that
+        for places is, would drown the others.
+        """
+        first, second = model.model.multi_modal_projector.linear_1, model.model.multi_modal_projector.linear_2
+        for layer in (first, second):
+            layer.weight.zero_()
+            layer.bias.zero_()
+        features, words = _features(model, pixels), model.get_input_embeddings().weight
+        random, start = torch.Generator().manual_seed(seed), 0
+        for number, head in enumerate([*self.patch_heads, self.stand]):
+            end = start + head.out_features
+            scale = _LOUD / head(features).amax(-1).mean().clamp(min=0.1)
+            first.weight[start:end], first.bias[start:end] = head.weight * scale, head.bias * scale
+            drawn = torch.randn(second.out_features, head.out_features, generator=random)
+            second.weight[:, start:end] = drawn.to(words) * _UNIT
+            if number < len(self.word_tokens):
+                said = words[self.word_tokens[number]]
+                second.weight[:, start + 1 : start + 1 + len(said)] = said.T * _SAID
+            start = end
+
+    def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
+        """The patches alone: what each of them shows, and where it is, which convolutions do not tell by themselves."""
+        features = _features(model, batch.pixels)
+        loss, right = self._patches(features, batch.patches)
+        numbers = torch.arange(features.shape[1], device=features.device).repeat(len(features))
+        there, stand = _row_and_column("stand", self.stand(features).flatten(0, 1).float(), numbers)
+        return Learned(loss + _WEIGHTS["stand"] * there, right | stand)
+
+    def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
+        """All but the patches."""
+        features = _features(model, batch.pixels)
+        table = _table(model, batch, self.word_tokens[0])
+        states = States(*_read(model, batch, features, table))
+        heard = self._places(model, batch, states) | self._options(model, batch, states)
+        guesses = self._guessed_words(batch, states, table)
+        groups = torch.arange(guesses.shape[1], device=guesses.device).split([len(words) for words in WORDS.values()])
+        guesses, level = _levelled(guesses, batch.words[0], batch.barred_words, groups[:2])
+        heard["words"] = _words(guesses, batch.words[1:])
+        heard["level"] = level, {}
+        if batch.replies.shape[1]:
+            guesses = F.linear(states.at(batch.replies[0]), table).float()
+            guesses, level = _levelled(guesses, batch.replies[0], batch.barred, self.word_tokens[:2])
+            heard["replies"] = _replies(guesses, *batch.replies[1:])
+            heard["said level"] = level, {}
+        if batch.letters.shape[1]:
+            guesses = model.lm_head(states.at(batch.letters[0])).float()[:, self.letter_tokens]
+            heard["letters"] = _told("letters", guesses, batch.letters[1])
+        loss = sum(_WEIGHTS[name] * loss for name, (loss, _) in heard.items())
+        return Learned(loss, {head: share for _, shares in heard.values() for head, share in shares.items()})
+
+    def _guessed_words(self, batch: Batch, states: States, table: torch.Tensor) -> torch.Tensor:
+        """(places, words of all slots). Colours are told by what they are called in the lesson."""
+        heard = states.at(batch.words[0], before_last=_WORDS)
+        names = batch.names[batch.lessons[batch.words[0] // batch.tokens.shape[1]]]
+        colours = torch.einsum("pd,pcd->pc", self.colours(heard).float(), table[names].float())
+        return torch.cat([colours, self.words(heard)[:, colours.shape[1] :].float()], dim=1)
+
+    def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
+        """Where each patch is, where named objects are, and where all that is counted is."""
+        # What looks at a patch must learn from it where it is: it is the patch's number in row and column.
+        token = model.config.image_token_id
+        shown = states.prefix[len(states.prefix) - 1 - _LOOKING][batch.prefix == token]
+        numbers = torch.arange(batch.patches.shape[2], device=shown.device).repeat(len(batch.patches))
+        heard = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
+        if batch.spots.shape[1]:
+            places, middles = batch.spots
+            looks = _attention(model, batch, places, states, _LOOKING)
+            found = looks[:, : batch.shown.shape[1]].masked_fill(~batch.shown, -torch.inf).logsumexp(-1)
+            right = batch.shown[torch.arange(len(places)), looks[:, : batch.shown.shape[1]].argmax(-1)]
+            heard["spots"] = -found.mean(), {"spots": right.float().mean().item()}
+            there = states.at(places[middles >= 0], before_last=_LOOKING - 1)
+            heard["where"] = _row_and_column("where", self.where(there).float(), middles[middles >= 0])
+        if batch.counted.shape[1]:
+            looks = _attention(model, batch, batch.counted[0], states, _LOOKING)
+            heard["counted"] = F.nll_loss(looks, batch.counted[1]), {}
+        return heard
+
+    def _options(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
+        """Which letter an option has, which option a reply's words stand for, and whether an option is right."""
+        heard: dict[str, Heard] = {}
+        if batch.marks.shape[1]:
+            guesses = self.marks(states.at(batch.marks[0], before_last=_LOOKING - 1)).float()
+            heard["marks"] = _told("marks", guesses, batch.marks[1])
+        if batch.matches.shape[1]:
+            looks = _attention(model, batch, batch.matches[0], states, _MATCHING)
+            heard["matches"] = _told("matches", looks, batch.prefix.shape[1] + batch.matches[1])
+        if batch.choices.shape[1]:
+            looks = _attention(model, batch, batch.choices[0], states, _CHOOSING)
+            heard["choices"] = _told("choices", looks, batch.prefix.shape[1] + batch.choices[1])
+        if batch.options.shape[1]:
+            guesses = self.options(states.at(batch.options[0], before_last=_CHOOSING)).float()
+            heard["options"] = _told("options", guesses, batch.options[1])
+        return heard
+
+    def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> Heard:
+        weight = torch.where(labels[:, 1] != 0, 1.0, _EMPTY_PATCH)
+        loss, right = features.new_zeros((), dtype=torch.float32), {}
+        for place, (name, head) in enumerate(zip(PATCH_LABELS, self.patch_heads, strict=True)):
+            guesses, truth = head(features).float(), labels[:, place]
+            asked = truth != NOT_ASKED
+            each = F.cross_entropy(guesses.transpose(1, 2), truth, reduction="none", ignore_index=NOT_ASKED)
+            loss = loss + (each * weight).sum() / (weight * asked).sum().clamp(min=1)
+            shown = asked & (labels[:, 1] != 0)
+            right[name] = _share(guesses[shown], truth[shown])
+        return loss, right
+
+
+def _features(model: LlavaForConditionalGeneration, pixels: torch.Tensor) -> torch.Tensor:
+    """What LLaVA takes from its vision tower: (rows, patches, width)."""
+    tower = model.model.vision_tower
+    return tower(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
+
+
+def _table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Tensor) -> torch.Tensor:
+    """The embeddings of the vocabulary, and after them those of the step's stand-ins for colours."""
+    words = model.get_input_embeddings().weight
+    return torch.cat([words, embeddings(words[colours], batch.mixed)])
+
+
+def _pictures(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> torch.Tensor:
+    """What the projector makes of (pictures, patches, width), with the colours as they are called in each lesson."""
+    projector = model.model.multi_modal_projector
+    units = projector.act(projector.linear_1(features))
+    own = projector.linear_2.weight[:, _COLOURS].T
+    said = torch.cat([own, embeddings(own, batch.mixed)])
+    known = model.get_input_embeddings().weight.shape[0]
+    names = torch.where(batch.names < known, torch.arange(len(own), device=own.device), batch.names - known + len(own))
+    count = (batch.prefix == model.config.image_token_id).sum(dim=1) // features.shape[1]
+    said = said[names.repeat_interleave(count, dim=0)]
+    rest = units.clone()
+    rest[..., _COLOURS] = 0
+    return projector.linear_2(rest) + torch.einsum("npc,ncd->npd", units[..., _COLOURS], said.to(units.dtype))
+
+
+def _read(
+    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor, table: torch.Tensor
+) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
+    """What `States` holds."""
+    text = model.model.language_model
+    inputs = F.embedding(batch.prefix, table)
+    pictures = _pictures(model, batch, features).flatten(0, 1).to(inputs.dtype)
+    shown = (batch.prefix == model.config.image_token_id)[:, :, None].expand_as(inputs)
+    prefix = text(inputs_embeds=inputs.masked_scatter(shown, pictures), use_cache=True, output_hidden_states=True)
+    cache = prefix.past_key_values
+    for layer in cache.layers:
+        layer.keys, layer.values = layer.keys[batch.lessons], layer.values[batch.lessons]
+    chunks = text(
+        inputs_embeds=F.embedding(batch.tokens, table),
+        attention_mask=batch.mask,
+        position_ids=batch.positions,
+        past_key_values=cache,
+        output_hidden_states=True,
+    )
+    return prefix.hidden_states, chunks.hidden_states
+
+
+def _attention(
+    model: LlavaForConditionalGeneration, batch: Batch, asked: torch.Tensor, states: States, before_end: int
+) -> torch.Tensor:
+    """Log of the attention that a layer's first head pays from the places ``asked``: (places, prefix + length)."""
+    text = model.model.language_model
+    number = len(text.layers) - before_end
+    prefix, chunks = states.prefix[number], states.chunks[number]
+    layer = text.layers[number]
+    size = layer.self_attn.head_dim
+
+    def turned(project: torch.nn.Module, states: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """The first head's queries or keys, (..., length, size)."""
+        found = project(layer.input_layernorm(states))[..., :size].unsqueeze(1)
+        return apply_rotary_pos_emb(found, found, *text.rotary_emb(states, positions))[0][:, 0]
+
+    attention = layer.self_attn
+    queries = turned(attention.q_proj, chunks, batch.positions)
+    own = turned(attention.k_proj, chunks, batch.positions)
+    positions = torch.arange(batch.prefix.shape[1], device=own.device).expand_as(batch.prefix)
+    shared = turned(attention.k_proj, prefix, positions)
+    length = batch.tokens.shape[1]
+    rows, places = asked // length, asked % length
+    keys = torch.cat([shared[batch.lessons[rows]], own[rows]], dim=1)
+    scores = torch.einsum("pd,pld->pl", queries[rows, places].float(), keys.float()) * size**-0.5
+    return (scores + batch.mask[rows, 0, places]).log_softmax(-1)
+
+
+def _levelled(
+    guesses: torch.Tensor, places: torch.Tensor, barred: torch.Tensor, groups: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The guesses at places (n, classes) without what is barred, (2, m) places and classes; and how far the barred ones
+    are from the others of their group.
+
+    What would make a held-out pair is never right in training. It is to be thought as likely as the other wrong ones,
+    and not less: so it is no part of the guess, and its logit is held to their mean.
+    """
+    at, columns = (barred[0][:, None] == places).nonzero().T
+    mask = torch.zeros_like(guesses, dtype=torch.bool)
+    mask[columns, barred[1][at]] = True
+    apart = [guesses.new_zeros(())]
+    for group in groups:
+        ours, out = guesses[:, group], mask[:, group]
+        rows = out.any(dim=1)
+        if rows.any():
+            ours, out = ours[rows], out[rows]
+            likeliest = torch.zeros_like(out).scatter(
+                1, ours.masked_fill(out, -torch.inf).argmax(1, keepdim=True), True
+            )
+            others = ~out & ~likeliest  # the likeliest is the right one, or soon will be
+            mean = (ours.detach() * others).sum(1, keepdim=True) / others.sum(1, keepdim=True)
+            apart.append(F.smooth_l1_loss(ours[out], mean.expand_as(ours)[out]))
+    return guesses.masked_fill(mask, _BARRED), torch.stack(apart).sum()
+
+
+def _told(name: str, guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
+    return F.cross_entropy(guesses, truth), {name: _share(guesses, truth)}
+
+
+def _row_and_column(name: str, guesses: torch.Tensor, patches: torch.Tensor) -> Heard:
+    """From (n, 2 * grid) guesses at the row and the column of (n,) patches."""
+    rows, columns = guesses.chunk(2, dim=-1)
+    row, column = patches // rows.shape[-1], patches % rows.shape[-1]
+    both = (rows.argmax(-1) == row) & (columns.argmax(-1) == column)
+    return F.cross_entropy(rows, row) + F.cross_entropy(columns, column), {name: both.float().mean().item()}
+
+
+def _words(guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
+    loss, right, asked = guesses.sum() * 0.0, {}, 0
+    parts = guesses.split([len(values) for values in WORDS.values()], dim=-1)
+    for slot, part, labels in zip(WORDS, parts, truth, strict=True):
+        known = labels != NO_LABEL
+        loss = loss + F.cross_entropy(part[known], labels[known], reduction="sum")
+        right[f"say {slot}"] = _share(part[known], labels[known])
+        asked += known.sum().item()
+    return loss / max(asked, 1), right
+
+
+def _replies(guesses: torch.Tensor, truth: torch.Tensor, parts: torch.Tensor) -> Heard:
+    weights = guesses.new_tensor(_PARTS)[parts]
+    each = F.cross_entropy(guesses, truth, reduction="none")
+    right = {"first": FIRST, "later": LATER}
+    shares = {name: _share(guesses[parts == part], truth[parts == part]) for name, part in right.items()}
+    return (each * weights).sum() / weights.sum(), shares
+
+
+def _share(guesses: torch.Tensor, truth: torch.Tensor) -> float:
+    return (guesses.argmax(-1) == truth).float().mean().item()

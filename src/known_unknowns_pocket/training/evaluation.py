@@ -1,0 +1,128 @@
+"""How well a model answers scenes that no training saw: held-out colour and shape pairs, and the benchmarks' own.
+
+Every reply is read by the scorers that the report uses. The shipped editions' own seeds are in params.yaml: give
+another one, to measure on other pictures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from known_unknowns.benchmarks.mmsap.loader import BASIC, KNOW
+from known_unknowns.engines import Engine
+from known_unknowns.protocols import PROTOCOLS, ask
+from known_unknowns.records import REFUSED, Asked, Question, Turn
+from known_unknowns.scoring import SCORERS, Parsed
+from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
+
+Tally = dict[str, tuple[int, int]]
+"""Sort of question to how many were right, and of how many."""
+
+OFFICIAL, ROBUST = "official", "robust"
+
+
+def tally(
+    engine: Engine,
+    *,
+    seed: int,
+    images: int,
+    vary: Callable[[Question], Question] = lambda question: question,
+    scorer: str = ROBUST,
+    kinds: bool = False,
+) -> Tally:
+    """Right answers, by type, on the pocket HumbleBench that ``seed`` makes, five questions an image, in a variant.
+
+    With ``kinds`` by kind, such as "count" or "existence", and only those of which an option other than None is right.
+    """
+    from known_unknowns.benchmarks.humblebench import loader as benchmark
+
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        humblebench.build(raw, seed=seed, images=images)
+        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
+        sorts = {question.id: question.category for question in questions}
+        if kinds:
+            made = [one for _, asked in humblebench.questions(seed, images) for one in asked]
+            sorts = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
+            questions = [question for question in questions if question.answer != question.refusal]
+        turns = [ask(question) for question in questions]
+        return _counted(
+            (sorts[question.id], reading.choice == question.answer)
+            for question, reading in _readings(engine, questions, turns, Path(folder), scorer)
+        )
+
+
+def mmsap_tally(
+    engine: Engine,
+    *,
+    seed: int,
+    images: int,
+    refusal_prompt: bool = False,
+    vary: Callable[[Question], Question] = lambda question: question,
+    scorer: str = ROBUST,
+) -> Tally:
+    """Right answers on the pocket MM-SAP that ``seed`` makes, first turns only.
+
+    By subset and, with a slash: BasicVisQA by sub-task; KnowVisQA's emblems that are taught, which are to be named, and
+    those that are not, which are to be refused; BeyondVisQA's wordings that training may know, and those held out.
+    """
+    from known_unknowns.benchmarks.mmsap import loader as benchmark
+
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        mmsap.build(raw, seed=seed, images=images)
+        questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
+        prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
+        turns = [ask(question, prompt=prompt(question)) for question in questions]
+        found = list(_readings(engine, questions, turns, Path(folder), scorer))
+    return _counted((_sort(question), _is_right(question, reading)) for question, reading in found)
+
+
+def actiview_tally(
+    engine: Engine, *, seed: int, images: int, protocol: str = "full_image", scorer: str = ROBUST
+) -> Tally:
+    """Right answers, by sub-class, on the pocket ActiView that ``seed`` makes, in a ``protocol`` of a single turn."""
+    from known_unknowns.benchmarks.actiview import loader as benchmark
+
+    with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
+        actiview.build(raw, seed=seed, images=images)
+        questions = benchmark.load(Path(raw), Path(folder))
+        turns = [next(PROTOCOLS[protocol](question)) for question in questions]
+        found = list(_readings(engine, questions, turns, Path(folder), scorer))
+    return _counted((question.category, reading.choice == question.answer) for question, reading in found)
+
+
+def _sort(question: Question) -> str:
+    subset, extra = question.extra["subset"], question.extra
+    if subset == BASIC:
+        return f"{subset}/{question.category}"
+    if subset == KNOW:
+        return f"{subset}/{'taught' if extra['taught'] else 'not taught'}"
+    return f"{subset}/{'held-out' if extra['held_out'] else 'known'} wordings"
+
+
+def _is_right(question: Question, reading: Parsed) -> bool:
+    if question.extra["subset"] == KNOW and not question.extra["taught"]:
+        return reading.outcome == REFUSED
+    return reading.choice == question.answer
+
+
+def _readings(
+    engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, scorer: str
+) -> Iterator[tuple[Question, Parsed]]:
+    """Each question with how the reply to its turn is read. The engine answers in its own order."""
+    read = SCORERS[scorer]
+    for batch in engine.answer(turns, folder=folder):
+        for index, reply in batch:
+            turn, question = turns[index], questions[index]
+            asked = Asked(question.id, 0, turn.step, turn.text, (), turn.letters, turn.right, reply)
+            yield question, read(asked, question)
+
+
+def _counted(outcomes: Iterator[tuple[str, bool]]) -> Tally:
+    right, asked = Counter(), Counter()
+    for sort, is_right in outcomes:
+        asked[sort] += 1
+        right[sort] += is_right
+    return {sort: (right[sort], asked[sort]) for sort in sorted(asked)}

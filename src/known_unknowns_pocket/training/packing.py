@@ -1,0 +1,289 @@
+"""Batches of lessons: a picture is read once, and its exercises after it in chunks of some tens of tokens.
+
+A lesson is ``<s><|user|><image>...``, the prefix, and after it, for each exercise, ``prompt<|assistant|>reply</s>``. An
+exercise sees the prefix and itself, and its positions go on from the prefix's, so that each is as if it stood alone.
+A prefix may hold several pictures with texts between them, as ActiView's prompts do.
+Several exercises share a chunk, and no exercise is in two: attention costs as little as can be.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from known_unknowns_pocket.scenes import COLOURS
+from known_unknowns_pocket.training.architecture import ASSISTANT, EOS, IMAGE, PAD, USER
+from known_unknowns_pocket.training.lessons import PICTURE, Lesson
+from known_unknowns_pocket.training.prompts import WORDS, Exercise
+from known_unknowns_pocket.training.renaming import mixtures
+
+NO_LABEL = -100
+FIRST, LATER, END = 0, 1, 2
+LETTERS = "ABCDE"
+SINK = 0
+"""The place that attention goes to where there is nothing to look at: ``<s>``."""
+_NOBODY = -1
+_BLOCKED = -1e4
+_LEAST, _MULTIPLE = 64, 8  # tokens of a chunk
+_LABELS = {
+    "replies": 3,
+    "letters": 2,
+    "options": 2,
+    "words": 1 + len(WORDS),
+    "spots": 2,
+    "counted": 2,
+    "marks": 2,
+    "matches": 2,
+    "choices": 2,
+    "barred": 2,
+    "barred_words": 2,
+}
+"""What is asked at places, and the numbers that say it, the place included."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """One step's tensors. A place is chunk * length + position in the flattened (chunks, length) tokens.
+
+    pixels (pictures, 3, side, side) in -1..1; patches (pictures, labels, patches); prefix (lessons, longest) tokens;
+    lessons (chunks,): whose chunk it is; tokens, positions (chunks, length); mask (chunks, 1, length, prefix + length),
+    added to attention scores; replies: (3, n) places, the tokens that follow, and which part of a reply they are
+    (`FIRST`, `LATER`, `END`); letters: (2, n) places and the right option's place in `LETTERS`; options: (2, n) places
+    and 0 or 1; words: (1 + slots, n) places and classes; spots: (2, n) places, and the patch of its picture where the
+    object has its middle or -1; shown (n, prefix): whether the object of a spot is shown there; counted: (2, n) places
+    and places in the prefix, those of what is counted and the first one; marks: (2, n) places of options' ends and
+    their letters; matches: (2, n) places of the words before a letter that a reply says, and the places of its option's
+    end; choices: (2, n) the same where a reply begins with the letter; barred: (2, n) places of `replies`, and tokens
+    that are not held against the right ones there; barred_words: (2, n) places of `words`, and such classes, counted
+    through all slots; names (lessons, colours): the token of each colour, those after the vocabulary being stand-ins
+    (see `known_unknowns_pocket.training.renaming`), and mixed (stand-ins, colours) what these are made of.
+    """
+
+    pixels: torch.Tensor
+    patches: torch.Tensor
+    prefix: torch.Tensor | None = None
+    lessons: torch.Tensor | None = None
+    tokens: torch.Tensor | None = None
+    positions: torch.Tensor | None = None
+    mask: torch.Tensor | None = None
+    replies: torch.Tensor | None = None
+    letters: torch.Tensor | None = None
+    options: torch.Tensor | None = None
+    words: torch.Tensor | None = None
+    spots: torch.Tensor | None = None
+    shown: torch.Tensor | None = None
+    counted: torch.Tensor | None = None
+    marks: torch.Tensor | None = None
+    matches: torch.Tensor | None = None
+    choices: torch.Tensor | None = None
+    barred: torch.Tensor | None = None
+    barred_words: torch.Tensor | None = None
+    names: torch.Tensor | None = None
+    mixed: torch.Tensor | None = None
+
+    def to(self, device: str) -> Batch:
+        values = (getattr(self, column.name) for column in fields(self))
+        return Batch(*(None if value is None else value.to(device) for value in values))
+
+
+@dataclass(slots=True)
+class _Text:
+    """One exercise, or the exercises of a chunk; labels are at places within it."""
+
+    tokens: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    owners: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    replies: list[tuple[int, ...]] = field(default_factory=list)
+    letters: list[tuple[int, ...]] = field(default_factory=list)
+    options: list[tuple[int, ...]] = field(default_factory=list)
+    words: list[tuple[int, ...]] = field(default_factory=list)
+    spots: list[tuple[int, ...]] = field(default_factory=list)
+    shown: list[tuple[int, ...]] = field(default_factory=list)
+    counted: list[tuple[int, ...]] = field(default_factory=list)
+    marks: list[tuple[int, ...]] = field(default_factory=list)
+    matches: list[tuple[int, ...]] = field(default_factory=list)
+    choices: list[tuple[int, ...]] = field(default_factory=list)
+    barred: list[tuple[int, ...]] = field(default_factory=list)
+    barred_words: list[tuple[int, ...]] = field(default_factory=list)
+
+    def after(self, character: int) -> int:
+        """The place of the prompt's token that holds this character."""
+        return next(place for place, end in enumerate(self.ends) if end > character)
+
+    def rename(self, names: Mapping[int, int]) -> None:
+        """Call colours by other tokens. A pair with a stand-in is no held-out pair, so that nothing is barred."""
+        self.tokens = [names.get(token, token) for token in self.tokens]
+        self.replies = [(place, names.get(token, token), part) for place, token, part in self.replies]
+        self.barred, self.barred_words = [], []
+
+    def add(self, other: _Text) -> None:
+        start = len(self.tokens)
+        self.tokens += other.tokens
+        self.shown += other.shown
+        self.owners += other.owners
+        self.positions += other.positions
+        for name in _LABELS:
+            moved = ((start + place, *labels) for place, *labels in getattr(other, name))
+            if name in ("matches", "choices"):
+                moved = ((place, start + end) for place, end in moved)
+            getattr(self, name).extend(moved)
+
+
+_CLASSES = {word: place for place, word in enumerate(word for words in WORDS.values() for word in words)}
+"""Each word's place among those of all slots."""
+
+
+class Packer:
+    """Makes batches; ``grid`` is the number of patches along a side."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, grid: int) -> None:
+        self.tokenizer, self.grid = tokenizer, grid
+        self.colours = tokenizer.convert_tokens_to_ids([f"Ġ{colour}" for colour in COLOURS])
+        self.pad, self.image, self.user, self.assistant, self.end = (
+            tokenizer.convert_tokens_to_ids(token) for token in (PAD, IMAGE, USER, ASSISTANT, EOS)
+        )
+
+    def pictures(self, lessons: Sequence[Lesson]) -> Batch:
+        """A batch of pictures alone."""
+        pixels = np.concatenate([lesson.pixels for lesson in lessons])
+        scaled = torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
+        return Batch(scaled, torch.from_numpy(np.concatenate([lesson.patches for lesson in lessons])))
+
+    def batch(self, lessons: Sequence[Lesson], rng: random.Random) -> Batch:
+        """A batch of pictures with their exercises; only what stands in for colours comes from ``rng``."""
+        made = self.pictures(lessons)
+        prefixes = [self._prefix(lesson) for lesson in lessons]
+        texts = [self._texts(lesson, prefix) for lesson, prefix in zip(lessons, prefixes, strict=True)]
+        longest = max((len(text.tokens) for of_lesson in texts for text in of_lesson), default=1)
+        length = -(-max(longest, _LEAST) // _MULTIPLE) * _MULTIPLE
+        chunks = [(number, chunk) for number, of in enumerate(texts) for chunk in _chunks(of, length)]
+
+        def padded(name: str, fill: int) -> torch.Tensor:
+            rows = (getattr(chunk, name) for _, chunk in chunks)
+            return torch.tensor([row + [fill] * (length - len(row)) for row in rows])
+
+        for name, width in _LABELS.items():
+            found = [
+                (number * length + place, *labels)
+                for number, (_, chunk) in enumerate(chunks)
+                for place, *labels in getattr(chunk, name)
+            ]
+            setattr(made, name, torch.tensor(found, dtype=torch.long).reshape(-1, width).T)
+        before = max(map(len, prefixes))
+        made.prefix = torch.tensor([prefix + [self.pad] * (before - len(prefix)) for prefix in prefixes])
+        made.shown = _marked([places for _, chunk in chunks for places in chunk.shown], before)
+        made.lessons = torch.tensor([number for number, _ in chunks])
+        made.tokens, made.positions = padded("tokens", self.pad), padded("positions", 0)
+        made.mask = attention_mask(padded("owners", _NOBODY), (made.prefix != self.pad)[made.lessons])
+        made.names = torch.tensor([self._names(lesson) for lesson in lessons])
+        made.mixed = mixtures(rng)
+        return made
+
+    def _names(self, lesson: Lesson) -> list[int]:
+        """The token of each colour."""
+        return [len(self.tokenizer) + name for name in lesson.names] or self.colours
+
+    def _prefix(self, lesson: Lesson) -> list[int]:
+        tokens = [self.tokenizer.bos_token_id, self.user]
+        for piece in lesson.prefix:
+            if piece is PICTURE:
+                tokens += [self.image] * self.grid**2
+            else:
+                tokens += self.tokenizer(piece.strip(), add_special_tokens=False)["input_ids"]
+        return tokens
+
+    def _texts(self, lesson: Lesson, prefix: list[int]) -> list[_Text]:
+        patches = [place for place, token in enumerate(prefix) if token == self.image]
+        made = (self._text(one, number, len(prefix)) for number, one in enumerate(lesson.exercises))
+        seen = [self._see(text, one, lesson, patches) for text, one in zip(made, lesson.exercises, strict=True)]
+        if lesson.names:
+            names = dict(zip(self.colours, self._names(lesson), strict=True))
+            for text in seen:
+                text.rename(names)
+        return seen
+
+    def _text(self, exercise: Exercise, owner: int, first: int) -> _Text:
+        encoded = self.tokenizer(exercise.prompt, add_special_tokens=False, return_offsets_mapping=True)
+        made = _Text(tokens=list(encoded["input_ids"]))
+        made.ends = [end for _, end in encoded["offset_mapping"]]
+        if exercise.letter:
+            made.letters.append((len(made.tokens), LETTERS.index(exercise.letter)))
+        marks = {letter: made.after(end) for end, letter in exercise.marks}
+        made.marks = [(place, LETTERS.index(letter)) for letter, place in marks.items() if letter in LETTERS]
+        if exercise.reply:
+            self._reply(exercise, made, marks)
+        made.owners = [owner] * len(made.tokens)
+        made.positions = list(range(first, first + len(made.tokens)))
+        made.options = [(made.after(end), int(right)) for end, right in exercise.options]
+        if exercise.words:
+            made.barred_words = [(made.after(exercise.stem), _CLASSES[word]) for word in exercise.barred]
+            made.words.append((made.after(exercise.stem), *(exercise.words.get(slot, NO_LABEL) for slot in WORDS)))
+        return made
+
+    def _see(self, made: _Text, exercise: Exercise, lesson: Lesson, patches: list[int]) -> _Text:
+        """The text with what it looks at: ``patches`` are the places of the pictures' patches in the prefix."""
+        for end, ids in exercise.places:
+            shown = [patches[patch] for index in ids for patch in lesson.shown[index]]
+            if shown:
+                pictures = {patches.index(place) // self.grid**2 for place in shown}
+                middle = lesson.anchors[ids[0]] % self.grid**2 if len(ids) == len(pictures) == 1 else -1
+                made.spots.append((made.after(end) - 1, middle))
+                made.shown.append(tuple(shown))
+        if exercise.counted is not None:
+            end, ids = exercise.counted
+            anchors = [lesson.anchors[index] for index in ids if lesson.anchors[index] >= 0]
+            made.counted = [(made.after(end) - 1, place) for place in (SINK, *(patches[patch] for patch in anchors))]
+        return made
+
+    def _reply(self, exercise: Exercise, made: _Text, marks: dict[str, int]) -> None:
+        first = len(made.tokens)
+        made.barred = [(first, self.tokenizer.convert_tokens_to_ids(f"Ġ{word}")) for word in exercise.barred]
+        forms = {letter: (letter, f"Ġ{letter}") for letter in marks}
+        marked = {self.tokenizer.convert_tokens_to_ids(form): marks[k] for k in forms for form in forms[k]}
+        made.tokens.append(self.assistant)
+        part = FIRST
+        for text, taught in exercise.reply:
+            for token in self.tokenizer(text, add_special_tokens=False)["input_ids"]:
+                if taught:
+                    made.replies.append((len(made.tokens) - 1, token, part))
+                    if token in marked:
+                        (made.choices if part == FIRST else made.matches).append((len(made.tokens) - 1, marked[token]))
+                made.tokens.append(token)
+                part = LATER
+        made.replies.append((len(made.tokens) - 1, self.end, END))
+        made.tokens.append(self.end)
+
+
+def _chunks(texts: Sequence[_Text], length: int) -> list[_Text]:
+    """The texts in as few chunks as first-fit finds, the longest first."""
+    chunks: list[_Text] = []
+    for text in sorted(texts, key=lambda text: -len(text.tokens)):
+        chunk = next((chunk for chunk in chunks if len(chunk.tokens) + len(text.tokens) <= length), None)
+        if chunk is None:
+            chunk = _Text()
+            chunks.append(chunk)
+        chunk.add(text)
+    return chunks
+
+
+def _marked(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
+    """(rows, width) of whether a place is in the row."""
+    marked = torch.zeros(len(rows), width, dtype=torch.bool)
+    for number, places in enumerate(rows):
+        marked[number, list(places)] = True
+    return marked
+
+
+def attention_mask(owners: torch.Tensor, prefix: torch.Tensor) -> torch.Tensor:
+    """From owners (chunks, length) and which of the prefix is there (chunks, prefix) to (chunks, 1, length, prefix +
+    length): a token sees the prefix, and what of its owner's is not after it."""
+    length = owners.shape[1]
+    own = (owners[:, :, None] == owners[:, None, :]) & torch.ones(length, length, dtype=torch.bool).tril()
+    visible = torch.cat([prefix[:, None].expand(-1, length, -1), own], dim=2)
+    return torch.zeros(visible.shape).masked_fill_(~visible, _BLOCKED)[:, None]

@@ -1,0 +1,326 @@
+"""Exercises: what is asked of a picture, in the benchmarks' own forms, with the steps towards the answer.
+
+In HumbleBench's form the reply is the answer in words and then its letter ("yellow B"); where the words are not among
+the options, the refusal's letter follows them ("yellow E"). In MM-SAP's form it is the option's text alone. Both
+benchmarks' released rules and a careful reader understand them, and a small model learns them far sooner than a letter
+alone: the letter is then looked up among the options, after the word that it stands for has been said.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from known_unknowns.benchmarks.humblebench import loader as humblebench
+from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns.records import Option, Question
+from known_unknowns.variants import nota_only, without_refusal
+from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
+from known_unknowns_pocket.benchmarks.naming import ATTRIBUTES
+from known_unknowns_pocket.benchmarks.question_templates import PHRASES
+from known_unknowns_pocket.benchmarks.question_templates import REFUSAL as NONE_OF_THEM
+from known_unknowns_pocket.benchmarks.questions import Question as SceneQuestion
+from known_unknowns_pocket.scenes import (
+    COLOURS,
+    HELD_OUT_PAIRS,
+    PREDICATES,
+    SHAPES,
+    SIZES,
+    TEXTURES,
+    Scene,
+    SceneObject,
+)
+
+MOST_COUNTED = 8
+UNKNOWN_EMBLEM = "unknown"
+WORDS: dict[str, tuple[str, ...]] = {
+    "colour": tuple(COLOURS),
+    "shape": SHAPES,
+    "texture": TEXTURES,
+    "size": SIZES,
+    "count": tuple(str(number) for number in range(MOST_COUNTED + 1)),
+    "predicate": tuple(f"{PHRASES[predicate]} it" for predicate in PREDICATES),
+    "emblem": (UNKNOWN_EMBLEM, *(emblem.name for emblem in EMBLEMS if emblem.taught)),
+}
+"""What an answer can say, by slot."""
+
+OPEN = ("colour", "shape", "texture", "count", "where")
+"""Kinds of questions that have one true answer whatever the options are."""
+
+_SHARES_OF_FORMS = (("gap", 0.06), ("relettered", 0.05), ("wrong gone", 0.10))
+_SHARE_OF_REFUSAL_PROMPTS = 0.3
+_SUBJECT_AND_TARGET = re.compile(r"Where is the (.+) in relation to the (.+)\?")
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """A prompt, the reply to it (none for a drill), and steps on the way, at characters of the prompt.
+
+    ``reply``: its parts, each with whether it is taught; the others are given. ``options``: the line's end and whether
+    the option is right. ``stem``: the stem's end, where ``words`` (slot to index into `WORDS`) are what the answer
+    says. ``places``: the end of the name of an object, and where it is, in shares of the picture's width and height.
+    ``marks``: the end of each option's line and its letter, where the reply says letters. ``counted``: the end of the
+    name of what is counted, and where each of them is. ``letter`` is the right option's, which MM-SAP's replies do not
+    all say and which is asked beside them. ``refuses`` is whether the reply is a refusal.
+    ``barred`` are words that no answer is held against: with what the object is, they would be a held-out pair, and a
+    model that is told that they are wrong each time learns that there are no such objects.
+    """
+
+    prompt: str
+    reply: tuple[tuple[str, bool], ...] = ()
+    options: tuple[tuple[int, bool], ...] = ()
+    stem: int = 0
+    words: dict[str, int] | None = None
+    places: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    marks: tuple[tuple[int, str], ...] = ()
+    counted: tuple[int, tuple[int, ...]] | None = None
+    letter: str = ""
+    refuses: bool = False
+    barred: tuple[str, ...] = ()
+
+    @property
+    def replied(self) -> str:
+        """The whole reply."""
+        return "".join(part for part, _ in self.reply)
+
+    def moved(self, by: int) -> Exercise:
+        """The same steps in a prompt that has so many characters more before it, or less where it is negative."""
+        return replace(
+            self,
+            stem=self.stem + by,
+            places=tuple((end + by, ids) for end, ids in self.places),
+            options=tuple((end + by, there) for end, there in self.options),
+            counted=None if self.counted is None else (self.counted[0] + by, self.counted[1]),
+            marks=tuple((end + by, letter) for end, letter in self.marks),
+        )
+
+
+def marks(question: Question) -> tuple[tuple[int, str], ...]:
+    """The end of each option's line in the prompt, with its letter."""
+    found, end = [], len(question.text)
+    for option in question.options:
+        end += 1 + len(option.line)
+        found.append((end, option.letter))
+    return tuple(found)
+
+
+def humblebench_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+    """An exercise in one of HumbleBench's forms; where nothing can be seen, only the refusal is right."""
+    options = tuple(
+        Option(letter, text, f"{letter}. ") for letter, text in zip(humblebench.LETTERS, made.options, strict=True)
+    )
+    question = _form(_record(made, options, humblebench.LETTERS.index(made.answer), len(options) - 1), rng)
+    if not seen:
+        question = replace(question, answer=question.refusal)
+    letter = question.letters[question.answer]
+    reply = f" {made.truth} {letter}" if seen and made.kind in OPEN else letter
+    return _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
+
+
+def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+    """The same in MM-SAP's form: the refusal at any place, and the plain or the refusal prompt."""
+    options, answer, refusal = _mmsap_options(made, rng)
+    question = _form(replace(_record(made, options, answer, refusal), benchmark=mmsap.NAME), rng)
+    if not seen:
+        question = replace(question, answer=question.refusal)
+    chosen = seen and made.kind not in OPEN and question.answer != question.refusal
+    reply = question.letters[question.answer] if chosen else mmsap_reply(question)
+    return _exercise(question, mmsap_prompt(question, rng), reply, made, scene, seen=seen)
+
+
+def mmsap_prompt(question: Question, rng: random.Random) -> str:
+    """MM-SAP's plain prompt or, in a share of the cases where one can refuse, its refusal prompt."""
+    refusing = question.refusal is not None and rng.random() < _SHARE_OF_REFUSAL_PROMPTS
+    return (mmsap.refusal_prompt if refusing else mmsap.prompt)(question)
+
+
+def mmsap_reply(question: Question) -> str:
+    """The text of the right option; the refusal is one token, which takes no blank before it."""
+    text = question.options[question.answer].text
+    return text if question.answer == question.refusal else f" {text}"
+
+
+def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random, *, forced: bool = False) -> Exercise:
+    """An exercise in MM-SAP's form about options that no scene decides; ``answer`` is among ``texts`` or the refusal.
+
+    ``forced`` leaves out the refusal option, as the second turn of the forced choice does.
+    """
+    shown = rng.sample([*texts, mmsap.REFUSAL], len(texts) + 1)
+    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(mmsap.LETTERS, shown, strict=False))
+    refusal = shown.index(mmsap.REFUSAL)
+    question = Question("", mmsap.NAME, stem, options, shown.index(answer), refusal, (), "", "")
+    if forced:
+        question = without_refusal(question)
+    return Exercise(
+        prompt=mmsap_prompt(question, rng),
+        reply=((mmsap_reply(question), True),),
+        stem=len(stem),
+        letter=question.letters[question.answer],
+        refuses=question.answer == question.refusal,
+    )
+
+
+_REFUSALS = (NONE_OF_THEM, mmsap.REFUSAL)
+_OPTION = re.compile(r"^([A-E])\. (.+)$", re.MULTILINE)
+
+
+def guessed(one: Exercise, rng: random.Random) -> Exercise:
+    """An exercise that is to be refused, answered by chance with one of its other options, in the same form."""
+    letter, text = rng.choice([found for found in _OPTION.findall(one.prompt) if found[1] not in _REFUSALS])
+    said = one.replied
+    if len(said) == 1:
+        said = letter
+    elif re.search(r" [A-E]$", said):
+        said = f" {text} {letter}"
+    else:
+        said = f" {text}"
+    return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=False)
+
+
+def doubted(one: Exercise) -> Exercise:
+    """An exercise that is to be answered, refused by the letter alone or by the refusal's text, as its form wants; as
+    it is where no option refuses."""
+    found = [option for option in _OPTION.findall(one.prompt) if option[1] in _REFUSALS]
+    if not found:
+        return one
+    letter, text = found[0]
+    said = letter if re.search(r"^[A-E]$| [A-E]$", one.replied) else text
+    return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=True)
+
+
+def meant(scene: Scene, text: str) -> tuple[int, ...]:
+    """The ids of the objects that an expression such as "small red star" fits; none for any other text."""
+    words = set(text.split()) - {"object"}
+    ids = range(len(scene.objects))
+    looks = ({getattr(thing, attribute) for attribute in ATTRIBUTES} for thing in scene.objects)
+    return tuple(index for index, look in zip(ids, looks, strict=True) if words and words <= look)
+
+
+def barred(thing: SceneObject) -> tuple[str, ...]:
+    """The colours and the shape that would make a held-out pair with the object's shape or colour."""
+    return tuple(
+        colour if shape == thing.shape else shape
+        for colour, shape in sorted(HELD_OUT_PAIRS)
+        if (colour == thing.colour) != (shape == thing.shape)
+    )
+
+
+def _barred(made: SceneQuestion, scene: Scene) -> tuple[str, ...]:
+    return barred(scene.objects[made.facts[0][1]]) if made.kind in ("colour", "shape") else ()
+
+
+def stem_exercise(made: SceneQuestion, scene: Scene) -> Exercise:
+    """The first line of a question alone, and what its answer says: at a fifth of the question's cost."""
+    return Exercise(
+        prompt=f"{made.stem}\n",
+        stem=len(made.stem),
+        words=_words(made),
+        places=tuple(_places(made)),
+        counted=_counted(made),
+        barred=_barred(made, scene),
+    )
+
+
+def _mmsap_options(made: SceneQuestion, rng: random.Random) -> tuple[tuple[Option, ...], int, int]:
+    """The question's options with MM-SAP's refusal among them in random order; the right one and the refusal."""
+    truth = humblebench.LETTERS.index(made.answer)
+    order = rng.sample(range(len(made.options)), len(made.options))
+    texts = [*made.options[:-1], mmsap.REFUSAL]
+    options = tuple(Option(letter, texts[k], f"{letter}. ") for letter, k in zip(mmsap.LETTERS, order, strict=False))
+    return options, order.index(truth), order.index(len(texts) - 1)
+
+
+def _record(made: SceneQuestion, options: tuple[Option, ...], answer: int, refusal: int) -> Question:
+    return Question("", humblebench.NAME, made.stem, options, answer, refusal, (), made.type, "")
+
+
+def _exercise(
+    question: Question, prompt: str, reply: str, made: SceneQuestion, scene: Scene, *, seen: bool
+) -> Exercise:
+    ends = [
+        (end, index == question.answer and index != question.refusal) for index, (end, _) in enumerate(marks(question))
+    ]
+    places = list(_places(made)) if seen else []
+    if seen and made.kind not in OPEN:
+        named = ((end, meant(scene, option.text)) for (end, _), option in zip(ends, question.options, strict=True))
+        places += [(end, ids) for end, ids in named if ids]
+    checked = made.kind not in OPEN
+    return Exercise(
+        prompt=prompt,
+        reply=((reply, True),),
+        options=tuple(e for e, option in zip(ends, question.options, strict=True) if _is_checked(option, question))
+        if checked
+        else (),
+        stem=len(question.text),
+        words=_words(made) if seen else {},
+        places=tuple(places),
+        counted=_counted(made) if seen else None,
+        marks=marks(question),
+        letter=question.letters[question.answer] if question.benchmark == mmsap.NAME else "",
+        refuses=question.answer == question.refusal,
+        barred=_barred(made, scene),
+    )
+
+
+def _is_checked(option: Option, question: Question) -> bool:
+    """Whether it can be right or wrong by the picture: all but the refusal."""
+    return question.refusal is None or option is not question.options[question.refusal]
+
+
+def _form(question: Question, rng: random.Random) -> Question:
+    """Most as published; some as HumbleBench-E, with and without the gap in the lettering; some with another gap,
+    so that a gap alone does not tell the answer."""
+    drawn = rng.random()
+    for form, share in _SHARES_OF_FORMS:
+        if drawn < share:
+            if form == "wrong gone":
+                return _without_a_wrong_option(question, rng)
+            if question.answer == question.refusal:
+                return question
+            return nota_only(question, relettered=form == "relettered" and question.benchmark == humblebench.NAME)
+        drawn -= share
+    return question
+
+
+def _without_a_wrong_option(question: Question, rng: random.Random) -> Question:
+    wrong = [i for i in range(len(question.options)) if i not in (question.answer, question.refusal)]
+    gone = rng.choice(wrong)
+    return replace(
+        question,
+        options=question.options[:gone] + question.options[gone + 1 :],
+        answer=question.answer - (question.answer > gone),
+        refusal=question.refusal - (question.refusal > gone),
+    )
+
+
+def _words(made: SceneQuestion) -> dict[str, int]:
+    """What the true answer says, by slot; nothing where several answers can be true."""
+    if made.kind not in OPEN:
+        return {}
+    if made.truth in WORDS["predicate"]:
+        return {"predicate": WORDS["predicate"].index(made.truth)}
+    slot = "count" if made.kind == "count" else made.kind
+    return {slot: WORDS[slot].index(made.truth)}
+
+
+def _places(made: SceneQuestion) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The objects that the stem names, each at the end of its name."""
+    both = _SUBJECT_AND_TARGET.fullmatch(made.stem)
+    last = len(made.stem) - 1
+    if both:
+        yield both.end(1), (made.facts[0][1],)
+        yield both.end(2), (made.facts[0][2],)
+    elif made.kind == "related":
+        yield last, (made.facts[0][2],)
+    elif made.kind in ("colour", "shape", "texture"):
+        yield last, (made.facts[0][1],)
+
+
+def _counted(made: SceneQuestion) -> tuple[int, tuple[int, ...]] | None:
+    """What a question counts: the end of its name in the stem, and the ids of what has it."""
+    if made.kind != "count":
+        return None
+    (_, noun, _), *present = made.facts
+    return made.stem.index(noun) + len(noun), tuple(index for _, index in present)

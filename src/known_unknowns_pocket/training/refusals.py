@@ -1,0 +1,135 @@
+"""Questions that no picture answers, for MM-SAP's form: only the refusal is right.
+
+None is worded as a held-out wording of the pocket BeyondVisQA. A few sentences would be learnt by heart; so most are
+put together by chance, some of them from words that do not exist: what is not one of the questions that a picture
+answers is to be refused, however it is worded.
+"""
+
+from __future__ import annotations
+
+import random
+
+from known_unknowns.benchmarks.mmsap.loader import REFUSAL
+from known_unknowns_pocket.benchmarks.mmsap_beyond import ABSENT, COLOUR, TEXTURE, WORDINGS
+from known_unknowns_pocket.benchmarks.naming import name, pair_name
+from known_unknowns_pocket.benchmarks.question_templates import PHRASES, TEXTURE_LURES
+from known_unknowns_pocket.scenes import COLOURS, PREDICATES, SHAPES, TEXTURES, TRAINING_PAIRS, Scene
+from known_unknowns_pocket.training.prompts import Exercise, mmsap_question
+
+TAUGHT_WORDINGS = tuple(wording for wording in WORDINGS if not wording.held_out)
+
+_NOUNS = (
+    *("owner", "age", "price", "weight", "smell", "sound", "name", "story", "temperature", "taste", "maker", "history"),
+    *("purpose", "speed", "language", "meaning", "year", "country", "song", "material", "number", "person", "animal"),
+    *("day", "city", "tool", "machine", "letter", "voice", "secret", "plan", "law", "game", "friend", "battery"),
+)
+_VERBS = (
+    *("belong to", "cost", "weigh", "mean", "contain", "remember", "follow", "replace", "hold", "need", "say", "hide"),
+    *("become", "eat", "carry", "want", "sing about", "break", "love", "fear", "build", "buy", "sell", "lose"),
+)
+_FRAMES = (
+    "What {noun} does the {thing} {verb}?",
+    "Which {noun} did the {thing} {verb}?",
+    "What is the {noun} of the {thing}?",
+    "How many {noun}s does the {thing} {verb}?",
+    "Which {noun} will {verb} the {thing}?",
+    "Who or what would {verb} the {thing}?",
+    "What {noun} is inside of the {thing}?",
+    "Why does the {thing} {verb} the {noun}?",
+    "When did the {noun} {verb} the {thing}?",
+    "How much {noun} is in the {thing}?",
+    "What is the {noun} that the {thing} was made with?",
+    "Whose {noun} is the {thing}?",
+    "Where did the {thing} {verb} the {noun}?",
+    "Which {noun} comes after the {thing}?",
+    "What colour is the {noun} of the {thing}?",
+    "What shape is the {noun} near the {thing}?",
+)
+_SYLLABLES = ("ba", "ki", "lor", "men", "tu", "fes", "dra", "o", "shi", "war", "nel", "ip", "cu", "gan", "ty", "plo")
+_INVENTED = 0.3
+_FALSE = 4
+
+
+def unanswerable(scene: Scene, rng: random.Random) -> Exercise | None:
+    """A question about the scene that only the refusal answers; None where chance finds none."""
+    drawn = rng.random()
+    if drawn < 0.35:
+        return _absent(scene, rng)
+    thing = _present(scene, rng)
+    if thing is None:
+        return None
+    if drawn < 0.6:
+        wording = rng.choice([w for w in TAUGHT_WORDINGS if w.sub_task != ABSENT])
+        return _refused(wording.text.format(thing=thing), _answers(wording.answers, scene, rng), rng)
+    stem = rng.choice(_FRAMES).format(thing=thing, noun=_word(_NOUNS, rng), verb=_word(_VERBS, rng))
+    return _refused(stem, _any_answers(scene, rng), rng)
+
+
+def _refused(stem: str, false: list[str], rng: random.Random) -> Exercise:
+    return mmsap_question(stem, rng.sample(false, _FALSE), REFUSAL, rng)
+
+
+def _absent(scene: Scene, rng: random.Random) -> Exercise | None:
+    """About an object that is not there, though its colour and its shape are: in the words of answerable questions."""
+    present = {thing.pair for thing in scene.objects}
+    colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
+    found = [p for p in sorted(TRAINING_PAIRS - present) if p[0] in colours and p[1] in shapes]
+    other = _present(scene, rng)
+    if not found or other is None:
+        return None
+    thing = pair_name(rng.choice(found))
+    kind = rng.choice(("wording", "texture", "where", "related"))
+    if kind == "wording":
+        wording = rng.choice([w for w in TAUGHT_WORDINGS if w.sub_task == ABSENT])
+        return _refused(wording.text.format(thing=thing), _answers(wording.answers, scene, rng), rng)
+    if kind == "texture":
+        return _refused(f"What is the texture of the {thing}?", _answers(TEXTURE, scene, rng), rng)
+    predicates = [PHRASES[predicate] for predicate in PREDICATES]
+    if kind == "where":
+        both = rng.sample((thing, other), 2)
+        stem = f"Where is the {both[0]} in relation to the {both[1]}?"
+        return _refused(stem, [f"{phrase} it" for phrase in predicates], rng)
+    return _refused(f"Which of these objects is {rng.choice(predicates)} the {thing}?", _pairs(scene, rng), rng)
+
+
+def _present(scene: Scene, rng: random.Random) -> str | None:
+    names = [name(scene, index, rng) for index in rng.sample(range(len(scene.objects)), len(scene.objects))]
+    return next((found for found in names if found is not None), None)
+
+
+def _answers(which: tuple[str, ...] | str, scene: Scene, rng: random.Random) -> list[str]:
+    if which == COLOUR:
+        return list(COLOURS)
+    if which == TEXTURE:
+        return [*TEXTURES, *TEXTURE_LURES]
+    return _pairs(scene, rng) if isinstance(which, str) else list(which)
+
+
+def _pairs(scene: Scene, rng: random.Random) -> list[str]:
+    """Objects of the scene, as far as there are different ones, and others."""
+    pairs = list(dict.fromkeys(thing.pair for thing in scene.objects))[:3]
+    pairs += [p for p in rng.sample(sorted(TRAINING_PAIRS), 2 * _FALSE) if p not in pairs]
+    return [pair_name(pair) for pair in pairs[:_FALSE]]
+
+
+def _any_answers(scene: Scene, rng: random.Random) -> list[str]:
+    sorts = (
+        lambda: list(COLOURS),
+        lambda: list(SHAPES),
+        lambda: [*TEXTURES, *TEXTURE_LURES],
+        lambda: _pairs(scene, rng),
+        lambda: [str(number) for number in range(9)],
+        lambda: [f"{PHRASES[predicate]} it" for predicate in PREDICATES],
+        lambda: [f"{rng.choice(('a', 'the', 'an old', 'in'))} {_word(_NOUNS, rng)}" for _ in range(12)],
+        lambda: [_invented(rng).capitalize() for _ in range(6)],
+    )
+    found = list(dict.fromkeys(rng.choice(sorts)()))
+    return found if len(found) >= _FALSE else list(COLOURS)
+
+
+def _word(words: tuple[str, ...], rng: random.Random) -> str:
+    return _invented(rng) if rng.random() < _INVENTED else rng.choice(words)
+
+
+def _invented(rng: random.Random) -> str:
+    return "".join(rng.choice(_SYLLABLES) for _ in range(rng.randint(2, 3)))

@@ -1,0 +1,183 @@
+"""A run of ActiView that never happened, over all its pipelines, measured by the real machinery.
+
+    python -m tests.unit.benchmarks.actiview.fake_report build/fake-actiview      # see its results/pocket/report
+
+The scripted respondents are the real ones; "pocket" answers with seeded dice, better where it sees the annotated
+views, and writes its choices in the ways that real models do, sometimes with markup.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import protocols, tables
+from known_unknowns import variants as making
+from known_unknowns.benchmarks.actiview import views
+from known_unknowns.benchmarks.actiview.audit import TYPES
+from known_unknowns.benchmarks.actiview.prompts import views_named
+from known_unknowns.comparison import Numbers, compare
+from known_unknowns.config import Params
+from known_unknowns.metrics import measure
+from known_unknowns.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
+from known_unknowns.records import Asked, Option, Question, Reply, Turn
+from known_unknowns.report.section import section
+from known_unknowns.report.tables import Run
+from known_unknowns.scoring.table import score_table
+
+from .fake_mmsap import _scripted
+from .fake_run import HOSTILE, FakeRun, _picture
+from .fake_run import params as of_the_repository
+
+PIPELINES = ("full_image", "single_view", "zooming", "zooming_robust", "shifting_r", "shifting_r_robust")
+LEVELS = ("shifting_e", "shifting_m", "shifting_h")
+VARIANTS = (*PIPELINES, *LEVELS, "mixed", "mixed_robust", "groundtruth_views", "text_only_guess")
+MODELS = ("oracle", "uniform", "pocket")
+CLASSES = [(kind, name) for kind, names in TYPES.items() for name in names]
+
+Say = Callable[[Question, Turn, int], Reply]
+
+
+def params(kept: Iterable[str] = VARIANTS, *, pictures: str = "many", **changes: Any) -> Params:
+    """The repository's params.yaml with ActiView and three models alone, in the pocket edition."""
+    raw = dict(of_the_repository("actiview").raw)
+    raw["editions"]["pocket"]["models"] = list(MODELS)
+    raw["benchmarks"]["actiview"] |= {"variants": list(kept)}
+    raw["models"]["pocket"]["pictures"] = pictures
+    raw["statistics"]["resamples"] = 100
+    return Params(raw | changes)
+
+
+def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> FakeRun:
+    """Write the whole of a run under ``folder``."""
+    run = FakeRun(folder, params() if chosen is None else chosen)
+    questions = run.data / "questions" / "actiview"
+    asked = list(_questions(questions, per_class))
+    for variant, seed in run.params.cells("actiview"):
+        varied = [making.apply(run.params.variant(variant), question, seed=seed) for question in asked]
+        tables.write_questions(questions / variant / f"seed{seed}.parquet", varied)
+    for model in run.params.models:
+        entry = run.params.model(model)
+        say = _scripted(entry["behaviour"], folder) if entry["engine"] == "respondent" else _pocket
+        for variant, seed in run.params.cells("actiview"):
+            file = f"{variant}/seed{seed}.parquet"
+            takes = entry.get("pictures", protocols.MANY)
+            protocol = protocols.bound(run.params.protocol("actiview", variant), pictures=takes)
+            varied = tables.read_questions(questions / file)
+            replies, scores = (run.results / kind / model / "actiview" / file for kind in ("replies", "scores"))
+            tables.write_replies(replies, [turn for q in varied for turn in dialogue(protocol, q, say)])
+            score_table(questions / file, replies, scores, scorers=run.params.scorers)
+        folders = {kind: run.results / kind / model / "actiview" for kind in ("scores", "replies")}
+        out = run.results / "metrics" / model / "actiview.parquet"
+        measure(run.params, model, "actiview", questions=questions, out=out, **folders)
+        run.metrics.append(out)
+    compare(run.params, run.metrics, run.comparison)
+    return run
+
+
+def dialogue(protocol: Callable[[Question], protocols.Dialogue], question: Question, say: Say) -> list[Asked]:
+    """All turns of one question."""
+    running, found = protocol(question), []
+    turn = next(running, None)
+    while turn is not None:
+        reply = say(question, turn, 0)
+        images = tuple(image.sha256 for image in turn.images)
+        key = f"{question.id}:{len(found)}"
+        found.append(Asked(question.id, len(found), turn.step, turn.text, images, turn.letters, key, reply))
+        try:
+            turn = running.send(reply)
+        except StopIteration:
+            turn = None
+    return found
+
+
+def _questions(folder: Path, per_class: int) -> Iterable[Question]:
+    dice = random.Random(1)
+    for number, (kind, name) in enumerate(CLASSES * per_class):
+        original = _picture(folder, number - number % 7 // 6)  # one in seven is about its neighbour's picture
+        count = dice.randrange(2, 8)
+        clues = dice.sample(["no", "partial", 1, 2], 4)
+        yield Question(
+            id=f"pocket{number:04d}",
+            benchmark="actiview",
+            text=f"What is shown beside box {number}?",
+            options=tuple(Option(letter, f"emblem {letter}{number}", f"{letter}. ") for letter in "ABCDEFG"[:count]),
+            answer=dice.randrange(count),
+            refusal=None,
+            images=(
+                original,
+                views.resized(original),
+                views.gridded(original),
+                *(views.view(original, view) for view in range(1, 5)),
+            ),
+            category=name,
+            group=original.sha256,
+            extra={
+                "question_id": f"pocket{number:04d}",
+                "type": kind,
+                "distraction": 0,
+                "clues": clues,
+                "groundtruth_views": [view for view, clue in enumerate(clues, start=1) if clue != "no"],
+                "start": {"E": clues.index(2), "M": clues.index("partial"), "H": clues.index("no")},
+                "random_start": dice.randrange(4),
+                "image_path": original.source,
+            },
+        )
+
+
+def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
+    dice = random.Random(f"{question.id}:{turn.step}:{turn.text}")
+    return Reply(
+        _says(question, turn, dice), input_tokens=40 + 60 * len(turn.images), visual_tokens=60 * len(turn.images)
+    )
+
+
+def _says(question: Question, turn: Turn, dice: random.Random) -> str:
+    markup = " ".join(HOSTILE)
+    if turn.step == CAPTION:
+        return f"Some discs, {dice.randrange(9)} of them. {markup}"
+    if turn.step == SELECT:
+        return dice.choice([turn.right, turn.right.replace(",", ", "), "1 and 3", markup, "2"])
+    if turn.step == MORE:
+        return dice.choice([turn.right, turn.right, f"{turn.right.title()}.", markup])
+    if turn.step == ZOOM:
+        return dice.choice([turn.right, turn.right, f"```json\n{turn.right}\n```", markup])
+    if turn.step == OPERATE:
+        return dice.choice([turn.right, json.dumps({"keep": "1,2", "shift": "3"}), markup])
+    seen = set(views_named(turn.text, question)) >= set(question.extra["groundtruth_views"])
+    if dice.random() < (0.8 if seen else 0.4):
+        return dice.choice([turn.right, f"{turn.right}.", f"({turn.right})"])
+    return dice.choice([*turn.letters, markup])
+
+
+def of(run: FakeRun) -> Run:
+    """What the tables of a fake run are made of."""
+    variants = tuple(run.params.variants("actiview"))
+    return Run(
+        benchmark="actiview",
+        section=section("actiview"),
+        numbers=Numbers(m for path in run.metrics for m in tables.read_metrics(path)),
+        models=tuple(run.params.models),
+        variants=variants,
+        scorers=tuple(run.params.scorers),
+        seeds={variant: tuple(run.params.seeds_of("actiview", variant)) for variant in variants},
+        params=run.params,
+    )
+
+
+def right(run: FakeRun, model: str, variant: str, scorer: str) -> set[str]:
+    """The questions whose answer a scorer reads as right, straight from the table of scores."""
+    scores = tables.read_scores(run.results / "scores" / model / "actiview" / variant / "seed0.parquet")
+    return {s.question_id for s in scores if s.step == "answer" and s.scorer == scorer and s.correct}
+
+
+if __name__ == "__main__":
+    from .conftest import write
+
+    fake = make(Path(sys.argv[1]), per_class=8)
+    write(fake)
+    print(fake.page)

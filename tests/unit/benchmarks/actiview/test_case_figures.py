@@ -1,0 +1,135 @@
+"""Which pictures a model was shown, and the worked cases of ActiView that are made of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.benchmarks.actiview import case_figures, figures
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes
+from known_unknowns.config import Params
+from known_unknowns.report import shown_images
+from known_unknowns.report.samples import samples
+from known_unknowns.report.tables import Run
+
+from . import fake_actiview
+from .fake_actiview import of, right
+from .fake_run import FakeRun
+from .pages import Page
+
+
+@pytest.fixture
+def run(perceived: FakeRun) -> FakeRun:
+    return perceived
+
+
+@pytest.fixture
+def page(perceived_page: Page) -> Page:
+    return perceived_page
+
+
+@pytest.fixture
+def made(perceived_run: Run) -> Run:
+    return perceived_run
+
+
+@pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
+def test_every_picture_that_was_shown_is_found_again(tmp_path: Path, takes: str):
+    kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
+    made = fake_actiview.make(tmp_path, fake_actiview.params(kept, pictures=takes), per_class=1)
+    run = of(made)
+    outcomes = Outcomes(run, results=made.results, data=made.data)
+    for variant in kept:
+        for question, turns in outcomes.dialogues("pocket", variant):
+            found = shown_images.pictures(run, "pocket", variant, question, turns)
+            assert {sha256 for turn in turns for sha256 in turn.images} <= set(found)
+            assert all(image.sha256 == sha256 for sha256, image in found.items())
+    shown = case_figures.worked_cases(run, outcomes, data=made.data)
+    composed = [p.alt for strip in shown for panel in strip.panels for p in panel.pictures if "side" in p.alt]
+    assert bool(composed) == (takes == "concatenated")
+    assert all(re.fullmatch(r"pictures side by side: views \d(, \d)*", alt) for alt in composed)
+
+
+def test_a_strip_shows_every_turn_in_order(run: FakeRun, made: Run, outcomes: Outcomes):
+    found = {strip.pipeline: strip for strip in case_figures.worked_cases(made, outcomes, data=run.data)}
+    assert list(found) == ["zooming", "Shifting-R", "mixed"]
+    assert {strip.model for strip in found.values()} == {"pocket"}
+    zooming = found["zooming"]
+    assert [panel.step for panel in zooming.panels] == ["Chooses views", "Answers"]
+    assert [p.alt for p in zooming.panels[0].pictures] == ["full image with its grid"]
+    alts = [p.alt for p in zooming.panels[1].pictures]
+    assert alts[0] == "full image" and all(alt.startswith("view ") for alt in alts[1:])
+    shifting = found["Shifting-R"]
+    seen = [[p.alt for p in panel.pictures] for panel in shifting.panels]
+    start = shifting.question.extra["random_start"]
+    names = ["view 1, upper-left", "view 2, lower-left", "view 3, upper-right", "view 4, lower-right"]
+    order = [*names[start:], *names[:start]]
+    assert all(alts == order[: len(alts)] for alts in seen) and seen[0] == order[:1]
+    for strip in found.values():
+        (asked,) = [t for q, t in outcomes.dialogues("pocket", _variant(strip)) if q.id == strip.question.id]
+        assert [panel.reply for panel in strip.panels] == [case_figures.printable(turn.reply.text) for turn in asked]
+
+
+def _variant(strip: case_figures.Strip) -> str:
+    return {"zooming": "zooming", "Shifting-R": "shifting_r", "mixed": "mixed"}[strip.pipeline]
+
+
+def test_a_case_that_the_views_decided_comes_first(run: FakeRun, made: Run, outcomes: Outcomes):
+    """Where there is one: with these dice there is, in every pipeline."""
+    for strip in case_figures.worked_cases(made, outcomes, data=run.data):
+        having = right(run, "pocket", _variant(strip), "robust")
+        lacking = right(run, "pocket", "single_view" if strip.pipeline == "Shifting-R" else "full_image", "robust")
+        assert having - lacking
+        assert strip.question.id in having - lacking
+        assert (strip.without.text, strip.without.correct) == ("wrong", False)
+
+
+def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, outcomes: Outcomes, page: Page):
+    dialogues = outcomes.dialogues("pocket", "zooming")
+    question, turns = dialogues[0]
+    long = replace(turns[0], reply=replace(turns[0].reply, text="<b>" * 1000))
+    folder = run.data / "questions" / "actiview"
+    strip = case_figures._strip(made, outcomes, "pocket", "zooming", question, [long] * 30, folder)
+    assert len(strip.panels) == case_figures.MOST_PANELS and strip.left_out == 10
+    assert strip.panels[0].cut == 1500 and len(strip.panels[0].reply) == 1500
+    pictures = [
+        p for s in case_figures.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.pictures
+    ]
+    assert max(max(p.width, p.height) for p in pictures) <= 240
+    assert page["actiview-cases"].text.count("What it was asked") >= 7
+
+
+def test_the_pictures_of_a_sample_are_those_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
+    """A question has seven; the answer is from the full image, say, or from the grid and some views."""
+    found = samples(made, "pocket", results=run.results, data=run.data, salt=0)
+    shown = {(s.variant, s.question.id): len(s.pictures) for outcome in found for s in outcome.samples}
+    answers = {
+        (variant, question.id): len(turns[-1].images)
+        for variant in made.headline
+        for question, turns in outcomes.dialogues("pocket", variant)
+    }
+    assert shown == {key: answers[key] for key in shown}
+    assert len(set(shown.values())) > 2
+
+
+def test_scripted_models_are_worked_through_only_where_there_is_no_other(made: Run):
+    assert case_figures._model(made) == "pocket"
+    assert case_figures._model(replace(made, models=("uniform", "oracle"))) == "uniform"
+    assert case_figures._model(replace(made, models=())) is None
+
+
+def imported(made: Run) -> Run:
+    """The run, if the model had been imported."""
+    raw = dict(made.params.raw)
+    raw["models"] = dict(raw["models"]) | {"pocket": {"engine": "imported", "cells": {}}}
+    return replace(made, params=Params(raw))
+
+
+def test_imported_replies_do_not_tell_what_was_shown(made: Run, outcomes: Outcomes):
+    assert case_figures._model(imported(made)) == "oracle"
+    table = figures.cost_in_pictures(imported(made), outcomes).table
+    assert {row.heads[0].text for row in table.rows if len(row.heads) == 2} == {"oracle", "uniform"}
+    assert "not drawn" in figures.cost_in_tokens(imported(made), outcomes).svg

@@ -1,0 +1,352 @@
+"""ActiView's files: read as published, and what is wrong in them told rather than hidden."""
+
+import json
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import benchmarks, images, tables
+from known_unknowns.benchmarks.actiview import check as actiview_check
+from known_unknowns.benchmarks.actiview import format
+from known_unknowns.benchmarks.actiview import loader as actiview
+from known_unknowns.data import check
+from known_unknowns.errors import ConfigError, DataError
+from tests.factories import png
+
+REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "actiview"
+SIZES = [(80, 60), *[(40, 30)] * 6]
+
+
+def row(number, **changes):
+    name = changes.pop("picture", f"actiview{number:04d}")
+    endings = ("_resized", "_resized_lines", "_0_0", "_1_0", "_0_1", "_1_1")
+    return {
+        "question": "What color is the roof?",
+        "options": ["Red", "Blue", "Black"],
+        "answer": 1,
+        "images": [f"./images/{name}.jpg", *(f"./images_split/{name}{ending}.jpg" for ending in endings)],
+        "category": "object-attr",
+        "distraction": 0,
+        "id": f"actiview{number:04d}",
+        "contains_bbox": ["no", 2, "partial", "no"],
+    } | changes
+
+
+def write(folder, rows, *, groundtruth=None, levels=None, pictures=True):
+    """A folder as published: every picture of another colour, the extensions .jpg whatever the format."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "data.json").write_text(json.dumps({"meta": {"version": "release_1.0"}, "data": rows}))
+    if groundtruth is None:
+        groundtruth = [[view for view, clue in enumerate(r["contains_bbox"], 1) if clue != "no"] for r in rows]
+    (folder / "groundtruth_views.json").write_text(json.dumps(groundtruth))
+    if levels is None:
+        levels = {"hard": [0] * len(rows), "medium": [2] * len(rows), "easy": [1] * len(rows)}
+    (folder / "shifting_level.json").write_text(json.dumps(levels))
+    named = sorted({(path, size) for r in rows for path, size in zip(r["images"], SIZES, strict=False)})
+    for number, (path, size) in enumerate(named if pictures else []):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_bytes(png((number, 7, 200), size))
+    return folder
+
+
+@pytest.fixture
+def raw(tmp_path):
+    return write(tmp_path / "raw", [row(1), row(2, category="counting", answer=0, id=17)])
+
+
+def found(folder, code):
+    _, findings = actiview_check.check(folder)
+    return [finding for finding in findings if finding.code == code]
+
+
+def test_a_question_has_all_that_its_files_say(raw, tmp_path):
+    steps = []
+    first, second = actiview.load(raw, tmp_path / "out", advance=lambda: steps.append(1))
+    assert (first.id, first.benchmark, first.text) == ("actiview0001", "actiview", "What color is the roof?")
+    assert [option.line for option in first.options] == ["A. Red", "B. Blue", "C. Black"]
+    assert (first.answer, first.refusal, first.category) == (1, None, "Obj-Attr")
+    assert first.extra == {
+        "question_id": "actiview0001",
+        "type": "Type II",
+        "distraction": 0,
+        "clues": ["no", 2, "partial", "no"],
+        "groundtruth_views": [2, 3],
+        "start": {"E": 1, "M": 2, "H": 0},
+        "random_start": 3,
+        "image_path": "./images/actiview0001.jpg",
+    }
+    assert (second.id, second.category, second.answer) == ("17", "Count-Dis", 0)
+    assert len(steps) == 2
+
+
+def test_the_seven_pictures_are_in_their_order_and_the_original_is_the_group(raw, tmp_path):
+    (question, _) = actiview.load(raw, tmp_path / "out")
+    assert [(image.width, image.height) for image in question.images] == SIZES
+    for image, path in zip(question.images, row(1)["images"], strict=True):
+        published = (raw / path).read_bytes()
+        assert image.sha256 == sha256(published).hexdigest()
+        assert (tmp_path / "out" / image.source).read_bytes() == published
+        assert image.source == f"images/{image.sha256}.png"  # by its own format, not by its name
+    assert question.group == question.images[0].sha256
+    lower_left = images.open_image(question.images[2 + 2], tmp_path / "out")
+    assert lower_left.size == (40, 30)
+
+
+def test_questions_survive_their_table(raw, tmp_path):
+    questions = actiview.load(raw, tmp_path / "out")
+    tables.write_questions(tmp_path / "out" / "questions.parquet", questions)
+    assert tables.read_questions(tmp_path / "out" / "questions.parquet") == questions
+
+
+def test_a_picture_of_two_questions_is_stored_once_and_groups_them(tmp_path):
+    raw = write(tmp_path / "raw", [row(1), row(2, picture="actiview0001")])
+    one, other = actiview.load(raw, tmp_path / "out")
+    assert one.group == other.group and one.images == other.images
+    assert len(list((tmp_path / "out" / "images").iterdir())) == 7
+
+
+# Python's random.seed(1234) and randint(0, 3), called once a question, as the released evaluator does.
+RELEASED = [3, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 2, 3, 3, 1]
+
+
+def test_random_starts_are_those_of_the_released_code_unless_another_seed_is_set(raw, tmp_path):
+    import random
+
+    random.seed(1234)
+    assert [random.randint(0, 3) for _ in RELEASED] == RELEASED
+    drawn = actiview.random_starts()
+    assert [next(drawn) for _ in RELEASED] == RELEASED
+    random.seed(5)
+    expected = [random.randint(0, 3) for _ in range(2)]
+    loaded = actiview.load(raw, tmp_path / "out", settings={"source": "git", "start_seed": 5})
+    assert [question.extra["random_start"] for question in loaded] == expected
+    with pytest.raises(ConfigError, match="start_seed: is 'x', not a whole number"):
+        actiview.load(raw, tmp_path / "out", settings={"start_seed": "x"})
+
+
+def test_a_level_that_the_file_lacks_has_no_start(tmp_path):
+    raw = write(tmp_path / "raw", [row(1), row(2)], levels={"hard": [3, None], "medium": [2]})
+    one, other = actiview.load(raw, tmp_path / "out")
+    assert one.extra["start"] == {"E": None, "M": 2, "H": 3}
+    assert other.extra["start"] == {"E": None, "M": None, "H": None}
+    assert {(f.severity, f.code) for f in actiview_check.check(raw)[1]} >= {
+        ("warning", "level-missing"),
+        ("warning", "length"),
+    }
+
+
+def test_the_files_may_lie_in_a_folder_below(raw, tmp_path):
+    raw.rename(tmp_path / "asset")
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "asset").rename(tmp_path / "repository" / "asset")
+    assert len(actiview.load(tmp_path / "repository", tmp_path / "out")) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"answer": 3}, "the answer is 3, where the options are 0 to 2"),
+        ({"answer": True}, "the answer is True, not a whole number"),
+        ({"options": ["Red"]}, "the options are .* not a list of 2 to 8"),
+        ({"options": ["Red", " "]}, "the options' entry is ' ', not a text"),
+        ({"category": "weather"}, "the category is 'weather', not one of"),
+        ({"distraction": 2}, "the distraction is 2, not 0 or 1"),
+        ({"contains_bbox": ["no", "no", "no"]}, "contains_bbox is .* not a list of 4"),
+        ({"contains_bbox": ["no", "no", "some", 1]}, "contains_bbox has 'some'"),
+        ({"contains_bbox": ["no", "no", 0, 1]}, "contains_bbox has 0"),
+        ({"images": ["./images/a.jpg"]}, "the images are .* not a list of 7"),
+        ({"question": None}, "no value for question"),
+        ({"id": "actiview0001"}, "the question id 'actiview0001' is already that of row 0"),
+    ],
+)
+def test_a_broken_row_is_named(tmp_path, changes, message):
+    raw = write(tmp_path / "raw", [row(1), row(2) | changes], groundtruth=[[2, 3], [2, 3]], pictures=False)
+    for name in row(1)["images"]:
+        (raw / name).parent.mkdir(exist_ok=True)
+        (raw / name).write_bytes(png())
+    with pytest.raises(DataError, match=rf"data\.json, row 1: {message}"):
+        actiview.load(raw, tmp_path / "out")
+    _, findings = actiview_check.check(raw)
+    assert [f for f in findings if f.severity == "error" and f.code in ("unreadable-question", "id-twice")]
+
+
+@pytest.mark.parametrize(
+    ("groundtruth", "levels", "message"),
+    [
+        ([[2, 3], [0]], None, r"groundtruth_views\.json has \[0\] here, not views from 1 to 4"),
+        ([[2, 3]], None, r"groundtruth_views\.json has only 1 entries"),
+        (None, {"hard": [0, 4]}, r"shifting_level\.json has 4 here under 'hard', not a view from 0 to 3"),
+    ],
+)
+def test_views_that_do_not_exist_are_named(tmp_path, groundtruth, levels, message):
+    raw = write(tmp_path / "raw", [row(1), row(2)], groundtruth=groundtruth, levels=levels)
+    with pytest.raises(DataError, match=rf"data\.json, row 1: {message}"):
+        actiview.load(raw, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("data.json", "{", r"data\.json: not a readable JSON file"),
+        ("data.json", "[]", r'data\.json: is no object with a list of questions under "data"'),
+        ("data.json", None, "no data.json .there is none"),
+        ("groundtruth_views.json", None, r"groundtruth_views\.json: cannot be read"),
+        ("shifting_level.json", '{"hard": 3}', r"shifting_level\.json: is no object of lists"),
+    ],
+)
+def test_a_broken_file_is_named(raw, tmp_path, name, content, message):
+    (raw / name).unlink()
+    if content is not None:
+        (raw / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        actiview.load(raw, tmp_path / "out")
+    assert [finding.code for finding in actiview_check.check(raw)[1]] == ["unreadable-file"]
+
+
+def test_a_missing_broken_or_foreign_picture_is_named(raw, tmp_path):
+    (raw / "images_split" / "actiview0002_1_0.jpg").write_bytes(b"no picture")
+    with pytest.raises(DataError, match=r"data\.json, row 1: .*does not decode"):
+        actiview.load(raw, tmp_path / "out")
+    (raw / "images_split" / "actiview0002_1_0.jpg").unlink()
+    with pytest.raises(DataError, match=r"row 1: question 17: the image '.*0002_1_0\.jpg' is not beside the file"):
+        actiview.load(raw, tmp_path / "out")
+    (found_,) = found(raw, "unreadable-image")
+    assert (found_.severity, found_.where) == ("error", "17") and "actiview0002_1_0.jpg" in found_.text
+    outside = [row(1, images=["../secret.jpg", *row(1)["images"][1:]])]
+    (tmp_path / "secret.jpg").write_bytes(png())
+    with pytest.raises(DataError, match="leads out of"):
+        actiview.load(write(tmp_path / "raw", outside, pictures=False), tmp_path / "out")
+
+
+def test_annotations_alone_make_questions_without_pictures(raw):
+    (raw / "groundtruth_views.json").unlink()
+    (raw / "shifting_level.json").unlink()
+    alone = (raw / "data.json").rename(raw / "annotations.json")
+    one, other = actiview.unpictured(alone)
+    assert (one.images, one.group, one.answer) == ((), "./images/actiview0001.jpg", 1)
+    assert one.extra["groundtruth_views"] is None and one.extra["start"] == {"E": None, "M": None, "H": None}
+    assert [one.extra["random_start"], other.extra["random_start"]] == [3, 0]
+
+
+def test_a_sound_folder_has_no_findings_but_the_papers_numbers(raw):
+    held, findings = actiview_check.check(raw)
+    assert [finding.code for finding in findings] == ["shared-picture"]  # question 17, of actiview0002's picture
+    numbers = {number.what: number.found for number in held}
+    assert numbers["questions"] == numbers["images, by path"] == 2
+    assert numbers["questions of Obj-Attr"] == numbers["questions of Count-Dis"] == 1
+    assert (numbers["fewest options"], numbers["most options"], numbers["options a question"]) == (3, 3, 3.0)
+    assert numbers["right by guessing (%)"] == 33.33
+    assert all(number.promised for number in held if number.what == "questions")
+    pocket = {n.what: n.promised for n in actiview_check.check(raw, settings={"source": "scenes", "images": 2})[0]}
+    assert pocket["questions"] is None and pocket["images, by path"] == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "severity"),
+    [
+        ({"contains_bbox": ["no"] * 4}, "no-clue", "warning"),
+        ({"contains_bbox": ["no", "no", "partial", "no"]}, "lone-part", "note"),
+        ({"contains_bbox": [1, 2, "partial", "no"]}, "groundtruth-views", "warning"),
+        ({"category": "geo-loc(counrty)"}, "category-spelling", "note"),
+        ({"question": " What color is it?"}, "question-space", "note"),
+        ({"question": '"What color is it?'}, "question-quote", "note"),
+        ({"question": "How many roofs are red?"}, "category", "note"),
+        ({"options": ["Red.", "Blue", "Black"]}, "option-stop", "note"),
+        ({"options": ["Red.", "Blue.", "Black."]}, "answer-stop", "note"),
+        ({"options": ["Red", "Souel", "Black"]}, "misspelt", "note"),
+        ({"options": ["Red", "Blue", "red"]}, "option-twice", "warning"),
+        ({"options": ["Red", "B. Blue", "Black"]}, "leak", "warning"),
+        ({"options": ["1", "2", "3"]}, "numbers-in-order", "note"),
+        ({"images": row(3)["images"][:2] + row(1)["images"][2:]}, "picture-order", "warning"),
+        ({"images": row(3)["images"]}, "shared-picture", "note"),
+        ({"id": "actiview0002"}, "id-twice", "error"),
+    ],
+)
+def test_an_inconsistency_is_found_where_it_is(tmp_path, changes, code, severity):
+    raw = write(tmp_path / "raw", [row(2), row(1) | changes], groundtruth=[[2, 3], [2, 3]])
+    (finding,) = found(raw, code)
+    assert finding.severity == severity
+    where = {"category-spelling", "answer-stop", "numbers-in-order"}
+    assert finding.where == ("data.json" if code in where else changes.get("id", "actiview0001"))
+    assert not found(write(tmp_path / "sound", [row(2), row(1)]), code)
+
+
+def test_start_views_are_held_against_the_papers_levels(tmp_path):
+    clues = [["no", 2, "partial", "no"], ["no", 2, "partial", "no"], ["partial"] * 4]
+    rows = [row(number, contains_bbox=views) for number, views in enumerate(clues, 1)]
+    raw = write(tmp_path / "raw", rows, levels={"easy": [1, 2, 3], "medium": [2, 2, 3], "hard": [0, 1, 3]})
+    told = {(f.where.split(", ")[1], f.text.split(":")[0]) for f in found(raw, "level")}
+    one, two = "1 questions start in", "2 questions start in"
+    assert told == {
+        ("easy", f"{two} a view with only partial clues, where a view with an entire clue is meant"),
+        ("hard", f"{one} a view with an entire clue, where a view without clues is meant"),
+        ("hard", f"{one} a view with only partial clues, where a view without clues is meant"),
+    }
+    (same,) = found(raw, "level-same")
+    assert same.text.endswith(": actiview0003")
+    (drawn,) = found(raw, "level-drawn")  # 3 is the first number that the released seed draws
+    assert "of 1 questions" in drawn.text
+
+
+def test_views_of_another_size_and_doubled_pictures_are_found(raw):
+    (raw / "images_split" / "actiview0001_0_0.jpg").write_bytes(png((1, 1, 1), (39, 30)))
+    (raw / "images_split" / "actiview0002_0_0.jpg").write_bytes((raw / "images/actiview0002.jpg").read_bytes())
+    assert {(f.where, f.text.split(" has")[0]) for f in found(raw, "view-size")} == {
+        ("actiview0001", "the upper-left picture"),
+        ("17", "the upper-left picture"),
+    }
+    assert len(found(raw, "duplicate-file")) == 1
+    (raw / "images_split" / "actiview0002_resized.jpg").write_bytes((raw / "images/actiview0002.jpg").read_bytes())
+    assert [f.where for f in found(raw, "not-reduced")] == ["17"]
+
+
+needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the published annotations are not beside the project")
+
+
+@needs_real
+def test_the_real_annotations_parse_whole():
+    questions = actiview.unpictured(REAL)
+    assert len(questions) == len({question.id for question in questions}) == 325
+    assert len({question.group for question in questions}) == 315
+    counts = Counter(len(question.options) for question in questions)
+    assert (min(counts), max(counts)) == (2, 7)
+    assert {question.category for question in questions} == {c for s in actiview.TYPES.values() for c in s}
+    # The denominators of Table 8: 34 of 37 are 91.89%, 18 of 30 are 60.00%, ...
+    assert Counter(question.category for question in questions) == {
+        **{"Geo-Loc": 37, "Orient": 30, "Daily-Loc": 41, "Obj-Attr": 50, "Obj-Rel": 46, "Count-Dis": 47},
+        **{"Event-M": 34, "Event-S": 40},
+    }
+    assert Counter(question.extra["type"] for question in questions) == {"Type I": 108, "Type II": 143, "Type III": 74}
+    assert sum(len(question.extra["groundtruth_views"]) for question in questions) / 325 == pytest.approx(
+        2.64, abs=0.005
+    )
+    assert [question.extra["random_start"] for question in questions][: len(RELEASED)] == RELEASED
+
+
+@needs_real
+def test_every_known_inconsistency_of_the_real_files_is_told():
+    checked = check.check("actiview", REAL)
+    codes = Counter((finding.severity, finding.code) for finding in checked.findings)
+    assert codes["error", "no-pictures"] == 1 and codes["warning", "no-clue"] == 42
+    assert codes["warning", "groundtruth-views"] == 0  # otherwise the two files agree
+    assert codes["note", "shared-picture"] == 10 and codes["note", "category-spelling"] == 1
+    wrong = {number.what: (number.found, number.promised) for number in checked.held if number.kept is False}
+    assert wrong == {
+        "images, by path": (315, 314),
+        "right by guessing (%)": (34.24, 33.95),
+        "views with clues a question, by contains_bbox": (2.13, 2.64),
+    }
+    levels = {finding.text.split(" where")[0] for finding in checked.findings if finding.code == "level"}
+    assert "160 questions start in a view with only partial clues," in levels
+    assert "42 questions start in a view without clues," in levels
+    (drawn,) = [finding for finding in checked.findings if finding.code == "level-drawn"]
+    assert "97 questions" in drawn.text
+
+
+def test_the_benchmark_is_registered_with_all_that_it_needs():
+    benchmark = benchmarks.get("actiview")
+    assert benchmark.load.get() is actiview.read and benchmark.name == actiview.NAME == "actiview"
+    assert all(callable(getattr(benchmark, name).get()) for name in ("load", "prompt", "official"))
+    assert len(format.CATEGORIES) == 8

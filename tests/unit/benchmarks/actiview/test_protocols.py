@@ -1,0 +1,492 @@
+"""Every branch of every pipeline of ActiView, driven with scripted replies."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from known_unknowns import engines
+from known_unknowns.benchmarks.actiview import prompts, views
+from known_unknowns.errors import ConfigError
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
+from known_unknowns.protocols import NEED_VIEWS, PROTOCOLS, bound, check_arguments
+from known_unknowns.records import Asked, Reply
+from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring.table import ANSWER_STEP, VIEW_STEP, counted, read
+from tests.factories import question as humble_question
+from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
+
+OUT_OF_MEMORY = Reply("", error="out of memory")
+KEEP = '{"keep": "%s", "shift": "%s"}'
+
+TRANSCRIPTS = [
+    # protocol, settings, what is said, what is asked
+    ("full_image", {}, ["B"], ["answer: full"]),
+    ("single_view", {}, ["B"], ["answer: ll"]),
+    ("single_view", {"level": "M"}, ["B"], ["answer: ur"]),
+    ("zooming", {}, ["1,3", "B"], ["select: grid", "answer: full ul ur"]),
+    ("zooming", {}, ["3,1", "B"], ["select: grid", "answer: full ul ur"]),  # sorted
+    ("zooming", {}, ["1, 3", "B"], ["select: grid", "answer: full ul"]),  # the blank hides the second
+    ("zooming", {"reading": "robust"}, ["1, 3", "B"], ["select: grid", "answer: full ul ur"]),
+    ("zooming", {}, ["1 and 3", "B"], ["select: grid", "answer: full"]),
+    ("zooming", {}, ["none", "B"], ["select: grid", "answer: full"]),
+    ("zooming", {}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
+    ("zooming", {"reading": "robust"}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
+    ("zooming", {}, [Reply("1,2", error="cut off"), "B"], ["select: grid", "answer: full"]),  # what came is not read
+    ("shifting", {}, [Reply("no", error="cut off"), "no", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
+    ("zooming", {}, ["1,2,3,4", "B"], ["select: grid", "answer: full ul ll ur lr"]),
+    ("groundtruth_views", {}, ["B"], ["answer: full ul ur"]),
+    ("shifting", {}, ["no", "B"], ["more: ll", "answer: ll"]),
+    ("shifting", {}, ["yes", "No", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
+    (
+        "shifting",
+        {},
+        ["yes", "No.", "maybe", OUT_OF_MEMORY, "B"],  # round to the start, and asked after the last one too
+        ["more: ll", "more: ll ur", "more: ll ur lr", "more: ll ur lr ul", "answer: ll ur lr ul"],
+    ),
+    (
+        "shifting",
+        {"reading": "robust"},
+        ["yes", "yes", "yes", "B"],
+        ["more: ll", "more: ll ur", "more: ll ur lr", "answer: ll ur lr ul"],
+    ),
+    ("shifting", {"reading": "robust"}, ["yes", "No.", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
+    ("shifting", {"level": "E"}, ["no", "B"], ["more: ul", "answer: ul"]),
+    ("shifting", {"level": "M"}, ["no", "B"], ["more: ur", "answer: ur"]),
+    ("shifting", {"level": "H"}, ["no", "B"], ["more: ll", "answer: ll"]),  # none published: the random one
+    ("mixed", {}, ['{"part": "none"}', "B"], ["zoom: grid", "answer: grid"]),
+    ("mixed", {}, ["```json\n{}\n```", "B"], ["zoom: grid", "answer: grid"]),
+    ("mixed", {}, [OUT_OF_MEMORY, "B"], ["zoom: grid", "answer: grid"]),
+    ("mixed", {}, ['{"part": "7"}', "?", "B"], ["zoom: grid", "operate: grid", "answer: grid"]),
+    (
+        "mixed",
+        {},
+        ['{"part": "3,1"}', KEEP % ("3", "none"), "B"],  # the first view is dropped
+        ["zoom: grid", "operate: grid ur ul", "answer: grid ur"],
+    ),
+    (
+        "mixed",
+        {},
+        ['{"part": "3,1"}', KEEP % ("3", "2"), "B"],
+        ["zoom: grid", "operate: grid ur ul", "answer: grid ll ur"],
+    ),
+    (
+        "mixed",
+        {},
+        ['{"part": "1"}', KEEP % ("none", "none"), "B"],
+        ["zoom: grid", "operate: grid ul", "answer: grid"],
+    ),
+    (
+        "mixed",
+        {},
+        ['{"part": "3,1"}', "keep them", "B"],  # not JSON: the previous views stay, in their order
+        ["zoom: grid", "operate: grid ur ul", "answer: grid ur ul"],
+    ),
+    (
+        "mixed",
+        {"reading": "robust"},
+        ["```\n{'part': [1]}\n```", '{"zoom_keep": 1, "shift": "lower left"}', "B"],
+        ["zoom: grid", "operate: grid ul", "answer: grid ul ll"],
+    ),
+    ("text_only_template", {}, ["None"], ["answer: "]),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "said", "asked"), TRANSCRIPTS)
+def test_transcripts(name, settings, said, asked):
+    turns = scripted(name, *said, **settings)
+    assert transcript(turns) == asked
+    assert [turn.letters is None for turn in turns] == [turn.step != "answer" for turn in turns]
+    assert turns[-1].letters == ("A", "B", "C") and turns[-1].right == "B"
+    assert all(turn.max_new_tokens == 200 for turn in turns)
+
+
+OPTIONS = "Question: How many geese? Options: A. Two; B. Three; C. None. Answer:"
+
+
+def text_with_pictures(turn):
+    """The prompt with each picture's name in its place."""
+    return "".join(part if isinstance(part, str) else f"<{NAME[part.sha256]}>" for part in turn.content)
+
+
+def test_pictures_stand_in_the_text_of_the_prompts():
+    (turn,) = scripted("full_image", "B")
+    assert (
+        text_with_pictures(turn)
+        == f"Carefully analysis <full>, and answer the question from the given options. {OPTIONS}"
+    )
+    more, answer = scripted("shifting", "no", "B")
+    assert text_with_pictures(more) == (
+        "Your will be presented with a part or parts of an image and a question concerning the full image.  <ll>, the "
+        "lowerleft view,. Given these views, please determine if you need more visual information to answer the "
+        'question: "How many geese?"\n===\n\n\nDo not directly answer the question. You should make desicion, if you '
+        "need more visial information to answer the question. Yes or No? Your Response:"
+    )
+    assert text_with_pictures(answer).startswith(
+        "Carefully analysis  <ll>, the lowerleft view,, and answer the question"
+    )
+    select, zoomed = scripted("zooming", "1,4", "B")
+    assert text_with_pictures(select) == (
+        "<grid> is the full image, which is split in to 4 equal parts, numbered from 1 to 4, where 1 is the upperleft "
+        "part, 2 is the lowerleft part, 3 is the upperright part, 4 is the lowerright part. \nResponse with the number "
+        "of part (at least one part, at most 4 parts), that must be used to answer the question. The question is: How "
+        "many geese?\nDo not directly answer the given question. Response with the selected number of parts, split by "
+        "',' if there are multiple selections. \nYour Response:"
+    )
+    assert text_with_pictures(zoomed) == (
+        "<full> is the full image. These are your selected part of image that must be used to answer the question <ul> "
+        "is your selected upperleft view. <lr> is your selected lowerright view. . Please answer question according to "
+        f"the given images from the the given options. {OPTIONS}"
+    )
+    zoom, operate, answer = scripted("mixed", '{"part": "2"}', KEEP % ("2", "none"), "B")
+    assert text_with_pictures(zoom).startswith("You will be presented with a full image <grid> and a corresponding")
+    assert "to these parts,  <ll>, the lowerleft view,, for detailed checking" in text_with_pictures(operate)
+    assert text_with_pictures(answer).startswith(
+        "Carefully analysis <grid> is the full image, <ll>, the lowerleft view,,"
+    )
+    assert "{" not in text_with_pictures(zoom) + text_with_pictures(operate)
+
+
+def test_the_words_of_a_question_are_no_fields_of_the_prompt():
+    odd = question(text="What is {image} or {0}?")
+    (turn,) = [turn for turn, _ in converse("full_image", lambda _: "B", odd)]
+    assert "Question: What is {image} or {0}? Options:" in turn.text
+
+
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [("commonsense", "please response with 'None'. "), ("guess", "please select a most probable one. ")],
+)
+def test_text_only_asks_without_a_picture(template, sentence):
+    (turn,) = scripted("text_only_template", "B", template=template)
+    assert turn.images == ()
+    assert turn.text.endswith(f"{sentence}How many geese? A. Two; B. Three; C. None Your answer:")
+
+
+@pytest.mark.parametrize("split", [6, 8, 9, 16])
+@pytest.mark.parametrize("reading", ["official", "robust"])
+def test_other_splits_cut_the_original(split, reading):
+    original, released = question().images[0], reading == "official"
+    select, answer = scripted("zooming", f"2,{split}", "B", split=split, reading=reading)
+    columns, rows = views.SPLITS[split]
+    assert select.images == (views.gridded(original, split),)
+    assert f" images are split into {columns}*{rows} grids, and" in select.text
+    assert answer.images == (
+        views.resized(original, split),
+        views.view(original, 2, split, released=released),
+        views.view(original, split, split, released=released),
+    )
+    assert f" is your selected no. {split} view. " in answer.text
+    turns = [turn for turn, _ in converse("shifting", lambda _: "yes", split=split, reading=reading)]
+    assert len(turns) == split + (reading == "official")
+    assert len(set(turns[-1].images)) == len(turns[-1].images) == split
+
+
+def test_the_start_of_another_split_is_drawn_for_each_question_and_stays():
+    def starts():
+        return [next(PROTOCOLS["shifting"](question(str(k)), split=9)).images[0].source for k in range(200)]
+
+    assert starts() == starts()
+    assert len(set(starts())) == 9
+
+
+def say_view(turn):
+    """Whoever describes a picture says which one it is."""
+    return f"a picture of {NAME[turn.images[0].sha256]}" if turn.step == "caption" else "yes"
+
+
+def test_concatenated_pictures_are_one_and_the_text_numbers_them():
+    turns = [turn for turn, _ in converse("shifting", lambda _: "yes", pictures="concatenated")]
+    assert [len(turn.images) for turn in turns] == [1] * 5
+    one, two, *_, answer = turns
+    ll, ur = question().images[4], question().images[5]
+    assert one.images == (ll,) and "image.  \n" in one.text + "\n"
+    assert two.images == (views.side_by_side([ll, ur]),)
+    assert two.content[0] is two.images[0]
+    assert "full image.  image 1, the lowerleft view, image 2, the upperright view,. Given" in two.content[1]
+    assert answer.images[0] == views.side_by_side([question().images[k] for k in (4, 5, 6, 3)])
+
+
+def test_all_but_the_current_picture_are_described_by_the_model():
+    turns = [turn for turn, _ in converse("shifting", say_view, pictures="captioned")]
+    assert transcript(turns) == [
+        "more: ll",
+        "caption: ll",
+        "more: ur",
+        "caption: ur",
+        "more: lr",
+        "caption: lr",
+        "more: ul",
+        "answer: ul",
+    ]
+    assert turns[1].text == "Please describe the image:"
+    assert "a picture of ll, the lowerleft view, a picture of ur, the upperright view, a picture of lr" in (
+        text_with_pictures(turns[-1])
+    )
+    assert "<ul>, the upperleft view,," in text_with_pictures(turns[-1])
+
+
+def test_a_description_that_failed_is_empty():
+    replies = iter(["yes", OUT_OF_MEMORY, "no", "B"])
+    turns = [turn for turn, _ in converse("shifting", lambda _: next(replies), pictures="captioned")]
+    assert "full image.  , the lowerleft view, <ur>, the upperright view," in text_with_pictures(turns[2])
+
+
+@pytest.mark.parametrize("name", ["zooming", "groundtruth_views"])
+def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
+    first = ["1,3"] if name == "zooming" else []
+    *_, one, two = scripted(name, *first, "A", "B", pictures="concatenated")
+    assert transcript([one, two]) == ["view: ul", "answer: ur"]
+    assert one.letters == two.letters == ("A", "B", "C") and one.right == two.right == "B"
+    assert text_with_pictures(two).startswith("Carefully analysis <ur>, the upperright view., and answer")
+    captions = ["a pond", "a goose", "two geese"]  # of the full image, of 3, and of 1, each once
+    turns = scripted(name, *first, *captions[:2], "A", captions[2], "B", pictures="captioned")
+    assert transcript(turns[len(first) :]) == ["caption: full", "caption: ur", "view: ul", "caption: ul", "answer: ur"]
+    assert text_with_pictures(turns[-1]).startswith("a pond is the full image.")
+    assert "two geese is your selected upperleft view. <ur> is your selected upperright view." in (
+        text_with_pictures(turns[-1])
+    )
+
+
+def test_one_picture_and_no_view_chosen_leaves_the_full_image():
+    assert transcript(scripted("zooming", "-", "B", pictures="concatenated")) == ["select: grid", "answer: full"]
+
+
+def scores_of(pairs, scorer="official"):
+    return [
+        read(Asked("q", place, turn.step, "", (), turn.letters, "", reply), question(), scorer)
+        for place, (turn, reply) in enumerate(pairs)
+        if turn.letters is not None
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "letter"),
+    [
+        (["A", "C", "A"], False, "A"),
+        (["B", "C", "A"], True, "B"),  # any view will do
+        (["A", "B", "?"], True, "B"),
+        (["A", OUT_OF_MEMORY, "B"], True, "B"),
+        (["B", "A", OUT_OF_MEMORY], True, "B"),
+        (["A", "C", OUT_OF_MEMORY], False, None),  # out of memory counts as wrong
+    ],
+)
+@pytest.mark.parametrize("scorer", ["official", "robust"])
+def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, letter, scorer):
+    replies = iter(["1,2,4", *said])
+    pairs = converse("zooming", lambda _: next(replies), pictures="concatenated")
+    scores = scores_of(pairs, scorer)
+    assert [score.step for score in scores] == [VIEW_STEP, VIEW_STEP, ANSWER_STEP]
+    *kept, answer = counted(scores)
+    assert kept == scores[:2]  # the views keep their own reading
+    assert (answer.correct, answer.letter, answer.turn, answer.step) == (right, letter, 3, ANSWER_STEP)
+    assert answer.outcome == ("failed" if letter is None else "answered")
+
+
+def test_a_view_counts_only_for_the_answer_after_it():
+    (score,) = scores_of(converse("full_image", lambda _: "A"))
+    assert counted([score]) == [score]
+
+
+NAMES = ["zooming", "shifting", "mixed", "groundtruth_views", "single_view", "full_image"]
+JSON = st.builds(
+    lambda **fields: json.dumps(fields),
+    part=st.lists(st.integers(-1, 20).map(str), max_size=6).map(",".join),
+    keep=st.lists(st.integers(-1, 20).map(str), max_size=6).map(",".join),
+    shift=st.lists(st.integers(-1, 20).map(str), max_size=6).map(",".join),
+)
+SAID = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(["yes", "no", "1, 3", "upper", "none", "all", "0", "99"]),
+    st.lists(st.integers(-1, 20), max_size=9).map(lambda numbers: ",".join(map(str, numbers))),
+    JSON,
+    st.just(OUT_OF_MEMORY),
+)
+
+
+def parts(image):
+    """The sources of the pictures that stand side by side in one."""
+    recipe, _, values = image.source.partition(":")
+    return json.loads(values)["of"] if recipe == "side-by-side" else [image.source]
+
+
+@given(
+    name=st.sampled_from(NAMES),
+    split=st.sampled_from([4, 6, 9, 16]),
+    reading=st.sampled_from(["official", "robust"]),
+    pictures=st.sampled_from(["many", "concatenated", "captioned"]),
+    said=st.lists(SAID, min_size=1, max_size=8),
+)
+def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split, reading, pictures, said):
+    settings = {"reading": reading, "split": split, "pictures": pictures}
+    takes = PROTOCOLS[name].__kwdefaults__
+    settings = {key: value for key, value in settings.items() if key in takes}
+    replies = (said[k % len(said)] for k in range(10_000))
+    pairs = converse(name, lambda _: next(replies), **settings)
+    split = settings.get("split", 4)
+    assert len(pairs) <= 2 * split + 3
+    asked = question()
+    known = set(asked.images)
+    if split != 4:
+        known = {views.gridded(asked.images[0], split), views.resized(asked.images[0], split)}
+        known |= {views.view(asked.images[0], k, split, released=reading == "official") for k in range(1, split + 1)}
+    for turn, _ in pairs:
+        sources = [source for image in turn.images for source in parts(image)]
+        assert set(sources) <= {image.source for image in known}
+        assert len(set(sources)) == len(sources)
+        assert pictures == "many" or len(turn.images) == 1 or "pictures" not in takes
+        assert asked.images[0].source not in sources  # never the picture as taken, which would need no view
+    captions = [turn.images for turn, _ in pairs if turn.step == "caption"]
+    assert len(set(captions)) == len(captions)
+    assert [turn.step for turn, _ in pairs].count("answer") == 1 and pairs[-1][0].step == "answer"
+
+
+PIPELINES = [
+    ("full_image", {}),
+    ("single_view", {}),
+    *[("zooming", {"reading": reading, "split": split}) for reading in ("official", "robust") for split in (4, 9)],
+    *[("shifting", {"reading": r, "level": level}) for r in ("official", "robust") for level in "REMH"],
+    ("shifting", {"split": 16}),
+    *[("mixed", {"reading": reading}) for reading in ("official", "robust")],
+    ("groundtruth_views", {}),
+    ("text_only_template", {"template": "guess"}),
+]
+
+
+def several():
+    """Questions with every set of annotated views and every start."""
+    draw = random.Random(7)
+    made = []
+    for number in range(32):
+        annotated = [view for view in (1, 2, 3, 4) if number % 16 & (1 << view - 1)]
+        extra = dict(question().extra) | {"groundtruth_views": annotated, "random_start": draw.randrange(4)}
+        made.append(question(str(number), answer=number % 3, extra=extra))
+    return made
+
+
+@pytest.mark.parametrize("pictures", ["many", "concatenated", "captioned"])
+@pytest.mark.parametrize(("name", "settings"), PIPELINES)
+def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, name, settings, pictures):
+    if "pictures" in PROTOCOLS[name].__kwdefaults__:
+        settings = settings | {"pictures": pictures}
+    engine = engines.create("oracle", {"engine": "respondent", "behaviour": "oracle"})
+    asked = several()
+    with Journal(tmp_path / "journal") as journal:
+        outcome = run({("v", 0): (lambda q: PROTOCOLS[name](q, **settings), asked)}, engine, journal, folder=Path())
+    by_id = {q.id: q for q in asked}
+    final = {}
+    seen = {}
+    for row in outcome.replies["v", 0]:
+        seen.setdefault(row.question_id, set()).update(row.images)
+        if row.step == "answer":
+            final[row.question_id] = row
+    for q in asked:
+        for scorer in SCORERS:
+            assert read(final[q.id], by_id[q.id], scorer).correct, (q.id, scorer)
+        if name in ("zooming", "shifting", "mixed", "groundtruth_views") and settings.get("split", 4) == 4:
+            needed = {q.images[2 + view].sha256 for view in q.extra["groundtruth_views"]}
+            if pictures == "many":
+                assert needed <= set(final[q.id].images)
+            elif pictures == "captioned":
+                assert needed <= seen[q.id]
+
+
+@pytest.mark.parametrize("behaviour", ["always_a", "uniform", "always_refuse"])
+@pytest.mark.parametrize(("name", "settings"), PIPELINES)
+def test_other_respondents_come_to_an_end(tmp_path, behaviour, name, settings):
+    engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+    with Journal(tmp_path / "journal") as journal:
+        outcome = run({("v", 0): (lambda q: PROTOCOLS[name](q, **settings), several())}, engine, journal, folder=Path())
+    answered = [row for row in outcome.replies["v", 0] if row.step == "answer"]
+    assert len(answered) == 32
+    assert behaviour != "always_a" or {row.reply.text for row in answered} == {"A"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("zooming", {"reading": "careful"}, "reading 'careful' is not one of official, robust"),
+        ("zooming", {"split": 5}, "split 5 is not one of 4, 6, 8, 9, 16"),
+        ("zooming", {"pictures": "one"}, "pictures 'one' is not one of many, concatenated, captioned"),
+        ("shifting", {"level": "X"}, "level 'X' is not one of R, E, M, H"),
+        ("shifting", {"level": "E", "split": 9}, "level E is published for 4 views, not for 9"),
+    ],
+)
+def test_a_setting_that_is_not_known_says_so(name, settings, message):
+    with pytest.raises(ValueError, match=message):
+        next(PROTOCOLS[name](question(), **settings))
+
+
+def test_a_question_without_views_says_so():
+    with pytest.raises(ValueError, match=r"question 1 has 1 pictures, but this protocol needs ActiView's seven"):
+        next(PROTOCOLS["zooming"](humble_question()))
+
+
+def test_general_question_answering_has_a_text_for_other_protocols():
+    assert prompts.prompt(question()) == (
+        f"Carefully analysis this image, and answer the question from the given options. {OPTIONS}"
+    )
+
+
+def test_settings_are_bound_and_a_model_says_what_pictures_it_takes():
+    one = bound({"name": "shifting", "level": "E"}, pictures="concatenated")(question())
+    next(one)
+    assert len(one.send(Reply("yes")).images) == 1
+    turn = next(bound({"name": "shifting", "level": "E", "max_new_tokens": 9})(question()))
+    assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
+    assert next(bound({"name": "full_image"}, pictures="captioned")(question())).step == "answer"  # it shows only one
+    own = bound({"name": "zooming", "pictures": "many"}, pictures="concatenated")(question())  # the entry's own leads
+    next(own)
+    assert len(own.send(Reply("1,2")).images) == 3
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"function": "zoming"}, r"'zoming' is not known; did you mean 'zooming'"),
+        ({"function": "full_image", "level": "E"}, "the protocol 'full_image' takes no argument 'level'"),
+        ({"function": "shifting", "question": "x"}, "the protocol 'shifting' takes no argument 'question'"),
+        ({"function": "shifting", "level": "E", "split": 9}, "levels are published for 4 views, not for 9"),
+    ],
+)
+def test_an_entry_with_a_mistake_says_so(entry, message):
+    with pytest.raises(ConfigError, match=message):
+        check_arguments(entry, path="protocols.x")
+
+
+def test_an_entry_without_a_mistake_passes():
+    check_arguments({"function": "shifting", "level": "E", "split": 4, "reading": "robust"}, path="")
+    check_arguments({"function": "zooming", "split": 9, "max_new_tokens": 5}, path="")
+
+
+def test_every_protocol_of_views_is_known_to_need_them():
+    for name in NEED_VIEWS:
+        with pytest.raises(ValueError, match="seven"):
+            next(PROTOCOLS[name](humble_question()))
+    assert set(PROTOCOLS) - NEED_VIEWS == {"single_turn", "forced_choice", "refusal_prompt", "text_only_template"}
+
+
+class Counting:
+    """A respondent that counts how often it was handed a batch."""
+
+    def __init__(self, behaviour):
+        self._engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+        self.facts, self.about, self.scripted = self._engine.facts, self._engine.about, True
+        self.waves = []
+
+    def answer(self, turns, *, folder):
+        self.waves.append(len(turns))
+        return self._engine.answer(turns, folder=folder)
+
+
+@pytest.mark.parametrize(("name", "behaviour", "most"), [("mixed", "oracle", 3), ("shifting", "always_a", 5)])
+def test_all_questions_go_in_waves_so_that_a_pipeline_costs_as_many_passes_as_turns(tmp_path, name, behaviour, most):
+    engine = Counting(behaviour)
+    with Journal(tmp_path / "journal") as journal:
+        run({("v", 0): (PROTOCOLS[name], several())}, engine, journal, folder=Path())
+    assert len(engine.waves) == most
+    assert engine.waves[0] == 32

@@ -1,0 +1,336 @@
+"""ActiView's part of the page, made of a run by the real protocols, scorers and metrics."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from known_unknowns.benchmarks.actiview import figures, report
+from known_unknowns.benchmarks.actiview.metrics import AVERAGED
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes, blank
+from known_unknowns.comparison import compare, compare_cells, load
+from known_unknowns.config import Params
+from known_unknowns.report.formatting import Row
+from known_unknowns.report.paper_tables import PaperTable
+from known_unknowns.report.tables import Run
+
+from . import fake_actiview, fake_run
+from .conftest import write
+from .fake_actiview import right
+from .fake_run import HOSTILE, FakeRun
+from .pages import Page
+
+OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens")
+FIGURES = ("actiview_letters", *OWN_FIGURES)
+QUESTIONS = 16
+
+
+@pytest.fixture
+def run(perceived: FakeRun) -> FakeRun:
+    return perceived
+
+
+@pytest.fixture
+def page(perceived_page: Page) -> Page:
+    return perceived_page
+
+
+@pytest.fixture
+def made(perceived_run: Run) -> Run:
+    return perceived_run
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
+    for element in page.elements:
+        for name in ("src", "href", "srcset", "xlink:href", "data"):
+            value = element.attributes.get(name)
+            assert value is None or value.startswith(("data:image/jpeg;base64,", "#"))
+    ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
+    assert len(ids) == len(set(ids))
+    targets = {e.attributes["href"][1:] for e in page.all("a")}
+    assert targets <= set(ids)
+    assert {f"actiview-{part}" for part in ("papers", "quirks", "looking", "cases", "notes", "samples")} <= targets
+    levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert all(e.attributes.get("alt") for e in page.all("img"))
+    drawings = [e for e in page.elements if e.attributes.get("class") == "drawing"]
+    assert [len(e.attributes["aria-label"]) > 80 for e in drawings] == [True] * len(FIGURES)
+    assert run.page.stat().st_size < 3_000_000
+
+
+def test_what_a_model_wrote_is_text_in_every_turn(page: Page):
+    assert any(HOSTILE[0] in e.text for e in page.all("pre"))
+    assert not page.all("script")
+    assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
+
+
+def test_it_speaks_of_this_benchmark_alone(page: Page):
+    assert "cost oracle, uniform nothing" in words(page["actiview-quirks"].text)
+    assert "the one that refuses" not in page["about"].text and "it has not seen" in page["about"].text
+    assert "efus" not in page["actiview-variants"].text
+    assert "“”" not in words(page["report"].text)
+
+
+def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
+    files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
+    assert {path.stem for path in files} == {"index", "table", *FIGURES}
+    write(run)
+    assert {path: path.read_bytes() for path in files} == files
+    for name in FIGURES:
+        text = (run.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+        assert "not drawn" not in text
+        assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
+
+
+def humblebench(text: str) -> str:
+    return text[text.index('<section id="humblebench">') : text.index("</section>\n</section>")]
+
+
+def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
+    alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
+    write(alone)
+    before = humblebench(alone.page.read_text(encoding="utf-8"))
+    other = fake_actiview.make(tmp_path / "both", fake_actiview.params(["full_image", "zooming"]), per_class=1)
+    raw = dict(alone.params.raw)
+    raw["benchmarks"] |= {"actiview": other.params.raw["benchmarks"]["actiview"]}
+    raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "actiview"]
+    both = FakeRun(tmp_path / "both", Params(raw), [*alone.metrics, *other.metrics])
+    compare(both.params, both.metrics, both.comparison)
+    page = write(both)
+    assert humblebench(both.page.read_text(encoding="utf-8")) == before
+    about = words(page["about"].text)
+    assert "refuses, “None of the above”; some" in about and "ActiView shows a large picture" in about
+
+
+def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
+    made = fake_actiview.make(tmp_path, fake_actiview.params(["full_image"], scorers=["official"]), per_class=1)
+    page = write(made)
+    captions = [e.text for e in page.all("caption") if re.match(r"Table \d", e.text)]
+    assert [caption.partition(",")[0] for caption in captions] == ["Table 2", "Table 7"]
+    assert "read both as released and robustly" in page["actiview-quirks"].text
+    assert "No pipeline of several turns was run." in page["actiview-cases"].text
+    drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
+    assert "no pipeline was run beside what it starts from" in drawn["actiview_needed"]
+    assert "not drawn" not in drawn["actiview_pipelines"] and "not drawn" not in drawn["actiview_cost_pictures"]
+
+
+def test_nothing_measured_at_all(tmp_path: Path):
+    made = fake_actiview.make(tmp_path, fake_actiview.params(["full_image"]), per_class=1)
+    made.metrics = []
+    page = write(made)
+    for name in FIGURES:
+        assert "not drawn" in (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    assert "Claude 3.5 Sonnet" in page["actiview-papers"].text
+
+
+# --- the paper's tables --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def papers(made: Run, outcomes: Outcomes) -> dict[str, PaperTable]:
+    cells = load("actiview")
+    compared = compare_cells(cells, made.numbers, standing={"pocket": "GPT-4o"}, scorers=made.scorers)
+    return {table.name: table for table in report.paper_tables(made, outcomes, cells, compared)}
+
+
+def row_of(found: PaperTable, *head: str) -> Row:
+    (row,) = [row for row in (*found.table.rows, *found.table.foot) if (row.heads[0].text, row.heads[0].note) == head]
+    return row
+
+
+def texts(row: Row) -> list[str]:
+    return [cell.text for cell in row.cells]
+
+
+def test_every_table_of_the_paper_is_there(papers: dict[str, PaperTable]):
+    numbers = (2, 3, 13, 14, 5, 8, 9, 10, 11, 12, 7)
+    assert list(papers) == [f"Table {number}" for number in numbers]
+    assert [name for name, table in papers.items() if table.folded] == [f"Table {n}" for n in (8, 9, 10, 11, 12, 7)]
+
+
+def test_table_2_has_the_papers_layout(papers: dict[str, PaperTable]):
+    found = papers["Table 2"].table
+    assert [(g.text, g.span) for g in found.groups] == [("zooming", 2), ("shifting", 5), ("", 1)]
+    assert [c.text for c in found.columns] == [
+        "Full image", "Zooming", "Single View", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H", "AVG"
+    ]  # fmt: skip
+    bands = {row.heads[0].text: place for place, row in enumerate(found.rows) if not row.cells}
+    assert [found.rows[place + 1].heads[0].text for place in bands.values()] == [
+        "Gemini-1.5-pro", "Qwen2-VL", "MiniCPM-Llama3-V-2.5"
+    ]  # fmt: skip
+    qwen = texts(row_of(papers["Table 2"], "Qwen2-VL", ""))
+    assert qwen == ["63.08", "64.62", "54.46", "61.23", "62.77", "64.31", "61.85", "62.96"]
+    assert texts(row_of(papers["Table 2"], "oracle", "this run")) == ["100.0"] * 8
+
+
+def test_what_does_not_follow_has_a_footnote(papers: dict[str, PaperTable]):
+    row = row_of(papers["Table 2"], "mPLUG-Owl2-7B", "")
+    assert papers["Table 2"].notes[row.cells[1].mark] == "Table 8's sub-classes give 73.85."
+    assert not row_of(papers["Table 2"], "Qwen2-VL", "").cells[1].mark
+
+
+def test_the_average_is_that_of_five_pipelines(run: FakeRun, made: Run, outcomes: Outcomes):
+    found = outcomes.average(blank(made, "pocket", "zooming", "official", "model_average"), AVERAGED)
+    hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
+    assert found.value == pytest.approx(sum(hits) / (5 * QUESTIONS))
+    assert found.low <= found.value <= found.high and found.n == QUESTIONS
+    assert outcomes.average(blank(made, "pocket", "zooming", "official", "x"), ("zooming", "zooming_16")) is None
+
+
+def test_a_model_stands_under_its_row_with_verdicts_on_averages_too(run: FakeRun, papers: dict[str, PaperTable]):
+    rows = papers["Table 2"].table.rows
+    (place,) = [k for k, row in enumerate(rows) if row.heads[0].text == "GPT-4o"]
+    ours = rows[place + 1]
+    assert (ours.heads[0].text, ours.heads[0].note) == ("pocket", "this run")
+    hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
+    assert ours.cells[-1].text == f"{100 * sum(hits) / (5 * QUESTIONS):.1f}"
+    assert {cell.note for cell in ours.cells} <= {"reproduced", "differs", "parser"}
+    low, high = map(float, ours.cells[-1].interval.strip("[]").split(","))
+    assert (ours.cells[-1].note == "differs") == (not low - 0.1 <= 66.40 <= high + 0.1)
+
+
+def test_table_3_counts_views(made: Run, papers: dict[str, PaperTable]):
+    oracle = made.get("oracle", "mixed", "official", "views")
+    zooms = made.get("oracle", "mixed", "official", "zooms")
+    assert oracle.value == 3  # every question has three annotated views, and all are zoomed into
+    assert texts(row_of(papers["Table 3"], "oracle", "this run")) == ["100.0", f"{zooms.value:.2f}", "0.00", "3.00"]
+    assert texts(row_of(papers["Table 3"], "Idefics3", "")) == ["62.15", "1.16", "0.59", "0.58"]
+
+
+def test_table_8_is_by_sub_class_with_chance_and_without_people(made: Run, papers: dict[str, PaperTable]):
+    found = papers["Table 8"]
+    assert [(g.text, g.span) for g in found.table.groups] == [("Type I", 4), ("Type II", 4), ("Type III", 3)]
+    measured = [made.get("uniform", "zooming", "official", "accuracy", c) for c in ("Geo-Loc", "Orient", "Daily-Loc")]
+    assert texts(row_of(found, "uniform", "this run"))[:3] == [f"{100 * m.value:.1f}" for m in measured]
+    whole = made.get("uniform", "zooming", "official", "accuracy", "Type I")
+    assert texts(row_of(found, "uniform", "this run"))[3] == f"{100 * whole.value:.1f}"
+    chances = [made.chance("oracle", "zooming", c).value for c in ("Geo-Loc", "Orient", "Daily-Loc", "Type I")]
+    assert texts(row_of(found, "chance", ""))[:4] == [f"{100 * chance:.1f}" for chance in chances]
+    assert "people" not in [row.heads[0].text for row in found.table.foot]
+
+
+def test_table_13_notes_equation_1_where_it_differs(papers: dict[str, PaperTable]):
+    """The oracle sees every annotated view; numbered from 0, one that is called 4 is never found."""
+    row = row_of(papers["Table 13"], "oracle", "this run")
+    assert (row.cells[2].text, row.cells[2].note) == ("100.0", "")
+    assert float(row.cells[5].text) < 100 and row.cells[5].note == "by Equation 1: 100.0"
+    feet = [texts(row) for row in papers["Table 13"].table.foot]
+    assert feet[2] == ["84.67", "84.67", "", "", "84.67", "", ""]
+
+
+def test_table_14_has_a_row_for_each_split_and_ours_for_those_that_were_run(papers: dict[str, PaperTable]):
+    found = papers["Table 14"]
+    assert texts(row_of(found, "LLaVA-1.6 7B, 8 views", "")) == ["72.92", "48.61", "60.77"]
+    heads = [(row.heads[0].text, row.heads[0].note) for row in found.table.rows]
+    assert [head for head in heads if head[1]] == [
+        (model, "this run, 4 views") for model in ("oracle", "uniform", "pocket")
+    ]
+    row = row_of(found, "uniform", "this run, 4 views")
+    assert float(row.cells[2].text) == pytest.approx((float(row.cells[0].text) + float(row.cells[1].text)) / 2, abs=0.1)
+
+
+# --- comparing pipelines -------------------------------------------------------------------------------------------
+
+
+def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made: Run, outcomes: Outcomes):
+    found = report.quirks(made, outcomes)
+    assert found.unaffected == ("oracle", "uniform")  # both write bare letters
+    table = found.table
+    heads = [[head.text for head in row.heads] for row in table.rows]
+    assert heads == [["pocket", "zooming"], ["Shifting-R"], ["mixed"]]
+    for row, variant in zip(table.rows, ("zooming", "shifting_r", "mixed"), strict=True):
+        ways = [(variant, "official"), (variant, "robust"), (f"{variant}_robust", "robust")]
+        hits = [len(right(run, "pocket", *way)) for way in ways]
+        shares = [100 * h / QUESTIONS for h in hits]
+        costs = [shares[1] - shares[0], shares[2] - shares[1], shares[2] - shares[0]]
+        assert texts(row)[:6] == [*(f"{share:.1f}" for share in shares), *(f"{cost:+.1f}" for cost in costs)]
+        for cell in row.cells[3:6]:
+            if cell.interval:
+                low, high = map(float, cell.interval.strip("[]").split(","))
+                assert low <= float(cell.text) <= high
+
+
+def test_the_quirks_cost_nothing_that_is_known_with_one_reading_alone(run: FakeRun, made: Run):
+    for less in (replace(made, scorers=("official",)), replace(made, variants=("full_image", "zooming"))):
+        found = report.quirks(less, Outcomes(less, results=run.results, data=run.data))
+        assert (found.table, found.unaffected) == (None, ())
+
+
+class Paired(Outcomes):
+    """Outcomes of 40 questions, each on a picture of its own."""
+
+    def __init__(self, made: Run) -> None:
+        super().__init__(made, results=Path(), data=Path())
+        self._groups = pd.Series({str(k): f"g{k}" for k in range(40)})
+
+    def flags(self, *which: int) -> pd.Series:
+        return pd.Series({str(k): k in which for k in range(40)})
+
+
+def test_a_difference_is_paired(made: Run):
+    paired, of_both = Paired(made), blank(made, "pocket", "zooming", "robust", "difference")
+    first, second = paired.flags(*range(20)).astype(float), paired.flags(*range(30)).astype(float)
+    found = paired.difference(of_both, first, second)
+    assert (found.value, found.n) == (0.25, 40)
+    assert 0.05 < found.low < 0.25 < found.high < 0.5  # standard error: sqrt(.25 * .75 / 40) = 0.068
+    back = paired.difference(of_both, second, first)
+    assert (back.value, back.low, back.high) == pytest.approx((-0.25, -found.high, -found.low))
+    same = paired.difference(of_both, first, first)
+    assert (same.value, same.low, same.high) == (0, None, None)
+
+
+def test_a_share_is_of_the_questions_among_which(made: Run):
+    paired, of_both = Paired(made), blank(made, "pocket", "zooming", "robust", "needed")
+    found = paired.share(of_both, paired.flags(*range(20)), paired.flags(*range(15, 40)))
+    assert (found.value, found.n) == (5 / 20, 20)
+    assert 0 < found.low < 0.25 < found.high < 1
+    nothing = paired.share(of_both, paired.flags(), paired.flags(1))
+    assert (nothing.value, nothing.low, nothing.n) == (None, None, 0)
+
+
+def test_needed_is_right_with_the_views_and_wrong_without(run: FakeRun, made: Run, outcomes: Outcomes):
+    figure = figures.needed(made, outcomes)
+    having, lacking = (right(run, "pocket", variant, "robust") for variant in ("zooming", "full_image"))
+    first = next(row for row in figure.table.rows if row.heads[-1].text == "pocket")  # the first pipeline is zooming
+    assert figure.table.rows[0].heads[0].text == "zooming, against full image"
+    assert first.cells[0].text == f"{len(having)} of {QUESTIONS}"
+    assert first.cells[1].text == f"{100 * len(having - lacking) / len(having):.1f}"
+    assert first.cells[2].text == f"{100 * len(lacking - having) / len(lacking):.1f}"
+    found = list(figures._needed(made, outcomes))
+    for _, _, counted, _ in found:
+        assert sum(figures._shares(counted)) == pytest.approx(1)
+        assert min(figures._shares(counted)) >= 0
+
+
+def test_the_cost_is_that_of_all_turns(made: Run, outcomes: Outcomes):
+    """The oracle: one picture for the full image; the gridded one, the full image and three views for zooming."""
+    table = figures.cost_in_pictures(made, outcomes).table
+    rows = {(model, variant): cells for model, variant, cells in _named(table.rows)}
+    assert texts(rows["oracle", "full image"])[1:] == ["1.00", "1.00", "–", "–"]
+    assert texts(rows["oracle", "zooming"])[1:] == ["2.00", "5.00", "–", "–"]
+    tokens = figures.cost_in_tokens(made, outcomes).table
+    assert {model for model, _, _ in _named(tokens.rows)} == {"pocket"}
+    assert texts(next(r for _, v, r in _named(tokens.rows) if v == "full image"))[1:] == ["1.00", "1.00", "60", "100"]
+
+
+def _named(rows: tuple[Row, ...]) -> list[tuple[str, str, Row]]:
+    found, model = [], ""
+    for row in rows:
+        model = row.heads[0].text if len(row.heads) == 2 else model
+        found.append((model, row.heads[-1].text, row))
+    return found

@@ -1,0 +1,217 @@
+"""Views are cut where the paper and the released toolkit cut them, and are the same pixels wherever they are drawn."""
+
+from hashlib import sha256
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image as Pillow
+
+from known_unknowns import images
+from known_unknowns.benchmarks.actiview import views
+from known_unknowns.errors import DataError
+from known_unknowns.records import Image
+
+WIDTH, HEIGHT = 24, 16
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "images").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def picture(folder):
+    """Red counts the columns, green the rows, so that every pixel tells where it is from."""
+    rows, columns = np.mgrid[:HEIGHT, :WIDTH]
+    return save(folder, np.dstack([columns, rows, np.full_like(rows, 200)]).astype(np.uint8))
+
+
+def save(folder, pixels):
+    path = folder / "images" / "new.png"
+    Pillow.fromarray(pixels).save(path)
+    digest = sha256(path.read_bytes()).hexdigest()
+    named = path.rename(path.with_name(f"{digest}.png"))
+    return Image(f"images/{named.name}", digest, pixels.shape[1], pixels.shape[0])
+
+
+def pixels(image, folder):
+    opened = images.open_image(image, folder)
+    assert opened.mode == "RGB" and opened.size == (image.width, image.height)
+    return np.asarray(opened)
+
+
+@pytest.mark.parametrize(
+    ("number", "column", "row"), [(1, 0, 0), (2, 0, 8), (3, 12, 0), (4, 12, 8)], ids=views.NAMES
+)  # Section I.2: 1 is the upper-left part, 2 the lower-left, 3 the upper-right, 4 the lower-right
+def test_the_four_views_are_numbered_as_the_paper_says_and_cut_out_as_they_are(folder, picture, number, column, row):
+    cut = pixels(views.view(picture, number), folder)
+    assert cut.shape == (8, 12, 3)
+    assert cut[0, 0].tolist() == [column, row, 200] and cut[-1, -1].tolist() == [column + 11, row + 7, 200]
+
+
+# Six parts stand in three columns and two rows; the prompt counts along the rows, the toolkit down the columns.
+@pytest.mark.parametrize(
+    ("number", "released", "corner"),
+    [(2, False, (8, 0)), (2, True, (0, 8)), (4, False, (0, 8)), (4, True, (8, 8)), (6, False, (16, 8))],
+)
+def test_other_splits_are_numbered_as_their_prompt_says_or_as_the_toolkit_cuts(
+    folder, picture, number, released, corner
+):
+    cut = pixels(views.view(picture, number, 6, released=released), folder)
+    assert cut.shape == (8, 8, 3) and tuple(cut[0, 0, :2].tolist()) == corner
+
+
+@given(st.sampled_from(sorted(views.SPLITS)), st.integers(16, 400), st.integers(16, 400), st.booleans())
+def test_the_parts_of_a_split_are_equal_and_cover_the_picture_once(split, width, height, released):
+    boxes = [views.part(width, height, number, split, released=released) for number in range(1, split + 1)]
+    columns, rows = views.SPLITS[split]
+    assert {(right - left, low - top) for left, top, right, low in boxes} == {(width // columns, height // rows)}
+    assert (min(b[0] for b in boxes), min(b[1] for b in boxes)) == (0, 0)
+    assert (max(b[2] for b in boxes), max(b[3] for b in boxes)) == (width // columns * columns, height // rows * rows)
+    for a, b in combinations(boxes, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+
+
+@given(st.sampled_from(sorted(views.SPLITS)))
+def test_every_view_has_the_size_of_the_initial_view(split):
+    image = Image("images/a.png", "a" * 64, 1920, 1080)
+    all_views = [views.view(image, number, split) for number in range(1, split + 1)]
+    columns, rows = views.SPLITS[split]
+    for one in (*all_views, views.resized(image, split), views.gridded(image, split)):
+        assert (one.width, one.height) == (1920 // columns, 1080 // rows)
+    for one in (views.view(image, 1, split, size=(320, 180)), views.resized(image, split, size=(320, 180))):
+        assert (one.width, one.height) == (320, 180)
+    assert len({one.sha256 for one in (*all_views, views.resized(image, split), views.gridded(image, split))}) == (
+        split + 2
+    )
+
+
+def test_a_view_of_another_size_is_resized(folder):
+    halves = save(folder, np.concatenate([np.full((40, 40, 3), 10), np.full((40, 40, 3), 240)], 1).astype(np.uint8))
+    left = pixels(views.view(halves, 1, size=(10, 5)), folder)
+    assert left.shape == (5, 10, 3) and (left == 10).all()
+    whole = pixels(views.resized(halves, size=(10, 5)), folder)
+    assert (whole[:, 0] == 10).all() and (whole[:, -1] == 240).all()
+
+
+def test_the_grid_parts_the_views_with_red_on_white_and_changes_nothing_else(folder):
+    grey = save(folder, np.full((1200, 1600, 3), 128, np.uint8))
+    plain, lined = pixels(views.resized(grey), folder), pixels(views.gridded(grey), folder)
+    assert plain.shape == lined.shape == (600, 800, 3) and (plain == 128).all()
+    for line in (lined[100, :, :], lined[:, 100, :]):  # across the upright line, and across the level one
+        changed = np.flatnonzero((line != 128).any(axis=1))
+        middle = len(line) // 2
+        assert changed.tolist() == list(range(middle - 7, middle + 8))
+        red = [place for place in changed if line[place].tolist() == [255, 0, 0]]
+        assert red == list(range(middle - 2, middle + 3))
+        assert all(line[place].tolist() == [255, 255, 255] for place in changed if place not in red)
+
+
+def test_a_grid_of_nine_has_two_lines_each_way_and_is_thin_in_a_small_picture(folder):
+    grey = save(folder, np.full((300, 300, 3), 128, np.uint8))
+    lined = pixels(views.gridded(grey, 9), folder)
+    red = (lined == [255, 0, 0]).all(axis=2)
+    assert np.flatnonzero(red.all(axis=0)).tolist() == np.flatnonzero(red.all(axis=1)).tolist() == [33, 66]
+
+
+def test_pictures_stand_side_by_side_from_the_left(folder, picture):
+    chosen = [views.view(picture, number) for number in (4, 1)]
+    row = views.side_by_side([*chosen, views.side_by_side([chosen[1]])])
+    together = pixels(row, folder)
+    assert together.shape == (8, 36, 3)
+    for place, one in enumerate([*chosen, chosen[1]]):
+        assert (together[:, 12 * place : 12 * place + 12] == pixels(one, folder)).all()
+
+
+def test_a_lower_picture_leaves_black_below(folder, picture):
+    together = pixels(views.side_by_side([picture, views.view(picture, 1)]), folder)
+    assert together.shape == (16, 36, 3) and not together[8:, 24:].any() and together[:8, 24:].any()
+
+
+def test_views_can_be_cut_from_drawn_pictures(folder):
+    noise = images.drawn("uniform-noise", 40, 20, 7)
+    whole = pixels(noise, folder)
+    assert (pixels(views.view(noise, 4), folder) == whole[10:, 20:]).all()
+
+
+def test_the_digest_follows_the_source_and_what_is_made_of_it(picture):
+    other = Image("images/other.png", "b" * 64, WIDTH, HEIGHT)
+    made = [
+        views.view(image, number, split, size=size)
+        for image in (picture, other)
+        for number, split in ((1, 4), (2, 4), (1, 9))
+        for size in (None, (5, 5))
+    ]
+    assert len({image.sha256 for image in made}) == len(made)
+    assert views.view(picture, 1) == views.view(picture, 1) and picture.source in views.view(picture, 1).source
+    assert all(not images.is_drawn(image) for image in made)
+
+
+@pytest.mark.parametrize("number", [0, 5, -1])
+def test_a_view_that_does_not_exist_is_refused(picture, number):
+    with pytest.raises(ValueError, match=f"part {number} of 4: give 1 to 4"):
+        views.view(picture, number)
+
+
+@pytest.mark.parametrize("make", [views.resized, views.gridded, views.describe, views.initial_size])
+def test_a_split_that_the_paper_does_not_have_is_refused(picture, make):
+    with pytest.raises(ValueError, match="choose one of 4, 6, 8, 9, 16"):
+        make(5) if make is views.describe else make(picture, 5)
+
+
+def test_impossible_pictures_are_refused(picture):
+    with pytest.raises(ValueError, match="no pictures"):
+        views.side_by_side([])
+    big = Image("images/big.png", "c" * 64, 7000, 7000)
+    with pytest.raises(ValueError, match="give 1 to 50,000,000"):
+        views.side_by_side([big, big])
+    with pytest.raises(ValueError, match="is not a recipe"):
+        images.derived("mirror", 1, 1, of=picture)
+    with pytest.raises(ValueError, match="0 x 0"):
+        views.view(Image("images/dot.png", "d" * 64, 1, 1), 1)
+
+
+def test_an_absent_or_broken_source_is_named(folder):
+    gone = Image("images/gone.png", "a" * 64, WIDTH, HEIGHT)
+    with pytest.raises(DataError, match=r"gone\.png"):
+        images.open_image(views.view(gone, 1), folder)
+    (folder / "images" / "gone.png").write_bytes(b"no picture")
+    with pytest.raises(DataError, match=r"gone\.png.*does not decode"):
+        images.open_image(views.view(gone, 1), folder)
+
+
+def test_descriptions_are_word_for_word():
+    assert views.describe() == (
+        "1 is the upper-left part, 2 is the lower-left part, 3 is the upper-right part, and 4 is the lower-right part"
+    )
+    assert views.describe(6).startswith("images are split into 3*2 grids, and the index of image are arranged in ")
+    assert views.describe(16).endswith("and 16 is the last part from the left in the last row")
+
+
+def test_a_picture_is_decoded_once_for_all_its_views(folder, picture, monkeypatch):
+    monkeypatch.setattr(images, "_DECODED", images._Decoded(3 * WIDTH * HEIGHT))
+    decoded, decode = [], images.decode
+    monkeypatch.setattr(images, "decode", lambda data, file: decoded.append(file.name) or decode(data, file=file))
+    first = [pixels(views.view(picture, number), folder) for number in (1, 2, 3, 4)]
+    assert len(decoded) == 1
+    images.open_image(views.gridded(picture), folder)
+    assert all((a == pixels(views.view(picture, n), folder)).all() for a, n in zip(first, (1, 2, 3, 4), strict=True))
+    assert len(decoded) == 1
+    (folder / picture.source).write_bytes(b"")  # another file at the same path is another picture
+    with pytest.raises(DataError, match="does not decode"):
+        images.open_image(views.view(picture, 1), folder)
+
+
+def test_decoded_pictures_take_no_more_than_their_limit(folder):
+    kept = images._Decoded(2 * 3 * WIDTH * HEIGHT)
+    paths = [folder / save(folder, np.full((HEIGHT, WIDTH, 3), k, np.uint8)).source for k in range(5)]
+    for path in paths:
+        kept.get(path)
+        assert kept.bytes <= 2 * 3 * WIDTH * HEIGHT
+    assert kept.bytes == 2 * 3 * WIDTH * HEIGHT
+    small = images._Decoded(10)
+    assert small.get(paths[0]).size == (WIDTH, HEIGHT) and small.bytes == 0

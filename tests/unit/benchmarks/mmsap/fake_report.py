@@ -1,0 +1,130 @@
+"""A run of MM-SAP that never happened, with questions of all 19 sub-tasks, measured by the real machinery.
+
+    python -m tests.unit.benchmarks.mmsap.fake_report build/fake-mmsap      # and look at its results/pocket/report
+
+The scripted respondents are the real ones; "pocket" answers with seeded dice, and sometimes with markup.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import tables, variants
+from known_unknowns.benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
+from known_unknowns.comparison import compare
+from known_unknowns.config import Params
+from known_unknowns.engines.respondents import Respondent
+from known_unknowns.metrics import measure
+from known_unknowns.protocols import FORCED
+from known_unknowns.records import Option, Question, Reply, Turn
+from known_unknowns.scoring.table import score_table
+from tests.unit.benchmarks.mmsap.sapient import dialogue
+
+from .fake_run import HOSTILE, FakeRun, _picture
+from .fake_run import params as of_the_repository
+
+SHUFFLED = ("shuffled_options", "shuffled_refusal_prompt")
+VARIANTS = (*SHUFFLED, "nota_only", "noise")
+
+
+def params(kept: Iterable[str] = VARIANTS, *, shuffles: int = 2, **changes: Any) -> Params:
+    """The repository's params.yaml with MM-SAP alone, in the pocket edition."""
+    raw = dict(of_the_repository("mmsap").raw)
+    raw["benchmarks"]["mmsap"] |= {
+        "variants": list(kept),
+        "seeds": {variant: list(range(shuffles)) for variant in SHUFFLED if variant in kept},
+    }
+    raw["statistics"]["resamples"] = 100
+    return Params(raw | changes)
+
+
+def make(folder: Path, chosen: Params | None = None, *, per_task: int = 2) -> FakeRun:
+    """Write the whole of a run under ``folder``."""
+    run = FakeRun(folder, params() if chosen is None else chosen)
+    questions = run.data / "questions" / "mmsap"
+    asked = list(_questions(questions, per_task))
+    for model in run.params.models:
+        say = _pocket if model not in ("oracle", "always_refuse", "always_a", "uniform") else _scripted(model, folder)
+        for variant, seed in run.params.cells("mmsap"):
+            file = f"{variant}/seed{seed}.parquet"
+            varied = [variants.apply(run.params.variant(variant), question, seed=seed) for question in asked]
+            tables.write_questions(questions / file, varied)
+            protocol = run.params.protocol("mmsap", variant)["name"]
+            turns = [
+                turn
+                for q in varied
+                for turn in dialogue(q, lambda turn, q=q, seed=seed, say=say: say(q, turn, seed), protocol)
+            ]
+            replies, scores = (run.results / kind / model / "mmsap" / file for kind in ("replies", "scores"))
+            tables.write_replies(replies, turns)
+            score_table(questions / file, replies, scores, scorers=run.params.scorers)
+        folders = {kind: run.results / kind / model / "mmsap" for kind in ("scores", "replies")}
+        out = run.results / "metrics" / model / "mmsap.parquet"
+        measure(run.params, model, "mmsap", questions=questions, out=out, **folders)
+        run.metrics.append(out)
+    compare(run.params, run.metrics, run.comparison)
+    return run
+
+
+def _questions(folder: Path, per_task: int) -> Iterable[Question]:
+    dice = random.Random(1)
+    tasks = [(subset, task) for subset, names in SUB_TASKS.items() for task in names]
+    for number, (subset, task) in enumerate(tasks * per_task):
+        places = dice.sample(range(5), 2)
+        texts = [f"emblem {number}{letter}" for letter in "vwxyz"]
+        texts[places[0]] = REFUSAL
+        image = _picture(folder, number // 2)
+        yield Question(
+            id=f"{subset}-{number}",
+            benchmark="mmsap",
+            text=f"What is shown beside box {number}?",
+            options=tuple(Option(letter, text, f"{letter}. ") for letter, text in zip("ABCDE", texts, strict=True)),
+            answer=places[0] if subset == BEYOND else places[1],
+            refusal=places[0],
+            images=(image,),
+            category=task,
+            group=image.sha256,
+            extra={"subset": subset, "question_id": number, "image_path": image.source},
+        )
+
+
+Say = Callable[[Question, Turn, int], Reply]
+
+
+def _scripted(behaviour: str, folder: Path) -> Say:
+    engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
+
+    def say(question: Question, turn: Turn, seed: int) -> Reply:
+        ((_, reply),) = next(engine.answer([turn], folder=folder))
+        return reply
+
+    return say
+
+
+def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
+    dice = random.Random(f"{question.id}:{turn.step}:{turn.text}")
+    way, letter = dice.random(), dice.choice(turn.letters)
+    if way < 0.5 and turn.right:
+        letter = turn.right
+    elif way < 0.75 and turn.refuse:
+        letter = turn.refuse
+    weights = {option: dice.random() + 2 * (option == letter) for option in turn.letters}
+    logprobs = {option: round(math.log(w / sum(weights.values())), 6) for option, w in weights.items()}
+    if turn.step == FORCED and way > 0.6:
+        return Reply(f"{letter} " + " ".join(HOSTILE), logprobs)
+    if way > 0.97:
+        return Reply("", error="the engine gave no reply: out of memory")
+    return Reply(" ".join(HOSTILE) if way > 0.92 else letter, logprobs)
+
+
+if __name__ == "__main__":
+    from .conftest import write
+
+    fake = make(Path(sys.argv[1]), params(shuffles=5), per_task=8)
+    write(fake)
+    print(fake.page)

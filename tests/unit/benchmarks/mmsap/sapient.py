@@ -1,0 +1,111 @@
+"""MM-SAP in small: questions of the three subsets, asked by the real protocols, scored and measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from known_unknowns import tables
+from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
+from known_unknowns.config import Params
+from known_unknowns.metrics import measure
+from known_unknowns.protocols import PROTOCOLS
+from known_unknowns.records import Asked, Image, Metric, Option, Question, Reply, Turn
+from known_unknowns.scoring.table import score_table
+
+SCORERS = ("official", "robust", "likelihood")
+Say = Callable[[Turn], Reply]
+Cell = tuple[str, int]
+
+
+def ask(
+    identifier: str,
+    subset: str,
+    *,
+    answer: int = 0,
+    refusal: int = 2,
+    category: str = "Other",
+    group: str | None = None,
+) -> Question:
+    """Five options, by default A the right one and C the refusal, which is right in BeyondVisQA."""
+    texts = [f"{identifier} {word}" for word in ("one", "two", "three", "four", "five")]
+    texts[refusal] = REFUSAL
+    picture = Image(f"images/{identifier}.png", "a" * 64, 40, 30)
+    return Question(
+        id=f"{subset}-{identifier}",
+        benchmark="mmsap",
+        text="What is it?",
+        options=tuple(Option(letter, text, f"{letter}. ") for letter, text in zip("ABCDE", texts, strict=True)),
+        answer=refusal if subset == BEYOND else answer,
+        refusal=refusal,
+        images=(picture,),
+        category=category,
+        group=group or identifier,
+        extra={"subset": subset, "question_id": identifier, "image_path": picture.source},
+    )
+
+
+def benchmark(basic: int, know: int, beyond: int) -> list[Question]:
+    """So many questions of each subset, the right option and the refusal at all places in turn."""
+    made = []
+    for subset, count in ((BASIC, basic), (KNOW, know), (BEYOND, beyond)):
+        for n in range(count):
+            refusal = n % 5
+            made.append(ask(f"{subset[:2]}{n}", subset, refusal=refusal, answer=(refusal + 1 + n // 5 % 4) % 5))
+    return made
+
+
+def says(text: str, **probabilities: float) -> Reply:
+    """A reply with the probabilities of some letters; the others have next to none."""
+    if not probabilities:
+        return Reply(text)
+    return Reply(text, {letter: round(math.log(probabilities.get(letter, 1e-9)), 6) for letter in "ABCDE"})
+
+
+def dialogue(question: Question, say: Say, protocol: str = "forced_choice") -> list[Asked]:
+    """All turns of one question, with what ``say`` replies to each."""
+    asked, running = [], PROTOCOLS[protocol](question)
+    turn = next(running)
+    while True:
+        reply = say(turn)
+        asked.append(Asked(question.id, len(asked), turn.step, turn.text, ("a" * 64,), turn.letters, turn.step, reply))
+        try:
+            turn = running.send(reply)
+        except StopIteration:
+            return asked
+
+
+def params(cells: Iterable[Cell], **statistics: float) -> Params:
+    seeds: dict[str, list[int]] = {}
+    for variant, seed in cells:
+        seeds.setdefault(variant, []).append(seed)
+    return Params(
+        {
+            "edition": "pocket",
+            "editions": {"pocket": {"benchmarks": ["mmsap"], "models": ["m"], "seeds": [0]}},
+            "benchmarks": {"mmsap": {"variants": list(seeds), "seeds": seeds}},
+            "scorers": list(SCORERS),
+            "statistics": {"confidence": 0.95, "resamples": 200, "seed": 0} | statistics,
+        }
+    )
+
+
+def measured(
+    folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Sequence[Asked]]]], **statistics: float
+) -> list[Metric]:
+    for (variant, seed), pairs in cells.items():
+        file = f"{variant}/seed{seed}.parquet"
+        tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
+        tables.write_replies(folder / "replies" / file, [asked for _, turns in pairs for asked in turns])
+        score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, scorers=SCORERS)
+    measure(
+        params(cells, **statistics),
+        "m",
+        "mmsap",
+        questions=folder / "questions",
+        scores=folder / "scores",
+        replies=folder / "replies",
+        out=folder / "metrics.parquet",
+    )
+    return tables.read_metrics(folder / "metrics.parquet")

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from known_unknowns.benchmarks.mmsap.audit import (
+    QUESTIONS,
+    QUESTIONS_OF_FIRST,
+    flags,
+    spread_as_published,
+    totals,
+    with_flags,
+)
+from known_unknowns.comparison import compare_cells, load
+from known_unknowns.comparison.cells import PublishedCell, read
+from known_unknowns.records import OVERALL, Metric
+
+PAPERS = Path(__file__).resolve().parents[4] / "shared" / "papers"
+FINAL, SUBMISSION, FIRST = "000_90f4e21bacce3752.txt", "001_7478c8911da450ec.txt", "002_60ea08b809b5fa3c.txt"
+CELLS = load("mmsap")
+
+Rows = dict[str, list[str]]
+
+
+def rows_of(table: str, cells: Sequence[PublishedCell] = CELLS) -> Rows:
+    """A table of ours as the paper prints it, by model."""
+    found: Rows = {}
+    for cell in cells:
+        if cell.table == table:
+            spread = "" if cell.spread is None else f"±{cell.spread:.2f}"
+            found.setdefault(cell.row, []).append(cell.printed + spread)
+    return found
+
+
+def printed_tables(file: str) -> dict[str, Rows]:
+    """The tables of a paper's text by number: lines with tabs, up to the caption that follows them."""
+    path = PAPERS / file
+    if not path.is_file():
+        pytest.skip("the papers' texts are not here")
+    tables: dict[str, Rows] = {}
+    rows: Rows = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        model, *cells = (part.strip() for part in re.sub(r"</?b>|%|\*", "", line.replace(r" \pm ", "±")).split("\t"))
+        if cells and all(re.fullmatch(r"[\d.]+(±[\d.]+)?", cell) for cell in cells):
+            rows[model] = cells
+        elif caption := re.match(r"(Table \d+):", line):
+            tables[caption[1]], rows = rows, {}
+    return tables
+
+
+@pytest.mark.parametrize(("table", "rows"), [("Table 1", 14), ("Table 2", 13), ("Table 3", 6), ("Table 4", 4)])
+def test_the_final_versions_tables_cell_by_cell(table, rows):
+    printed = printed_tables(FINAL)[table]
+    assert len(printed) == rows
+    assert rows_of(table) == printed
+
+
+def test_table_7_cell_by_cell():
+    assert rows_of("Table 7") == printed_tables(FINAL)["Table 7"]
+
+
+def test_the_first_preprints_tables_cell_by_cell():
+    tables = printed_tables(FIRST)
+    assert [len(rows) for rows in tables.values()] == [8, 8]
+    for table, printed in tables.items():
+        assert rows_of(f"{table}, first preprint") == printed
+
+
+def test_the_submission_has_the_same_numbers():
+    """Its twelve models' rows are those of the final version, which adds two."""
+    rows = [row for rows in printed_tables(SUBMISSION).values() for row in rows.items()]
+    submitted = {(model, *cells) for model, cells in rows}
+    final = {(model, *cells) for table in ("Table 1", "Table 2", "Table 3") for model, cells in rows_of(table).items()}
+    of_table_1 = {row for row in submitted if len(row) == 8}
+    assert len(of_table_1) >= 9 and of_table_1 <= final
+
+
+def exact(row: Sequence[str]) -> tuple[float, float, float]:
+    """Table 1's totals by Equations 1, 2 and 4: shares of 400 + 350 + 400 questions."""
+    basic, know, know_ku, beyond_ku = map(float, row[:4])
+    kk, ku = (400 * basic + 350 * know) / 1150, (350 * know_ku + 400 * beyond_ku) / 1150
+    return kk, ku, kk + ku
+
+
+# Here the printed totals are not those of their own parts, by more than a hundredth.
+ODD = {("Qwen-VL-Plus", "score_ku"): (24.18, 22.96), ("Gemini 1.0 Pro Vision", "score_kk"): (43.49, 43.39)}
+
+
+@pytest.mark.parametrize("model", rows_of("Table 1"))
+def test_the_totals_of_table_1_follow_from_their_parts(model):
+    row = rows_of("Table 1")[model]
+    for name, value, total in zip(("score_kk", "score_ku", "score_sa"), exact(row), map(float, row[4:]), strict=True):
+        if (model, name) in ODD:
+            assert (total, round(value, 2)) == ODD[model, name]
+        elif name != "score_sa" or all(model != odd for odd, _ in ODD):
+            assert value == pytest.approx(total, abs=0.0151), name
+        if name == "score_sa":  # Equation 4 holds for every row as printed
+            assert float(row[4]) + float(row[5]) == pytest.approx(total, abs=0.0101)
+
+
+def test_exactly_the_two_totals_are_flagged():
+    """And one in Table 7, by a hair: (400 x 65.75 + 350 x 48.71) / 1150 = 37.694, where 37.68 is printed."""
+    odd = {(f.cell.table, f.cell.row, f.cell.column): f.text for f in flags(CELLS) if "Does not follow" in f.text}
+    by_perplexity = odd.pop(("Table 7", "ShareGPT4V-7b(PPL)", "Total score_kk"))
+    assert "37.69" in by_perplexity
+    assert odd == {
+        ("Table 1", "Qwen-VL-Plus", "Total score_ku"): "Does not follow from its row: the subsets' cells give 22.96.",
+        ("Table 1", "Gemini 1.0 Pro Vision", "Total score_kk"): (
+            "Does not follow from its row: the subsets' cells give 43.39."
+        ),
+    }
+
+
+def test_every_total_is_recomputed():
+    """Three of each row of Tables 1, 3 and 7, one of the first preprint's Table 1."""
+    assert len(totals(CELLS)) == 3 * (14 + 6 + 4) + 8
+    assert sum(QUESTIONS.values()) == 1150 and sum(QUESTIONS_OF_FIRST.values()) == 1118
+
+
+def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
+    same = {(f.cell.table, f.cell.row): f.text for f in flags(CELLS) if "in every digit" in f.text}
+    assert same == {
+        ("Table 1", "instructblip-vicuna-7b"): "The row is that of InfMLLM-7b in every digit.",
+        ("Table 1", "InfMLLM-7b"): "The row is that of instructblip-vicuna-7b in every digit.",
+    }
+    assert sum("in every digit" in cell.note for cell in CELLS) == 2 * 7
+
+
+def test_what_else_contradicts_itself():
+    found = {(f.cell.table, f.cell.row, f.cell.column): f.text for f in flags(CELLS) if "Answer Rate" in f.text}
+    assert {key: re.findall(r"\d+\.\d+", text)[1] for key, text in found.items()} == {
+        ("Table 1", "Qwen-VL-Chat-7b", "KnowVisQA score_ku"): "0.29",  # 100 - 99.71 refused, but 1.43 rightly refused
+        ("Table 1", "Qwen-VL-Max", "KnowVisQA score_ku"): "3.09",  # 100 - 96.91 refused, but 3.77 rightly refused
+        ("Table 2", "ShareGPT4V-13b", "BasicVisQA Answer Acc"): "65.51",  # 0.9910 x 66.10, but 66.30 in Table 1
+        ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Acc"): "70.77",  # 0.9713 x 72.86, but 70.85
+    }
+    assert len(flags(CELLS)) == 3 + 14 + 4
+
+
+def test_a_flag_leaves_the_cells_own_note_and_the_others_alone():
+    path = Path(load.__globals__["_FOLDER"]) / "mmsap.yaml"
+    before = read(path, "mmsap")
+    after = with_flags(before)
+    assert [replace(cell, note="") for cell in after] == [replace(cell, note="") for cell in before]
+    assert all(new.note.startswith(old.note) for new, old in zip(after, before, strict=True))
+    noted = {(f.cell.table, f.cell.row, f.cell.column) for f in flags(before)}
+    for new, old in zip(after, before, strict=True):
+        assert (new.note != old.note) == ((new.table, new.row, new.column) in noted)
+
+
+@pytest.mark.parametrize("digit", ["35.25", "35.05"])
+def test_a_slip_in_a_total_would_be_found(digit):
+    slipped = [
+        replace(c, value=float(digit)) if (c.table, c.row, c.column) == ("Table 1", "LLaVA-7b", "Total score_kk") else c
+        for c in CELLS
+    ]
+    found = {(f.cell.table, f.cell.row, f.cell.column) for f in flags(slipped)}
+    assert ("Table 1", "LLaVA-7b", "Total score_kk") in found
+
+
+def test_table_4_is_a_share_of_the_refusals():
+    """By Equation 8 as printed, InfMLLM-7b's rate could be no more than its 25.0 refusals of 350 questions: 7.14.
+    Of the refusals, those not known are what Table 1 calls rightly refused: 25.0 x (1 - 0.4247) of 350 is 4.11."""
+    left = {}
+    for row, (refusals, rate) in rows_of("Table 4").items():
+        assert float(rate) > 100 * float(refusals) / 350
+        left[row] = round(float(refusals) * (1 - float(rate) / 100) / 3.5, 2)
+    assert left == {"InfMLLM-7b": 4.11, "Yi-VL-6b": 5.51, "Qwen-VL-Max": 2.65, "GPT-4V": 11.94}
+    table_1 = {row: float(cells[2]) for row, cells in rows_of("Table 1").items()}
+    assert [table_1[row] for row in ("InfMLLM-7b", "Yi-VL-6B", "GPT-4V")] == [4.11, 5.49, 12.06]
+
+
+def sums_and_squares(limit: int, squares: int) -> np.ndarray:
+    """Which (sum + 5 limit, sum of squares) five whole numbers from -limit to limit can have."""
+    reach = np.zeros((10 * limit + 1, squares + 1), dtype=bool)
+    reach[5 * limit, 0] = True
+    for _ in range(5):
+        drawn = np.zeros_like(reach)
+        for number in range(-limit, limit + 1):
+            drawn[:, number * number :] |= np.roll(reach, number, axis=0)[:, : squares + 1 - number * number]
+        reach = drawn
+    return reach
+
+
+def test_the_first_preprints_spread_is_ours_with_ddof_0():
+    """Five runs of whole counts: of 98.55 and 400 questions they add up to 1971, and must spread as printed."""
+    limit = 22  # from the mean; the largest spread is 2.33% of 400 questions
+    reach = sums_and_squares(limit, limit * limit)
+    possible = {0: 0, 1: 0}
+    counted = [c for c in CELLS if c.spread is not None and c.category != OVERALL and c.metric != "answer_accuracy"]
+    for cell in counted:
+        of = QUESTIONS_OF_FIRST[cell.category]
+        (total,) = [s for s in range(5 * of + 1) if f"{20 * s / of:.2f}" == cell.printed]
+        squares = np.flatnonzero(reach[5 * limit + total % 5])
+        for ddof in possible:
+            spreads = 100 / of * np.sqrt(np.maximum(squares - (total % 5) ** 2 / 5, 0) / (5 - ddof))
+            possible[ddof] += bool(np.any(np.abs(spreads - cell.spread) <= 0.005 + 1e-9))
+    assert (len(counted), possible) == (48, {0: 48, 1: 27})
+
+
+def test_the_spread_as_published():
+    """Counts of 394, 394, 393, 396 and 394 of 400 have 0.274 with ddof = 1, and with ddof = 0 0.245."""
+    counts = np.array([394, 394, 393, 396, 394]) / 400
+    assert spread_as_published(counts.std(ddof=1), 5) == pytest.approx(counts.std(ddof=0))
+
+
+def metric(name: str, value: float, *, scorer: str = "official", category: str = OVERALL, n: int = 1150) -> Metric:
+    low, high = value - 0.01 * (n > 1), value + 0.01
+    return Metric("ours", "mmsap", "shuffled_options", None, scorer, category, name, value, low, high, n, "m", 0.004)
+
+
+def beside(metrics: list[Metric], table: str, row: str, column: str) -> dict[str, tuple[str, float | None]]:
+    cells = [c for c in CELLS if (c.table, c.row, c.column) == (table, row, column)]
+    scorers = ["official", "robust", "likelihood"]
+    rows = compare_cells(cells, metrics, standing={"ours": "LLaVA-7b"}, scorers=scorers)
+    return {r.scorer: (r.verdict, r.value) for r in rows}
+
+
+def test_perplexity_is_set_beside_the_likelihood_reading_alone():
+    found = beside(
+        [metric("score_sa", 0.45), metric("score_sa", 0.446, scorer="likelihood")],
+        "Table 7",
+        "LLaVA-7b(PPL)",
+        "Total score_sa",
+    )
+    assert found == {"likelihood": ("reproduced", pytest.approx(44.6))}
+
+
+def test_the_first_preprints_beyondvisqa_had_other_questions():
+    row = ("Table 1, first preprint", "LLaVA-7b", "BeyondVisQA")
+    ours = [metric("score_AR", 0.3, category="BeyondVisQA", n=400)]
+    assert beside(ours, *row)["official"] == ("not run", None)
+    ours = [metric("score_AR", 0.3, category="BeyondVisQA", n=368)]
+    assert beside(ours, *row)["official"] == ("reproduced", pytest.approx(30.0))
+
+
+def test_refusals_are_compared_in_questions():
+    cells = [c for c in CELLS if (c.table, c.row, c.column) == ("Table 4", "GPT-4V", "Refusal Num")]
+    counted = replace(metric("refusal_number", 55.0, category="KnowVisQA", n=350), low=50.0, high=60.0)
+    (row,) = compare_cells(cells, [counted], standing={"ours": "GPT-4V"}, scorers=["official"])
+    assert (row.unit, row.published, row.value, row.verdict) == ("questions", 56.6, 55.0, "reproduced")
+    far = replace(counted, value=30.0, low=25.0, high=35.0)
+    (row,) = compare_cells(cells, [far], standing={"ours": "GPT-4V"}, scorers=["official"])
+    assert (row.verdict, row.reason) == ("differs", "30.0 [25.0, 35.0] is -26.6 questions from 56.6")

@@ -1,0 +1,394 @@
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from known_unknowns import tables
+from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns.benchmarks.mmsap.format import Fields
+from known_unknowns.data.questions import normalise
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Asked, Option, Question, Reply
+from known_unknowns.scoring.official import official as official_scorer
+from known_unknowns.variants import without_refusal
+from tests.factories import png
+from tests.unit.test_images import bomb
+
+REFUSAL = "Sorry, I can't help with it"
+# The papers' own examples (Figures 7 to 9).
+EXAMPLES = {
+    "BasicVisQA": {
+        "question": "What color are the skater's pants?",
+        "options": ["Black", REFUSAL, "White", "Red", "Blue"],
+        "answer": "White",
+        "sub_task": "Color",
+    },
+    "KnowVisQA": {
+        "question": "Can you tell me the name of the dish?",
+        "options": [REFUSAL, "Ma La Xiang Guo", "Chili Con Carne", "Vegetarian Chili", "Mapo Tofu"],
+        "answer": "Mapo Tofu",
+        "sub_task": "Food",
+    },
+    "BeyondVisQA": {
+        "question": "What is the name of the cat in the image?",
+        "options": ["Oliver", "Whiskers", REFUSAL, "Mittens", "Leo"],
+        "sub_task": "Background Information",
+    },
+}
+
+
+def row(subset, number=0, **changes):
+    return {"id": number + 1, "image": f"images/{subset}{number}.png"} | EXAMPLES[subset] | changes
+
+
+def write(folder: Path, change=None, subset="KnowVisQA", only=None, answers=None):
+    """Two questions a subset; ``change`` makes the second one of ``subset`` out of what it would be; ``answers``
+    are the answers of the others by subset, where they are not to be texts."""
+    (folder / "images").mkdir(parents=True)
+    for number, name in enumerate(EXAMPLES):
+        said = {"answer": answers[name]} if answers and name in answers else {}
+        rows = [row(name, 0, **said), row(name, 1, **said)]
+        for k, published in enumerate(rows):
+            (folder / published["image"]).write_bytes(png((40 * number + k, 9, 9)))
+        if change and name == subset:
+            rows[1] = change(rows[1])
+        if only is None or name in only:
+            (folder / f"{name}.json").write_text(json.dumps(rows))
+    return folder
+
+
+def load(tmp_path, settings=None):
+    return mmsap.load(tmp_path / "raw", tmp_path / "out", settings=settings)
+
+
+def test_the_papers_examples_become_questions(tmp_path):
+    write(tmp_path / "raw", lambda r: r | {"taught": True, "image": "images/KnowVisQA0.png"})
+    normalise("mmsap", tmp_path / "raw", tmp_path / "out")
+    questions = tables.read_questions(tmp_path / "out/questions.parquet")
+    assert [q.id for q in questions] == [
+        *("BasicVisQA-1", "BasicVisQA-2", "KnowVisQA-1", "KnowVisQA-2", "BeyondVisQA-1", "BeyondVisQA-2")
+    ]
+    basic, _, know, other, beyond, _ = questions
+    # White is C and the refusal B; Mapo Tofu is E, A refuses; only C, the refusal, is right of the cat's name.
+    assert [(q.answer, q.refusal) for q in (basic, know, beyond)] == [(2, 1), (4, 0), (2, 2)]
+    assert [q.category for q in (basic, know, beyond)] == ["Color", "Food", "Background Information"]
+    assert [q.extra["subset"] for q in (basic, know, beyond)] == ["BasicVisQA", "KnowVisQA", "BeyondVisQA"]
+    assert basic.options[0] == Option("A", "Black", "A. ")
+    assert basic.letters == ("A", "B", "C", "D", "E")
+    assert know.group == other.group == know.images[0].sha256 != basic.group
+    assert (know.images[0].width, know.images[0].height) == (40, 30)
+    assert dict(other.extra) == {
+        "subset": "KnowVisQA",
+        "question_id": "2",
+        "image_path": "images/KnowVisQA0.png",
+        "taught": True,
+    }
+    stored = {p.name for p in (tmp_path / "out/images").iterdir()}
+    assert stored == {f"{q.group}.png" for q in questions} and len(stored) == 5
+
+
+def test_the_prompts_are_section_4_5s():
+    question = Question(
+        id="1",
+        benchmark="mmsap",
+        text="What is it?",
+        options=(Option("A", "A pen", "A. "), Option("B", REFUSAL, "B. ")),
+        answer=0,
+        refusal=1,
+        images=(),
+        category="Color",
+        group="g",
+    )
+    listed = "What is it?\nA. A pen\nB. Sorry, I can't help with it\n"
+    sentence = "Answer with the option's letter from the given choices directly."
+    assert mmsap.prompt(question) == listed + sentence
+    assert mmsap.refusal_prompt(question) == (
+        f"{listed}{sentence} If you don't know the answer, please reply with 'Sorry, I can't help with it'."
+    )
+
+
+RENAMED = {
+    "fields": {
+        **{"id": "qid", "image": "img", "question": "query", "options": "choices", "answer": "gt", "sub_task": "type"}
+    },
+    "files": {"BasicVisQA": "basic.jsonl", "KnowVisQA": "data/know-*.parquet", "BeyondVisQA": "beyond.json"},
+    "refusal": "I pass",
+    "pictures": "pictures",
+    "source": "hub",  # what params.yaml says besides is none of the adapter's business
+}
+
+
+def test_every_name_can_be_set_in_params_yaml(tmp_path):
+    write(tmp_path / "default")
+    raw = tmp_path / "raw"
+    (raw / "data").mkdir(parents=True)
+    (raw / "pictures").mkdir()
+    (tmp_path / "default/images").rename(raw / "pictures/images")
+    renamed = {}
+    for subset in EXAMPLES:
+        published = json.loads((tmp_path / f"default/{subset}.json").read_text())
+        renamed[subset] = [
+            {RENAMED["fields"].get(key, key): value for key, value in r.items()}
+            | {"choices": ["I pass" if text == REFUSAL else text for text in r["options"]]}
+            for r in published
+        ]
+    (raw / "basic.jsonl").write_text("".join(json.dumps(r) + "\n" for r in renamed["BasicVisQA"]))
+    (raw / "beyond.json").write_text(json.dumps(renamed["BeyondVisQA"]))
+    for k, published in enumerate(renamed["KnowVisQA"]):
+        data = (raw / "pictures" / published["img"]).read_bytes()
+        published["img"] = {"bytes": data, "path": f"{k}.png"}
+        pq.write_table(pa.Table.from_pylist([published]), raw / f"data/know-{k}.parquet")
+    questions = load(tmp_path, RENAMED)
+    assert [(q.answer, q.refusal, q.category) for q in questions[::2]] == [
+        *((2, 1, "Color"), (4, 0, "Food"), (2, 2, "Background Information"))
+    ]
+    assert questions[3].extra["image_path"] == "1.png" and questions[3].id == "KnowVisQA-2"
+
+
+@pytest.mark.parametrize("role", ["id", "image", "question", "options", "answer", "sub_task"])
+def test_a_missing_field_is_named_with_those_that_are_there_and_where_to_set_it(tmp_path, role):
+    write(tmp_path / "raw", lambda r: {("else" if key == role else key): value for key, value in r.items()})
+    with pytest.raises(DataError) as raised:
+        load(tmp_path)
+    message = str(raised.value)
+    assert message.startswith(f"{tmp_path}/raw/KnowVisQA.json, row 1: no field '{role}'")
+    there = [("else" if key == role else key) for key in row("KnowVisQA")]
+    assert f"there are {', '.join(there)}." in message
+    assert f"Set benchmarks.mmsap.data.<edition>.fields.{role} in params.yaml" in message
+    assert message.endswith("or to null") == (role in ("id", "sub_task"))
+
+
+def changed(**changes):
+    return lambda r: r | changes
+
+
+FIVE = EXAMPLES["KnowVisQA"]["options"]
+CORRUPT = {
+    "empty field": (changed(sub_task=None), "the field 'sub_task' (benchmarks.mmsap.data.<edition>.fields.sub_task)"),
+    "question not text": (changed(question=["?"]), "the question is ['?'], not a text"),
+    "two refusals": (changed(options=[*FIVE[:4], "sorry, I can’t  help with it."]), "2 of the options"),
+    "no refusal": (changed(options=["a", "b", "c", "d", "Mapo Tofu"]), "none of the options a / b / c / d / Mapo Tofu"),
+    "answer not there": (changed(answer="Pizza"), "the answer 'Pizza' is none of the options"),
+    "answer twice": (changed(options=[*FIVE[:3], "Mapo Tofu", "Mapo Tofu"]), "can be several of the options"),
+    "refusal as answer": (changed(answer=REFUSAL), "is the refusal, which it cannot be in KnowVisQA"),
+    "no answer": (changed(answer=None), "the field 'answer'"),
+    "one option": (changed(options=[REFUSAL]), "1 options, where 2 to 8 can be; MM-SAP has five"),
+    "nine options": (changed(options=[*FIVE, *"wxyz"]), "9 options"),
+    "option not text": (changed(options=[*FIVE[:4], None]), "the option is None, not a text"),
+    "options not a list": (changed(options="A B C D E"), "the options are 'A B C D E', neither a list"),
+    "foreign letters": (changed(options={"A": REFUSAL, "X": "Mapo Tofu"}), "letters are A, X, not from A to H"),
+    "duplicate id": (changed(id=1), "the question id 1 is already that of"),
+    "no such image": (changed(image="images/none.png"), "the image 'images/none.png' is not beside the file"),
+    "image outside": (changed(image="../../secret.png"), "leads out of"),
+    "absolute image": (changed(image="/etc/hostname"), "leads out of"),
+    "image a folder": (changed(image="images"), "is not beside the file"),
+    "image a number": (changed(image=7), "the image is a int, neither a path"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CORRUPT.values(), ids=CORRUPT)
+def test_a_corrupt_row_gives_one_error_naming_file_and_row_and_no_table(tmp_path, change, message):
+    write(tmp_path / "raw", change)
+    (tmp_path / "secret.png").write_bytes(png())
+    with pytest.raises(DataError) as raised:
+        normalise("mmsap", tmp_path / "raw", tmp_path / "out")
+    assert str(raised.value).startswith(f"{tmp_path}/raw/KnowVisQA.json, row 1: ")
+    assert message in str(raised.value)
+    assert not (tmp_path / "out/questions.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"GIF89a?", "does not decode"), (png()[:60], "does not decode"), (bomb(), "decompression bomb")],
+)
+def test_a_picture_that_does_not_decode_names_its_row(tmp_path, data, message):
+    write(tmp_path / "raw")
+    (tmp_path / "raw/images/BeyondVisQA1.png").write_bytes(data)
+    with pytest.raises(DataError, match=r"BeyondVisQA\.json, row 1: .*" + message):
+        load(tmp_path)
+
+
+def test_a_right_answer_beyond_the_picture_is_refused(tmp_path):
+    write(tmp_path / "raw", changed(answer="Leo"), subset="BeyondVisQA")
+    with pytest.raises(DataError, match="another option than the refusal, which it cannot be in BeyondVisQA"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("answer", [REFUSAL, "C", 2, "", None])
+def test_beyond_the_picture_the_refusal_may_be_said_to_be_right(tmp_path, answer):
+    write(tmp_path / "raw", changed(answer=answer), subset="BeyondVisQA")
+    assert load(tmp_path)[-1].answer == 2
+
+
+LETTERED = {"A": REFUSAL, "B": "x", "C": "y", "D": "z", "E": "Mapo Tofu"}
+
+
+@pytest.mark.parametrize(
+    ("change", "settings"),
+    [
+        (changed(answer="E"), {}),
+        (changed(answer="(e)"), {}),
+        (changed(answer=4), {}),
+        (changed(answer=4.0), {}),
+        (changed(answer=" mapo tofu."), {}),
+        (changed(answer="E. Mapo Tofu"), {}),
+        (changed(options=LETTERED, answer="E"), {}),
+        (changed(options=LETTERED | {"F": None}), {}),
+        (changed(options=[f"{letter}) {text}" for letter, text in LETTERED.items()]), {}),
+        (changed(options=["SORRY, I can’t help with  it.", "x", "y", "z", "Mapo Tofu"]), {}),
+    ],
+)
+def test_options_and_answers_are_read_in_every_usual_form(tmp_path, change, settings):
+    write(tmp_path / "raw", change)
+    question = load(tmp_path, settings)[3]
+    assert (question.answer, question.refusal) == (4, 0)
+    assert question.letters == ("A", "B", "C", "D", "E")
+    assert not any(option.text.startswith(("A", "B)", "C)")) for option in question.options)
+
+
+def test_an_answer_that_can_mean_two_options_must_be_explained(tmp_path):
+    # 4 is the text of B and the index of E.
+    change = changed(options=[REFUSAL, 4, 3, 2, 1], answer=4)
+    write(tmp_path / "raw", change)
+    with pytest.raises(DataError, match=r"several of the options .* set benchmarks.mmsap.data.<edition>.answer_is"):
+        load(tmp_path)
+    assert load(tmp_path, {"answer_is": "text"})[3].answer == 1
+    shutil.rmtree(tmp_path / "raw")
+    write(tmp_path / "raw", change, answers={"BasicVisQA": "2", "KnowVisQA": 4})
+    assert [q.answer for q in load(tmp_path, {"answer_is": "index"})] == [2, 2, 4, 4, 2, 2]
+
+
+def test_options_may_have_a_field_each_and_ids_and_sub_tasks_may_be_absent(tmp_path):
+    raw = write(tmp_path / "raw")
+    for subset in EXAMPLES:
+        rows = json.loads((raw / f"{subset}.json").read_text())
+        for r in rows:
+            r |= dict(zip("ABCDE", r.pop("options"), strict=True))
+            del r["id"], r["sub_task"]
+        (raw / f"{subset}.json").write_text(json.dumps(rows))
+    questions = load(tmp_path, {"fields": {"options": list("ABCDE"), "id": None, "sub_task": None}})
+    assert [q.id for q in questions][:3] == ["BasicVisQA-0", "BasicVisQA-1", "KnowVisQA-0"]
+    assert [q.category for q in questions[::2]] == ["BasicVisQA", "KnowVisQA", "BeyondVisQA"]
+    assert questions[0].options[2].text == "White" and not set("ABCDE") & set(questions[0].extra)
+
+
+def test_sub_tasks_come_in_the_published_spelling(tmp_path):
+    # Appendix A.2 writes "Other Modalities Information", the overview figure "Other modalities Information".
+    write(tmp_path / "raw", changed(sub_task="Other Modalities Information :"), subset="BeyondVisQA")
+    assert load(tmp_path)[-1].category == "Other modalities Information"
+    assert sum(map(len, mmsap.SUB_TASKS.values())) == 19
+
+
+SETTINGS = {
+    "unknown field": (
+        {"fields": {"qustion": "q"}},
+        r"fields\.qustion: .*; did you mean 'question'",
+    ),
+    "unknown subset": ({"files": {"BasicVQA": "x"}}, r"files\.BasicVQA: .* did you mean 'BasicVisQA'"),
+    "no name": ({"fields": {"image": None}}, r"fields\.image: is None, not the name"),
+    "null file": ({"files": {"KnowVisQA": None}}, r"files\.KnowVisQA: is None"),
+    "not a mapping": ({"fields": ["id"]}, r"fields: is \['id'\]"),
+    "how": ({"answer_is": "number"}, r"answer_is: 'number' is not known"),
+    "refusal": ({"refusal": 3}, r"refusal: is 3, not a text"),
+    "absolute": ({"files": {"BasicVisQA": "/etc/*.json"}}, r"files\.BasicVisQA: '/etc/\*\.json' is no pattern"),
+}
+
+
+@pytest.mark.parametrize(("settings", "message"), SETTINGS.values(), ids=SETTINGS)
+def test_a_bad_setting_is_named_with_its_path(tmp_path, settings, message):
+    write(tmp_path / "raw")
+    with pytest.raises(ConfigError, match=r"benchmarks\.mmsap\.data\.<edition>\." + message):
+        load(tmp_path, settings)
+
+
+def test_an_absent_file_is_named_with_those_that_are_there(tmp_path):
+    write(tmp_path / "raw", only=("BasicVisQA", "BeyondVisQA"))
+    with pytest.raises(DataError, match=r"no file 'KnowVisQA\.json', .* BasicVisQA\.json, BeyondVisQA\.json\. Set"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(("text", "message"), [("[{", "not a readable JSON"), ("[3]", "row 0: '3' is not an object")])
+def test_a_broken_json_file_is_named(tmp_path, text, message):
+    write(tmp_path / "raw")
+    (tmp_path / "raw/KnowVisQA.json").write_text(text)
+    with pytest.raises(DataError, match=rf"KnowVisQA\.json.*{message}"):
+        load(tmp_path)
+
+
+def test_an_empty_file_and_a_truncated_parquet_are_named(tmp_path):
+    raw = write(tmp_path / "raw")
+    pq.write_table(pa.table({"id": [1]}), raw / "know.parquet")
+    (raw / "know.parquet").write_bytes((raw / "know.parquet").read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"know\.parquet: not a whole Parquet file"):
+        load(tmp_path, {"files": {"KnowVisQA": "know.parquet"}})
+    (raw / "KnowVisQA.json").write_text("[]")
+    with pytest.raises(DataError, match=r"KnowVisQA\.json: holds no questions"):
+        load(tmp_path)
+
+
+def test_the_defaults_are_the_pocket_editions():
+    assert Fields.from_settings(None) == Fields.from_settings({"source": "scenes", "seed": 1}) == Fields()
+    assert Fields().refusal == REFUSAL
+
+
+QUESTION = Question(
+    id="1",
+    benchmark="mmsap",
+    text="What is the object on the red sofa?",
+    options=tuple(
+        Option(letter, text, f"{letter}. ")
+        for letter, text in zip("ABCDE", ["A red book", "A black book", REFUSAL, "A red pillow", "C"], strict=True)
+    ),
+    answer=1,
+    refusal=2,
+    images=(),
+    category="Objects Recognition",
+    group="g",
+    extra={"subset": "KnowVisQA"},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "letter"),
+    [
+        ("B", ANSWERED, "B"),
+        (" B.\n", ANSWERED, "B"),
+        ("(B)", ANSWERED, "B"),
+        ("**B**", ANSWERED, "B"),
+        ("B. A black book", ANSWERED, "B"),
+        ("B because it is black", ANSWERED, "B"),
+        ("A black book", ANSWERED, "B"),  # an option's text, not the article
+        ("a black book.", ANSWERED, "B"),
+        ("A", ANSWERED, "A"),
+        ("A cat", ANSWERED, "A"),  # the article is taken for the letter
+        ("C", REFUSED, "C"),  # the letter, not the text of option E
+        ("Sorry, I can't help with it", REFUSED, "C"),
+        ("sorry, I can’t help with it.", REFUSED, "C"),
+        ("F", UNPARSED, "F"),
+        ("b", UNPARSED, None),
+        ("Answer: B", UNPARSED, None),
+        ("The answer is B", UNPARSED, None),
+        ("Book", UNPARSED, None),
+        ("A's", UNPARSED, None),
+        ("Sorry, I can't help with it. B", UNPARSED, None),
+        ("", UNPARSED, None),
+    ],
+)
+def test_direct_matching(text, outcome, letter):
+    reading = mmsap.official(text, QUESTION)
+    assert (reading.outcome, reading.letter) == (outcome, letter)
+    assert reading.choice == (None if outcome == UNPARSED else "ABCDE".index(letter))
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "choice"),
+    [("B", ANSWERED, 1), ("D. A red pillow", ANSWERED, 3), ("C", UNPARSED, None), (REFUSAL, UNPARSED, None)],
+)
+def test_direct_matching_of_a_forced_choice_refers_to_the_original_options(text, outcome, choice):
+    forced = without_refusal(QUESTION)
+    asked = Asked("1", 1, "forced", "", (), forced.letters, "", Reply(text))
+    reading = official_scorer(asked, QUESTION)
+    assert (reading.outcome, reading.choice) == (outcome, choice)

@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from known_unknowns import variants
+from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
+from known_unknowns.benchmarks.mmsap.metrics import QUADRANTS
+from known_unknowns.engines.respondents import Respondent
+from known_unknowns.errors import ConfigError
+from known_unknowns.metrics.benchmark_hooks import Scored
+from known_unknowns.metrics.loading import Table
+from known_unknowns.metrics.measure import Statistics, metrics_of
+from known_unknowns.records import OVERALL, Metric, Question, Reply, Turn
+from known_unknowns.scoring.table import read
+from tests.unit.benchmarks.mmsap.sapient import ask, benchmark, dialogue, measured, says
+from tests.unit.metrics.answered import pick
+
+# A dozen questions with every outcome. A is right, C refuses; in BeyondVisQA C is right.
+#
+#  id  reply  forced   direct matching reads             likelihoods: A, B, C       likelihood reads
+DOZEN = (
+    (ask("b1", BASIC, category="Color"), says("A", A=0.90, B=0.08, C=0.02)),  # right
+    (ask("b2", BASIC), says("B", A=0.50, B=0.40, C=0.10)),  # wrong                  right
+    (ask("b3", BASIC), says("C", A=0.30, B=0.10, C=0.60)),  # refused: known         refused: known
+    (ask("b4", BASIC), says("Hm", A=0.30, B=0.50, C=0.20)),  # unparsed              wrong
+    (ask("b5", BASIC), Reply("", error="out of memory")),  # failed                  failed
+    (ask("k1", KNOW), says("A", A=0.3, B=0.2, C=0.5), says("A", A=0.4, B=0.6)),  # right   refused, then wrong: unknown
+    (ask("k2", KNOW), says("B", A=0.20, B=0.70, C=0.10)),  # wrong                   wrong
+    (ask("k3", KNOW), says("C", A=0.15, B=0.05, C=0.80), says("A", A=0.7, B=0.3)),  # refused, then right: known, twice
+    (ask("k4", KNOW), says("C", A=0.1, B=0.2, C=0.7), says("B", A=0.2, B=0.8)),  # refused, then wrong: unknown, twice
+    (ask("k5", KNOW), says("C", A=0.25, B=0.35, C=0.4), says("?", A=0.9, B=0.1)),  # then unparsed: unknown   then right
+    (ask("y1", BEYOND), says("C", A=0.03, B=0.02, C=0.95)),  # refused               refused
+    (ask("y2", BEYOND), says("A", A=0.60, B=0.10, C=0.30)),  # wrong                 wrong
+)
+ORIGINAL = ("original", 0)
+
+# category: {name: (numerator, denominator)}, by hand from the table above
+DIRECT = {
+    OVERALL: {
+        "score_kk": (2, 12),  # b1 k1
+        "score_ku": (3, 12),  # k4 k5 y1
+        "score_sa": (5, 12),
+        "score_AR": (6, 12),  # b1, k1 k3 k4 k5, y1
+        "score_KK": (2, 10),  # b1 k1 of Basic and Know
+        "score_KU": (4, 7),  # k3 k4 k5 y1 of Know and Beyond
+        "answer_rate": (7, 12),  # all but b3 k3 k4 k5 y1
+        "answer_accuracy": (2, 7),
+        "refusal_share": (3, 5),  # k3 k4 k5 of Know
+        "unknown_knowns_rate": (1, 5),  # k3
+        "unknown_knowns_rate_of_refusals": (1, 3),
+        "forced_unread": (1, 3),  # k5
+        "quadrant_known_known": (2, 12),  # b1 k1
+        "quadrant_known_unknown": (3, 12),  # k4 k5 y1
+        "quadrant_unknown_known": (2, 12),  # b3 k3
+        "quadrant_unknown_unknown": (3, 12),  # b2 k2 y2
+        "quadrant_unread": (2, 12),  # b4 b5
+        "operating_coverage": (5, 12),  # b1 b2 k1 k2 y2
+        "operating_risk": (3, 5),  # b2 k2 y2
+    },
+    BASIC: {
+        "score_kk": (1, 5),
+        "score_ku": (0, 5),
+        "score_sa": (1, 5),
+        "score_AR": (1, 5),
+        "answer_rate": (4, 5),
+        "answer_accuracy": (1, 4),  # b1 of b1 b2 b4 b5
+        "quadrant_unknown_known": (1, 5),
+        "quadrant_unread": (2, 5),
+    },
+    KNOW: {
+        "score_kk": (1, 5),
+        "score_ku": (2, 5),  # k4 k5
+        "score_AR": (4, 5),  # k1 k3 k4 k5
+        "answer_rate": (2, 5),
+        "answer_accuracy": (1, 2),  # k1 of k1 k2
+        "score_KU": (3, 5),
+        "unknown_knowns_rate": (1, 5),
+    },
+    BEYOND: {
+        "score_ku": (1, 2),
+        "score_sa": (1, 2),
+        "score_AR": (1, 2),
+        "answer_rate": (1, 2),
+        "score_KU": (1, 2),
+    },
+    "Color": {"score_kk": (1, 1), "answer_rate": (1, 1)},
+}
+LIKELIHOOD = {
+    OVERALL: {
+        "score_kk": (2, 12),  # b1 b2
+        "score_ku": (3, 12),  # k1 k4 y1
+        "score_sa": (5, 12),
+        "score_AR": (7, 12),  # b1 b2, k1 k3 k4 k5, y1
+        "score_KU": (5, 7),  # k1 k3 k4 k5 y1
+        "answer_rate": (6, 12),  # all but b3 k1 k3 k4 k5 y1
+        "unknown_knowns_rate": (2, 5),  # k3 k5
+        "unknown_knowns_rate_of_refusals": (2, 4),
+        "forced_unread": (0, 4),
+        "quadrant_unknown_known": (3, 12),  # b3 k3 k5
+        "quadrant_unknown_unknown": (3, 12),  # b4 k2 y2
+        "quadrant_unread": (1, 12),  # b5
+        # risk among the k surest that the refusal is wrong, answering the likelier of A and B:
+        # b1 | b2 and k2 tie | b4 | y2 | k5 | k1 | b3 | k4 | k3 | y1 | b5, which has no likelihoods
+        "aurc": (0 + 1 / 4 + 1 / 3 + 2 / 4 + 3 / 5 + 4 / 6 + 4 / 7 + 4 / 8 + 5 / 9 + 5 / 10 + 6 / 11 + 7 / 12, 12),
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def dozen(tmp_path_factory: pytest.TempPathFactory) -> list[Metric]:
+    pairs = []
+    for question, *replies in DOZEN:
+        left = list(replies)
+        pairs.append((question, dialogue(question, lambda turn, left=left: left.pop(0))))
+        assert not left  # every reply of the table was asked for
+    return measured(tmp_path_factory.mktemp("dozen"), {ORIGINAL: pairs})
+
+
+@pytest.mark.parametrize(("scorer", "table"), [("official", DIRECT), ("robust", DIRECT), ("likelihood", LIKELIHOOD)])
+def test_a_dozen_questions_by_hand(dozen, scorer, table):
+    for category, expected in table.items():
+        for name, (numerator, denominator) in expected.items():
+            metric = pick(dozen, name, scorer=scorer, category=category)
+            assert metric.value == pytest.approx(numerator / denominator), (category, name)
+            assert metric.n == denominator, (category, name)
+
+
+def test_nothing_but_what_was_worked_out(dozen):
+    """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
+    shared = {m.name for m in dozen if m.scorer == "robust" and m.name.startswith(("share_", "accuracy"))}
+    shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance"}
+    own = {m.name for m in dozen if m.scorer == "official" and m.category == OVERALL} - shared
+    assert own == {*DIRECT[OVERALL], "refusal_number"}
+    assert {m.name for m in dozen if m.name == "aurc" and m.scorer != "likelihood"} == set()
+
+
+def test_refusal_number_counts_questions(dozen):
+    number, share = (
+        pick(dozen, name, scorer="official", category=KNOW) for name in ("refusal_number", "refusal_share")
+    )
+    assert (number.value, number.n) == (pytest.approx(3), 5)
+    assert (number.low, number.high) == pytest.approx((5 * share.low, 5 * share.high))
+    assert number.method == "wilson, times n"
+
+
+def test_what_cannot_be_is_undefined(dozen):
+    """BasicVisQA has no unknowns by the first preprint, and no forced choices; BeyondVisQA no knowns."""
+    for name, category in [
+        ("score_KU", BASIC),
+        ("unknown_knowns_rate", BASIC),
+        ("refusal_number", BASIC),
+        ("score_KK", BEYOND),
+        ("unknown_knowns_rate_of_refusals", BEYOND),
+    ]:
+        metric = pick(dozen, name, scorer="official", category=category)
+        assert (metric.value, metric.low, metric.high, metric.n) == (None, None, None, 0), (name, category)
+
+
+def test_the_subsets_are_categories_beside_the_sub_tasks(dozen):
+    assert {metric.category for metric in dozen} == {OVERALL, BASIC, KNOW, BEYOND, "Color", "Other"}
+
+
+def test_a_refusal_that_was_not_asked_again_is_an_error(tmp_path):
+    question = ask("k", KNOW)
+    asked = dialogue(question, lambda turn: Reply("C"), protocol="single_turn")
+    with pytest.raises(ConfigError, match=r"mmsap.protocol: .*'KnowVisQA-k' was refused.*forced_choice"):
+        measured(tmp_path, {ORIGINAL: [(question, asked)]})
+
+
+PAPER = benchmark(400, 350, 400)
+
+
+def by_respondent(
+    tmp_path: Path, behaviour: str, variant: str = "original", seeds: int = 1, questions=PAPER, **options
+):
+    engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
+
+    def say(turn: Turn) -> Reply:
+        ((_, reply),) = next(engine.answer([turn], folder=tmp_path))
+        return reply
+
+    cells = {}
+    for seed in range(seeds):
+        asked = [variants.VARIANTS[variant](question, seed=seed) for question in questions]
+        cells[variant, seed] = [(question, dialogue(question, say)) for question in asked]
+    return measured(tmp_path, cells, **options)
+
+
+def percent(metrics: list[Metric], name: str, **where: object) -> float:
+    return round(100 * pick(metrics, name, **where).value, 2)
+
+
+@pytest.mark.parametrize("scorer", ["official", "robust", "likelihood"])
+def test_the_oracle_has_the_papers_sizes(tmp_path, scorer):
+    metrics = by_respondent(tmp_path, "oracle", resamples=20)
+    scores = ("score_kk", "score_ku", "score_sa", "score_AR", "score_KK")
+    assert [percent(metrics, name, scorer=scorer) for name in scores] == [65.22, 34.78, 100, 100, 100]
+    assert percent(metrics, "score_KU", scorer=scorer) == round(100 * 400 / 750, 2)
+    if scorer == "likelihood":  # the 750 that it knows are its surest; then comes one wrong answer after the other
+        expected = sum((k - 750) / k for k in range(751, 1151)) / 1150
+        assert pick(metrics, "aurc", scorer=scorer).value == pytest.approx(expected)
+        assert pick(metrics, "operating_risk", scorer=scorer).value == 0
+        assert percent(metrics, "operating_coverage", scorer=scorer) == 65.22
+
+
+def test_who_always_refuses_knows_nothing_and_misses_every_forced_choice(tmp_path):
+    metrics = by_respondent(tmp_path, "always_refuse", resamples=20)
+    assert pick(metrics, "score_kk").value == 0
+    assert pick(metrics, "score_ku").value == pytest.approx((400 + 350) / 1150)
+    assert pick(metrics, "score_AR").value == pytest.approx((350 + 400) / 1150)
+    assert pick(metrics, "refusal_number", category=KNOW).value == pytest.approx(350)
+    assert pick(metrics, "forced_unread").value == 1
+    assert pick(metrics, "answer_accuracy").value is None
+
+
+def test_who_always_says_a(tmp_path):
+    """Of 400, 350 and 400 questions, A refuses a fifth; of the others a quarter have it right."""
+    metrics = by_respondent(tmp_path, "always_a", resamples=20)
+    right = sum(q.answer == 0 and q.answer != q.refusal for q in PAPER)
+    refused = {subset: sum(q.refusal == 0 and q.extra["subset"] == subset for q in PAPER) for subset in (KNOW, BEYOND)}
+    assert refused == {KNOW: 70, BEYOND: 80}
+    assert pick(metrics, "score_kk").value == pytest.approx(right / 1150)
+    # asked again without A, it says A once more, which is not on offer
+    assert pick(metrics, "score_ku").value == pytest.approx((70 + 80) / 1150)
+
+
+def test_nothing_to_see_makes_every_question_unknown(tmp_path):
+    metrics = by_respondent(tmp_path, "always_refuse", variant="blank", questions=benchmark(20, 20, 20))
+    where = {"variant": "blank", "scorer": "official"}
+    assert pick(metrics, "score_ku", **where).value == 1
+    assert pick(metrics, "score_KK", **where).value is None
+    assert pick(metrics, "quadrant_known_unknown", **where).value == 1
+
+
+# --- over shuffles -------------------------------------------------------------------------------------------------
+
+
+def shuffles(tmp_path: Path, behaviour: str) -> dict[str, Metric]:
+    metrics = by_respondent(tmp_path, behaviour, "shuffled_options", seeds=5, questions=benchmark(60, 30, 30))
+    found = [m for m in metrics if (m.seed, m.scorer, m.category) == (None, "official", OVERALL)]
+    return {metric.name: metric for metric in found}
+
+
+def test_one_who_knows_follows_the_content(tmp_path):
+    found = shuffles(tmp_path, "oracle")
+    assert [found[n].value for n in ("same_answer", "content_agreement", "content_kept")] == [1, 1, 1]
+    assert [found[n].value for n in ("position_kept", "position_alone")] == [0, 0]
+    assert found["score_sa"].spread == 0
+
+
+def test_one_who_always_says_a_follows_the_position(tmp_path):
+    found = shuffles(tmp_path, "always_a")
+    assert [found[n].value for n in ("content_kept", "position_kept", "position_alone")] == [0, 1, 1]
+    assert found["content_agreement"].value == pytest.approx(1 / 5, abs=0.04)  # A holds the same text by chance
+    assert found["content_agreement"].method.endswith("over 5 seeds")
+    assert found["score_kk"].spread > 0
+
+
+def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:
+    """One question under several orders of its options (their texts), and the text that was chosen, if any."""
+    from known_unknowns.metrics.consistency import across_seeds
+    from known_unknowns.records import ANSWERED, UNPARSED, Option, Score
+
+    seeds = []
+    for order, chosen in zip(orders, choices, strict=True):
+        options = tuple(Option(letter, text, "") for letter, text in zip("ABCDE", order, strict=True))
+        question = Question("1", "mmsap", "?", options, 0, 4, (), "Other", "g", {"subset": BASIC})
+        choice = None if chosen is None else order.index(chosen)
+        score = Score("1", 0, "answer", "official", UNPARSED if choice is None else ANSWERED, None, choice, False)
+        seeds.append(Scored("official", [question], [], [score]))
+    return {
+        name: float(ratio.numerator[0] / ratio.denominator[0]) if ratio.denominator[0] else None
+        for name, ratio in across_seeds(seeds).items()
+    }
+
+
+def test_three_shuffles_by_hand():
+    """x stands at A, A and B; chosen are x (A), y (B) and x (B).
+
+    Pairs, the ordered ones that tell in brackets: 1-2 [from 2: y stood at C; x keeps neither]; from 1 it does not
+    tell, since x is still at A. 1-3 [both ways: x moved from A to B and was chosen]. 2-3 [from 2: y at B moved to C;
+    x (B) keeps the position; from 3: x at B was at A; y (B) keeps the position].
+    """
+    found = by_hand(["xzyvw", "xyzvw", "zxyvw"], ["x", "y", "x"])
+    assert found["same_answer"] == 0
+    assert found["content_agreement"] == pytest.approx(1 / 3)
+    assert found["content_kept"] == pytest.approx(2 / 5)
+    assert found["position_kept"] == pytest.approx(2 / 5)
+    assert found["position_alone"] == pytest.approx((2 - 1 / 3) / 5)
+
+
+def test_what_was_not_read_agrees_with_nothing():
+    found = by_hand(["xyzvw", "yxzvw", "xyzvw"], [None, None, "x"])
+    assert (found["same_answer"], found["content_agreement"], found["content_kept"]) == (0, 0, None)
+
+
+def test_options_that_stay_in_place_tell_nothing():
+    found = by_hand(["xyzvw"] * 3, ["x", "x", "y"])
+    assert found["content_agreement"] == pytest.approx(1 / 3)
+    assert found["position_kept"] is None
+
+
+def scored(questions: list[Question], say) -> dict[str, Scored]:
+    turns = [dialogue(question, lambda turn, q=question: say(q, turn)) for question in questions]
+    return {
+        scorer: Scored(
+            scorer,
+            questions,
+            [asked[0] for asked in turns],
+            [read(asked[0], q, scorer) for asked, q in zip(turns, questions, strict=True)],
+            [{a.step: read(a, q, scorer) for a in asked[1:]} for asked, q in zip(turns, questions, strict=True)],
+        )
+        for scorer in ("official", "likelihood")
+    }
+
+
+def test_the_interval_is_of_questions_and_shuffles_together():
+    """Questions are right with a probability of their own, anew under each of five shuffles: the mean's variance is
+    (Var p + E p(1 - p) / 5) / n, and the interval must be as wide as that says."""
+    generator, questions = random.Random(7), [ask(str(n), BASIC) for n in range(400)]
+    chances = {q.id: generator.betavariate(1.2, 0.8) for q in questions}
+    found = [
+        Table.of(
+            "shuffled_options", seed, scored(questions, lambda q, _: Reply("AB"[generator.random() > chances[q.id]]))
+        )
+        for seed in range(5)
+    ]
+    metrics = metrics_of(found, Statistics(0.95, 2000, 0), model="m", benchmark="mmsap")
+    pooled = pick(metrics, "score_kk", variant="shuffled_options", seed=None, scorer="official")
+    p = np.array(list(chances.values()))
+    expected = np.sqrt((p.var() + (p * (1 - p)).mean() / 5) / 400)
+    width = (pooled.high - pooled.low) / (2 * stats.norm.ppf(0.975))
+    assert width == pytest.approx(expected, rel=0.1)
+    assert pooled.spread == pytest.approx(
+        np.std(
+            [pick(metrics, "score_kk", variant="shuffled_options", seed=s, scorer="official").value for s in range(5)],
+            ddof=1,
+        )
+    )
+
+
+OUTCOMES = st.lists(
+    st.tuples(
+        st.sampled_from([BASIC, KNOW, BEYOND]),
+        st.sampled_from(["A", "B", "C", "Hm", None]),
+        st.sampled_from(["A", "B", "?", None]),
+        st.sampled_from([0.05, 0.3, 0.6, None]),
+        st.sampled_from(["Color", "Food"]),
+        st.integers(0, 6),
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(OUTCOMES, st.randoms(use_true_random=False))
+def test_what_holds_for_any_replies(drawn, generator):
+    said, questions = {}, []
+    for n, (subset, first, second, refusal, category, group) in enumerate(drawn):
+        questions.append(ask(str(n), subset, category=category, group=f"g{group}"))
+        odds = {} if refusal is None else {"A": 0.6 - refusal / 2, "B": 0.4 - refusal / 2, "C": refusal}
+        replies = {"answer": (first, odds), "forced": (second, {} if refusal is None else {"A": 0.4, "B": 0.6})}
+        said[questions[-1].id] = {
+            step: Reply("", error="no") if text is None else says(text, **odds)
+            for step, (text, odds) in replies.items()
+        }
+
+    def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
+        table = Table.of("original", 0, scored(order, lambda q, turn: said[q.id][turn.step]))
+        metrics = metrics_of([table], Statistics(0.95, 100, 0), model="m", benchmark="mmsap")
+        return {(m.scorer, m.category, m.name): m for m in metrics}
+
+    found = measure(questions)
+    for scorer, category in {key[:2] for key in found}:
+        value = {name: metric.value for (s, c, name), metric in found.items() if (s, c) == (scorer, category)}
+        assert value["score_sa"] == pytest.approx(value["score_kk"] + value["score_ku"])
+        assert value["score_kk"] <= value["score_AR"] + 1e-12  # a right answer is always an aware one
+        quadrants = [value[f"quadrant_{name}"] for name in (*QUADRANTS, "unread")]
+        assert sum(quadrants) == pytest.approx(1)
+        assert value["quadrant_known_known"] + value["quadrant_known_unknown"] == pytest.approx(value["score_sa"])
+        if value.get("aurc") is not None:
+            assert 0 <= value["aurc"] <= 1
+    for key, metric in measure(generator.sample(questions, len(questions))).items():
+        for bound in ("value", "low", "high"):
+            expected = getattr(found[key], bound)
+            assert getattr(metric, bound) == (None if expected is None else pytest.approx(expected, abs=1e-12)), key

@@ -1,0 +1,392 @@
+"""MM-SAP's part of the page, made of a run by the real protocols, scorers and metrics."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from known_unknowns.benchmarks.mmsap import figures
+from known_unknowns.benchmarks.mmsap.report import TITLES, layout
+from known_unknowns.comparison import Numbers, compare, compare_cells, load
+from known_unknowns.config import Params
+from known_unknowns.records import ANSWERED, OVERALL, REFUSED, UNPARSED, Metric, Score
+from known_unknowns.report.paper_tables import PaperTable, paper_table
+from known_unknowns.report.scorer_agreement import final_readings
+from known_unknowns.report.section import section
+from known_unknowns.report.tables import Run
+from known_unknowns.tables import read_metrics, write_scores
+
+from . import fake_mmsap, fake_run
+from .conftest import write
+from .fake_run import HOSTILE, FakeRun
+from .pages import Page, parse
+
+OWN_FIGURES = ("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage")
+FIGURES = ("mmsap_letters", *OWN_FIGURES)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
+    made = fake_mmsap.make(tmp_path_factory.mktemp("mmsap"))
+    write(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def page(run: FakeRun) -> Page:
+    return parse(run.page.read_text(encoding="utf-8"))
+
+
+def of(run: FakeRun) -> Run:
+    """What the tables of a fake run are made of."""
+    return Run(
+        benchmark="mmsap",
+        section=section("mmsap"),
+        numbers=Numbers(m for path in run.metrics for m in read_metrics(path)),
+        models=tuple(run.params.models),
+        variants=tuple(run.params.variants("mmsap")),
+        scorers=tuple(run.params.scorers),
+        seeds={variant: tuple(run.params.seeds_of("mmsap", variant)) for variant in run.params.variants("mmsap")},
+        params=run.params,
+    )
+
+
+@pytest.fixture(scope="module")
+def made(run: FakeRun) -> Run:
+    return of(run)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def ours(made: Run, model: str) -> dict[tuple[str, str, str, str], Metric]:
+    """The metrics by variant, scorer, category and name; means over seeds where there are some."""
+    return {(m.variant, m.scorer, m.category, m.name): m for m in made.numbers if m.model == model}
+
+
+def written(metric: Metric) -> str:
+    return f"{100 * metric.value:.1f} [{100 * metric.low:.1f}, {100 * metric.high:.1f}]"
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_model_wrote_is_text_in_both_turns(page: Page):
+    shown = [e.text for e in page.all("pre")]
+    assert any(HOSTILE[0] in text for text in shown)
+    assert any(re.match(r"[A-E] <script>", text) for text in shown)  # only a forced reply begins like this
+    assert "Asked again, without the refusal" in page["mmsap-samples"].text
+    assert not page.all("script")
+    assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
+
+
+def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
+    for element in page.elements:
+        for name in ("src", "href", "srcset", "xlink:href", "data"):
+            value = element.attributes.get(name)
+            assert value is None or value.startswith(("data:image/jpeg;base64,", "#"))
+    ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
+    assert len(ids) == len(set(ids))
+    targets = {e.attributes["href"][1:] for e in page.all("a")}
+    assert targets <= set(ids)
+    assert {"mmsap-papers", "mmsap-awareness", "mmsap-consistency", "mmsap-notes", "mmsap-samples"} <= targets
+    levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert len(page.all("caption")) == len(page.all("table"))
+    drawings = [e for e in page.elements if e.attributes.get("class") == "drawing"]
+    assert [len(e.attributes["aria-label"]) > 80 for e in drawings] == [True] * len(FIGURES)
+
+
+def test_it_speaks_of_this_benchmark_alone(page: Page):
+    text = words(page["report"].text)
+    assert "“Sorry, I can’t help with it”" in text and "None of the above" not in text
+    assert "exactly" not in page["mmsap-headline"].text and "exactly “E”" not in text
+    assert "No code was released" in page["mmsap-headline"].text
+    assert "What the released code does" not in text
+
+
+def test_the_headline_is_score_sa(made: Run, page: Page):
+    found = ours(made, "pocket")
+    text = words(page["mmsap-headline"].text)
+    for variant in ("shuffled_options", "shuffled_refusal_prompt", "nota_only", "noise"):
+        assert written(found[variant, "robust", OVERALL, "score_sa"]) in text
+    assert "chance" not in text
+
+
+def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
+    files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
+    assert {path.stem for path in files} == {"index", "table", *FIGURES}
+    write(run)
+    assert {path: path.read_bytes() for path in files} == files
+    for name in FIGURES:
+        text = (run.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+        assert "not drawn" not in text
+        assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
+
+
+def test_no_letter_is_drawn_as_the_refusal(run: FakeRun):
+    """It stands at another letter in every question."""
+    text = (run.page.parent / "figures" / "mmsap_letters.svg").read_text(encoding="utf-8")
+    assert ">E<" in text and "#e08a2e" not in text
+
+
+def humblebench(text: str) -> str:
+    return text[text.index('<section id="humblebench">') : text.index("</section>\n</section>")]
+
+
+def test_two_benchmarks_on_one_page_leave_each_other_alone(tmp_path: Path):
+    alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
+    write(alone)
+    before = humblebench(alone.page.read_text(encoding="utf-8"))
+    other = fake_mmsap.make(tmp_path / "both", fake_mmsap.params(["shuffled_options"]), per_task=1)
+    raw = dict(alone.params.raw)
+    raw["benchmarks"] |= {"mmsap": other.params.raw["benchmarks"]["mmsap"]}
+    raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "mmsap"]
+    both = FakeRun(tmp_path / "both", Params(raw), [*alone.metrics, *other.metrics])
+    compare(both.params, both.metrics, both.comparison)
+    page = write(both)
+    assert humblebench(both.page.read_text(encoding="utf-8")) == before
+    assert "“None of the above” or “Sorry, I can’t help with it”" in words(page["about"].text)
+    assert page["mmsap-papers"] and page["humblebench-figures"]
+    names = {path.stem for path in (both.page.parent / "figures").glob("*.svg")}
+    assert names == {"humblebench_vs_e", "humblebench_vs_gn", "letters", *FIGURES}
+
+
+def test_what_was_not_run_is_not_drawn_and_says_so(tmp_path: Path):
+    made = fake_mmsap.make(tmp_path, fake_mmsap.params(["text_only"], scorers=["official"]), per_task=1)
+    page = write(made)
+    assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
+    drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
+    assert "shuffled_options, shuffled_refusal_prompt were not run" in drawn["mmsap_scores"]
+    assert "no engine of this run gives the likelihoods" in drawn["mmsap_risk_coverage"]
+    assert "not drawn" not in drawn["mmsap_quadrant"] and "not drawn" not in drawn["mmsap_subtasks"]
+
+
+def test_nothing_measured_at_all(tmp_path: Path):
+    made = fake_mmsap.make(tmp_path, fake_mmsap.params(["text_only"]), per_task=1)
+    made.metrics = []
+    page = write(made)
+    for name in FIGURES:
+        assert "not drawn" in (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    assert "LLaVA-7b" in page["mmsap-papers"].text
+
+
+# --- the papers' tables --------------------------------------------------------------------------------------------
+
+
+def beside(made: Run, name: str, standing: dict[str, str]) -> PaperTable:
+    cells = load("mmsap")
+    compared = compare_cells(cells, made.numbers, standing=standing, scorers=made.scorers)
+    return paper_table(name, layout(name), made, cells, compared)
+
+
+def heads(found: PaperTable) -> list[tuple[str, str]]:
+    return [(row.heads[0].text, row.heads[0].note) for row in found.table.rows]
+
+
+def row_of(found: PaperTable, *head: str) -> list[str]:
+    (row,) = [row for row, named in zip(found.table.rows, heads(found), strict=True) if named == head]
+    return [cell.text for cell in row.cells]
+
+
+def test_table_1_has_the_papers_rows_and_columns(run: FakeRun, made: Run):
+    found = beside(made, "Table 1", {})
+    assert [(g.text, g.span) for g in found.table.groups] == [
+        ("BasicVisQA", 1), ("KnowVisQA", 2), ("BeyondVisQA", 1), ("Total", 3)
+    ]  # fmt: skip
+    assert [c.text for c in found.table.columns] == [
+        "score_kk", "score_kk", "score_ku", "score_ku", "score_kk", "score_ku", "score_sa"
+    ]  # fmt: skip
+    models = [(model, "this run") for model in run.params.models]
+    assert heads(found)[: len(models)] == models
+    assert heads(found)[len(models) :] == [(c.row, "") for c in load("mmsap")[:98:7]]
+    assert row_of(found, "GPT-4V", "") == ["63.20", "63.60", "12.06", "77.25", "41.34", "30.54", "71.88"]
+    assert row_of(found, "oracle", "this run") == ["100.0", "100.0", "0.0", "100.0", "68.4", "31.6", "100.0"]  # 26/38
+
+
+def test_every_number_of_ours_is_the_metric(run: FakeRun, made: Run):
+    measured = ours(made, "pocket")
+    columns = [
+        ("BasicVisQA", "score_kk"), ("KnowVisQA", "score_kk"), ("KnowVisQA", "score_ku"), ("BeyondVisQA", "score_ku"),
+        (OVERALL, "score_kk"), (OVERALL, "score_ku"), (OVERALL, "score_sa"),
+    ]  # fmt: skip
+    ways = [
+        ("Table 1", "this run", "shuffled_options", "official"),
+        ("Table 3", "this run", "shuffled_options", "official"),
+        ("Table 3", "this run, refusal prompt", "shuffled_refusal_prompt", "official"),
+        ("Table 7", "this run, perplexity", "shuffled_options", "likelihood"),
+    ]
+    for table, note, variant, scorer in ways:
+        values = [measured[variant, scorer, category, name].value for category, name in columns]
+        assert row_of(beside(made, table, {}), "pocket", note) == [f"{100 * value:.1f}" for value in values]
+
+
+def test_flags_are_footnotes_of_the_cell_or_of_the_row(made: Run):
+    found = beside(made, "Table 1", {})
+    cells = {named[0]: row for row, named in zip(found.table.rows, heads(found), strict=True)}
+    odd = cells["Qwen-VL-Plus"].cells[5]
+    assert odd.text == "24.18" and "give 22.96" in found.notes[odd.mark]
+    assert "give 43.39" in found.notes[cells["Gemini 1.0 Pro Vision"].cells[4].mark]
+    twin = cells["InfMLLM-7b"]
+    assert "instructblip-vicuna-7b in every digit" in found.notes[twin.heads[0].mark]
+    assert not any(cell.mark for cell in twin.cells)
+    assert not any(cell.mark for cell in cells["GPT-4V"].cells) and not cells["GPT-4V"].heads[0].mark
+
+
+def test_the_flags_are_read_on_the_page(page: Page):
+    text = words(page["mmsap-papers"].text)
+    assert "the subsets' cells give 22.96." in text and "the subsets' cells give 43.39." in text
+    assert all(title in text for title in TITLES.values())
+
+
+def test_a_model_stands_under_its_row_with_its_verdicts(run: FakeRun, made: Run):
+    found = beside(made, "Table 1", {"pocket": "GPT-4V"})
+    assert heads(found)[-2:] == [("GPT-4V", ""), ("pocket", "this run")]
+    assert ("pocket", "this run") not in heads(found)[:-1]
+    verdicts = [cell.note for cell in found.table.rows[-1].cells]
+    assert set(verdicts) <= {"reproduced", "differs", "parser"} and len(verdicts) == 7
+    measured = ours(made, "pocket")["shuffled_options", "official", OVERALL, "score_sa"]
+    within = measured.low <= 0.7188 <= measured.high
+    assert verdicts[-1] == ("reproduced" if within else "differs")
+
+
+def test_rows_of_one_model_stand_beside_each_other(run: FakeRun, made: Run):
+    """As the paper's Table 3 has them, and ours under each in the way it was asked."""
+    found = heads(beside(made, "Table 3", {"pocket": "ShareGPT4V-7b"}))
+    at = found.index(("ShareGPT4V-7b", ""))
+    assert found[at : at + 4] == [
+        ("ShareGPT4V-7b", ""),
+        ("pocket", "this run"),
+        ("ShareGPT4V-7b+prompt", ""),
+        ("pocket", "this run, refusal prompt"),
+    ]
+
+
+def test_refusals_are_a_number_of_questions(run: FakeRun, made: Run):
+    found = beside(made, "Table 4", {})
+    assert row_of(found, "always_refuse", "this run") == ["12.0", "0.0"]  # all of 6 sub-tasks, 2 questions each
+    assert row_of(found, "oracle", "this run") == ["0.0", "–"]
+    assert row_of(found, "Qwen-VL-Max", "") == ["10.8", "14.27"]
+
+
+def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
+    found = beside(made, "Table 1, first preprint", {})
+    assert row_of(found, "LLaVA-7b", "")[0] == "62.00 ± 0.85"
+    (row,) = [row for row in found.table.rows if row.heads[0].text == "pocket"]
+    by_seed = [
+        m.value
+        for m in read_metrics(run.results / "metrics" / "pocket" / "mmsap.parquet")
+        if (m.variant, m.scorer, m.category, m.name) == ("shuffled_options", "official", OVERALL, "score_AR")
+        and m.seed is not None
+    ]
+    assert len(by_seed) == 2
+    assert row.cells[-1].note == f"± {100 * np.std(by_seed):.1f} over 2 runs"
+
+
+def test_consistency_is_said_of_every_shuffled_variant(made: Run, page: Page):
+    text = words(page["mmsap-consistency"].text)
+    measured = ours(made, "pocket")
+    for variant in fake_mmsap.SHUFFLED:
+        for name in ("same_answer", "content_kept", "position_kept"):
+            assert written(measured[variant, "official", OVERALL, name]) in text
+    assert "2 runs" in text and "no right option" not in text
+
+
+# --- figures -------------------------------------------------------------------------------------------------------
+
+
+def test_the_published_points_of_figure_5():
+    points = {(p.model, p.reading): (p.x.value, p.y.value) for p in figures._published_points(load("mmsap"))}
+    assert len(points) == 14 + 3
+    assert points["InfMLLM-7b", "plain prompt"] == (38.43, 14.49)
+    assert points["InfMLLM-7b", "refusal prompt"] == (35.37, 22.83)
+
+
+def test_our_points_are_the_scores(run: FakeRun, made: Run):
+    points = {(p.model, p.reading): p for p in figures._our_points(made)}
+    assert len(points) == 2 * len(run.params.models)
+    always_refuse = points["always_refuse", "plain prompt"]
+    assert (always_refuse.x.value, always_refuse.y.value) == (0, pytest.approx(100 * 24 / 38))
+    prompted = ours(made, "pocket")["shuffled_refusal_prompt", "official", OVERALL, "score_ku"]
+    assert points["pocket", "refusal prompt"].y.low == pytest.approx(100 * prompted.low)
+
+
+@pytest.mark.parametrize("highest", [70, 100])
+def test_on_an_iso_line_the_sum_is_the_same(highest: float):
+    import altair as alt
+
+    rule, _ = figures._iso_lines(highest, alt.X("x:Q"), alt.Y("y:Q"))
+    lines = rule.to_dict()["data"]["values"]
+    assert [line["label"] for line in lines] == [f"score_sa {total}" for total in (20, 40, 60, 80, 100)]
+    for line in lines:
+        total = float(line["label"].split()[1])
+        assert line["x"] + line["y"] == line["x2"] + line["y2"] == total
+        assert all(0 <= line[end] <= highest for end in ("x", "y", "x2", "y2"))
+
+
+def test_the_oracles_risk_rises_when_it_must_answer_what_nobody_can(run: FakeRun, made: Run):
+    """It is sure of 26 of 38 questions; the other 12 are wrong whatever is answered."""
+    curve = figures._curve(made, "oracle", "shuffled_options", results=run.results, data=run.data)
+    coverage = np.arange(1, 101) / 100
+    assert curve[coverage * 38 <= 26] == pytest.approx(0)
+    assert curve[-1] == pytest.approx(12 / 38)
+    assert np.all(np.diff(curve) >= -1e-12)
+
+
+def test_a_model_without_likelihoods_has_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    silent = fake_mmsap._pocket
+    monkeypatch.setattr(
+        fake_mmsap, "_pocket", lambda question, turn, seed: replace(silent(question, turn, seed), logprobs=None)
+    )
+    made = fake_mmsap.make(tmp_path, fake_mmsap.params(["text_only"]), per_task=1)
+    folders = {"results": made.results, "data": made.data}
+    assert figures._curve(of(made), "pocket", "text_only", **folders) is None
+    figure = figures.risk_coverage(of(made), **folders)
+    assert "pocket" not in [row.heads[0].text for row in figure.table.rows]
+
+
+def test_the_quadrants_add_up_and_every_sub_task_is_there(run: FakeRun, made: Run):
+    table = figures._quadrant_table(made, "shuffled_options")
+    for row in table.rows:
+        assert sum(float(cell.text) for cell in row.cells) == pytest.approx(100, abs=0.3)
+    subtasks = figures._subtasks_table(made, "shuffled_options")
+    assert len(subtasks.rows) == 19
+    (food,) = [row for row in subtasks.rows if row.heads[-1].text == "Food"]
+    assert food.cells[list(run.params.models).index("always_refuse")].text == "100.0"  # a refusal is aware, by Eq. 2
+
+
+# --- samples -------------------------------------------------------------------------------------------------------
+
+
+def test_refusals_are_told_apart_by_the_second_answer(page: Page):
+    section_text = page["mmsap-samples"].text
+    named = [e.text for e in page.all("span") if e.attributes.get("class") == "outcome"]
+    assert "refused, but knew" in named and "refused, and did not know" in named
+    assert "refused wrongly" in section_text  # in BasicVisQA, where nothing is unknown
+
+
+def test_the_answer_is_read_and_the_forced_one_noted(tmp_path: Path):
+    def score(question: str, turn: int, step: str, outcome: str, choice: int | None, correct: bool) -> Score:
+        return Score(question, turn, step, "official", outcome, None, choice, correct)
+
+    write_scores(
+        tmp_path / "scores.parquet",
+        [
+            score("knew", 0, "answer", REFUSED, 2, False),
+            score("knew", 1, "forced", ANSWERED, 0, True),
+            score("not", 0, "answer", REFUSED, 2, False),
+            score("not", 1, "forced", UNPARSED, None, False),
+            score("once", 0, "answer", ANSWERED, 0, True),
+        ],
+    )
+    frame = final_readings(tmp_path / "scores.parquet").set_index("question_id")
+    assert frame["reading"].to_dict() == {"knew": "2", "not": "2", "once": "0"}
+    assert frame["forced"].to_dict() == {"knew": "right", "not": "wrong", "once": ""}

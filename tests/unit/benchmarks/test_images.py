@@ -1,0 +1,157 @@
+"""Pictures decoded and written in several processes: the same files, order and first mistake as with one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from known_unknowns.benchmarks import _images
+from known_unknowns.benchmarks._images import IN_FLIGHT, WORTH_PROCESSES, PictureStore, parquet_batches
+from known_unknowns.benchmarks.humblebench import loader as humblebench
+from known_unknowns.data.questions import normalise
+from known_unknowns.errors import DataError, MachineError
+from tests.factories import PUBLISHED, png, published_row, write_published
+
+ROOT = Path(__file__).parents[3]
+MANY = WORTH_PROCESSES + 5 * IN_FLIGHT
+
+
+def colour(number: int) -> tuple[int, int, int]:
+    return (number % 256, number // 256, 77)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def rows(count: int = MANY, **broken: bytes) -> list[dict]:
+    """One picture a row, but for every tenth, which has the one of the row before."""
+    return [
+        published_row(n, image={"bytes": broken.get(f"row{n}", png(colour(n - (n % 10 == 9)))), "path": f"{n}.png"})
+        for n in range(count)
+    ]
+
+
+def test_the_number_of_processes_changes_nothing(tmp_path):
+    raw = write_published(tmp_path / "raw", rows()).parent
+    loaded = {}
+    for workers in (1, 2, 3):
+        normalise("humblebench", raw, tmp_path / f"out{workers}", workers=workers)
+        loaded[workers] = files(tmp_path / f"out{workers}")
+    assert loaded[1] == loaded[2] == loaded[3]
+    images = {name: data for name, data in loaded[1].items() if name.startswith("images/")}
+    assert set(images.values()) == {png(colour(n - (n % 10 == 9))) for n in range(MANY)}
+    assert all(name == f"images/{sha256(data).hexdigest()}.png" for name, data in images.items())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_of_several_mistakes_the_first_is_told(tmp_path, workers):
+    """A picture that is found to be broken later, by another process, still comes before what came after it."""
+    torn, place = png()[:60], WORTH_PROCESSES + 20
+    published = rows(row3=png(), **{f"row{place}": torn, f"row{place + 1}": torn})
+    published[place + 2]["question"] = "no options"
+    raw = write_published(tmp_path / "raw", published).parent
+    with pytest.raises(DataError, match=rf"parquet, row {place}: the image does not decode"):
+        humblebench.load(raw, tmp_path / "out", workers=workers)
+    with pytest.raises(DataError, match=r"parquet, row 5: no options"):
+        published[5]["question"] = "no options"
+        humblebench.load(write_published(tmp_path / "other", published).parent, tmp_path / "out", workers=workers)
+
+
+def test_a_truncated_file_of_an_earlier_run_is_not_believed(tmp_path):
+    data = png()
+    target = tmp_path / f"images/{sha256(data).hexdigest()}.png"
+    target.parent.mkdir()
+    target.write_bytes(data[:40])
+    (target.parent / f".{'0' * 64}.png.part").write_bytes(b"half")
+    with PictureStore(tmp_path) as store:
+        store.add(data, file=Path("p"), row=0)
+    assert files(tmp_path) == {target.relative_to(tmp_path).as_posix(): data}
+
+
+def test_a_full_disk_is_a_fault_of_the_machine(tmp_path, monkeypatch):
+    def full(data, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_images, "_decode_and_write", full)
+    with pytest.raises(MachineError, match="the disk is full"), PictureStore(tmp_path) as store:
+        store.add(png(), file=Path("p"), row=0)
+
+
+def children(pid: int) -> set[int]:
+    tasks = Path(f"/proc/{pid}/task/{pid}/children")
+    return {int(child) for child in tasks.read_text().split()} if tasks.is_file() else set()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
+def test_a_run_that_is_killed_leaves_nothing_half_done_and_nobody_at_work(tmp_path):
+    raw, out = write_published(tmp_path / "raw", rows(2000)).parent, tmp_path / "out"
+    program = (
+        "import sys, pathlib; from known_unknowns.data.questions import normalise; "
+        "normalise('humblebench', pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), workers=2)"
+    )
+    command = [sys.executable, "-c", program, str(raw), str(out)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        while process.poll() is None and len(list(out.glob("images/*.png"))) < WORTH_PROCESSES + 20:
+            time.sleep(0.002)
+        helpers = children(process.pid)
+        assert process.poll() is None and helpers
+        process.send_signal(signal.SIGKILL)
+    assert not (out / "questions.parquet").exists()
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").is_dir() and not _is_dead(pid) for pid in helpers) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not [pid for pid in helpers if Path(f"/proc/{pid}").is_dir() and not _is_dead(pid)]
+    for name, data in files(out).items():
+        assert name.endswith((".part", "LICENCE.md")) or name == f"images/{sha256(data).hexdigest()}.png"
+
+    normalise("humblebench", raw, out)
+    normalise("humblebench", raw, tmp_path / "unbroken")
+    assert files(out) == files(tmp_path / "unbroken")
+
+
+def _is_dead(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_large_file_is_read_a_row_group_at_a_time(tmp_path):
+    """All of a file's row groups at once would be gigabytes: pyarrow's memory stays at what a few of them take."""
+    size, groups = 2**20, 40
+    path = tmp_path / "large.parquet"
+    with pq.ParquetWriter(path, PUBLISHED, compression="none", use_dictionary=False) as file:
+        for number in range(groups):
+            row = published_row(number, image={"bytes": os.urandom(size), "path": "p"})
+            file.write_table(pa.Table.from_pylist([row], schema=PUBLISHED))
+    pool = pa.default_memory_pool()
+    most = count = 0
+    before = pool.bytes_allocated()
+    with pq.ParquetFile(path) as table:
+        for batch in parquet_batches(table, columns=["image"]):
+            count += batch.num_rows
+            del batch
+            most = max(most, pool.bytes_allocated() - before)
+    assert count == groups
+    assert most < 8 * size
+
+
+def test_questions_come_one_by_one(tmp_path):
+    """What is read is not held: the first question is there before a later row is looked at."""
+    published = rows(20)
+    published[19]["question"] = "no options"
+    questions = humblebench.read(write_published(tmp_path / "raw", published).parent, tmp_path / "out")
+    assert [next(questions).id for _ in range(19)] == [str(n + 1) for n in range(19)]
+    with pytest.raises(DataError, match="row 19: no options"):
+        next(questions)

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.comparison import load
+from known_unknowns.comparison.cells import read
+from known_unknowns.errors import DataError
+
+PAPER = Path(__file__).resolve().parents[4] / "shared" / "papers" / "004_231fee036f060948.txt"
+
+GOOD = """
+benchmark: toy
+sources: {paper: A paper}
+blocks:
+  - table: Table 1
+    source: paper
+    variant: original
+    metric: accuracy
+    columns: [{name: All, category: Overall}, {name: Red, category: Red}]
+    rows:
+      One: 69.30 7
+    notes: {One: odd}
+"""
+
+
+def toy(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "toy.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def column(table: str, name: str) -> dict[str, float]:
+    return {c.row: c.value for c in load("humblebench") if (c.table, c.column) == (table, name)}
+
+
+def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
+    both, red = read(toy(tmp_path, GOOD), "toy")
+    assert (both.value, both.decimals, both.printed, both.half_unit) == (69.3, 2, "69.30", 0.005)
+    assert (red.value, red.decimals, red.printed, red.half_unit) == (7.0, 0, "7", 0.5)
+    assert (red.source, red.note, red.category) == ("A paper", "odd", "Red")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("One: 69.30 7", 'One: "69.30"', r"toy\.yaml: Table 1, One: 1 cells for 2 columns"),
+        ("One: 69.30 7", "One: 69.3", "in quotes"),
+        ("One: 69.30 7", "One: 69.30 169", "169.0 is not a percentage"),
+        ("One: 69.30 7", "One: 69.30 -7", "'-7' is not a printed percentage"),
+        ("One: 69.30 7", "One: 69.30 seven", "'seven' is not a printed percentage"),
+        ("source: paper", "source: rumour", "'rumour'"),
+        ("notes: {One:", "notes: {Won:", "Won"),
+        ("benchmark: toy", "benchmark: boy", "'boy'"),
+        ("name: Red", "name: All", "stands there twice"),
+        ("    metric: accuracy\n", "", "'metric'"),
+        ("blocks:", "blocks: [", "toy.yaml"),
+    ],
+)
+def test_a_slip_in_the_file_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(DataError, match=message):
+        read(toy(tmp_path, GOOD.replace(old, new)), "toy")
+
+
+def test_a_benchmark_without_a_file_has_no_published_numbers() -> None:
+    assert load("no_such_benchmark") == []
+
+
+def test_table_3_is_that_of_the_paper() -> None:
+    """Cell by cell, from the paper's own text: model, size, Object, Relation, Attribute, Overall."""
+    if not PAPER.is_file():
+        pytest.skip("the paper's text is not here")
+    lines = [line.split("\t") for line in PAPER.read_text(encoding="utf-8").splitlines()]
+    printed = {parts[0]: parts[2:] for parts in lines if len(parts) == 6 and parts[1].rstrip("B").isdigit()}
+    ours: dict[str, list[str]] = {}
+    for cell in load("humblebench"):
+        if cell.table == "Table 3":
+            ours.setdefault(cell.row, []).append(cell.printed)
+    assert len(printed) == 19
+    assert ours == printed
+
+
+def test_overall_of_table_3_follows_from_its_types() -> None:
+    """Overall = mean weighted by the numbers of questions (about 7,221, 7,533 and 8,077), within rounding."""
+    weights = {"Object": 7221, "Relation": 7533, "Attribute": 8077}
+    types = {name: column("Table 3", name) for name in weights}
+    for model, overall in column("Table 3", "Overall").items():
+        mean = sum(weights[name] * types[name][model] for name in weights) / sum(weights.values())
+        assert mean == pytest.approx(overall, abs=0.02), model
+
+
+def test_figure_4_and_its_logs_are_of_the_models_of_table_3() -> None:
+    exact = column("Figure 4", "Accuracy on HumbleBench-E")
+    read_as_e = column("HumbleBench-E logs", "Share read as E")
+    assert set(exact) == set(read_as_e) == set(column("Table 3", "Overall"))
+    # whoever writes exactly "E" is read as E
+    assert all(exact[model] <= read_as_e[model] for model in exact)
+    by_reading = sorted(read_as_e, key=read_as_e.get, reverse=True)
+    assert by_reading[:2] == ["Cambrian", "GLM-4.1V-Thinking"]
+    assert sorted(exact, key=exact.get).index("GLM-4.1V-Thinking") == 4  # only the four zeros are below it
+
+
+def test_what_the_paper_says_in_two_ways_is_noted() -> None:
+    (cell,) = [c for c in load("humblebench") if c.table == "Figure 5" and c.row == "R1-Onevision"]
+    assert cell.printed == "83.38"
+    assert "83.35" in cell.note

@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from known_unknowns import config, tables
+from known_unknowns.comparison import (
+    COMPARISON,
+    DIFFERS,
+    NOT_RUN,
+    PARSER,
+    REPRODUCED,
+    Compared,
+    Numbers,
+    PublishedCell,
+    compare,
+    compare_cells,
+    load,
+    read_comparison,
+)
+from known_unknowns.comparison.compare import write_comparison
+from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import OVERALL, Metric
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CELL = PublishedCell("humblebench", "Table 3", "Qwen", "Overall", "original", OVERALL, "accuracy", 72.2, 2, "A paper")
+EXACT = replace(CELL, table="Figure 4", variant="nota_only", metric="exact_refusal_recall", value=10.0)
+
+
+def metric(
+    scorer: str = "official",
+    value: float | None = 0.72,
+    low: float | None = 0.71,
+    high: float | None = 0.73,
+    *,
+    model: str = "ours",
+    variant: str = "original",
+    name: str = "accuracy",
+    seed: int | None = 0,
+) -> Metric:
+    return Metric(model, "humblebench", variant, seed, scorer, OVERALL, name, value, low, high, 300, "wilson")
+
+
+def verdicts(cells: list[PublishedCell], metrics: list[Metric], **options: object) -> dict[str, Compared]:
+    settings: dict = {"standing": {"ours": "Qwen"}, "scorers": ["official", "robust"]} | options
+    return {row.scorer: row for row in compare_cells(cells, metrics, **settings)}
+
+
+def test_a_published_number_in_our_interval_is_reproduced() -> None:
+    rows = verdicts([CELL], [metric(), metric("robust", 0.725, 0.715, 0.735)])
+    official = rows["official"]
+    assert official.verdict == rows["robust"].verdict == REPRODUCED
+    assert (official.published, official.value, official.n) == (72.2, pytest.approx(72.0), 300)
+    assert (official.low, official.high, official.model) == (pytest.approx(71.0), pytest.approx(73.0), "ours")
+
+
+def test_a_published_number_outside_differs_by_so_much() -> None:
+    row = verdicts([CELL], [metric(value=0.65, low=0.63, high=0.67)])["official"]
+    assert row.verdict == DIFFERS
+    assert row.reason == "65.0 [63.0, 67.0] is -7.2 points from 72.20"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "decimals", "verdict"),
+    [
+        (0.72205, 0.73, 2, REPRODUCED),  # 72.205 is printed as 72.20 or 72.21
+        (0.7221, 0.73, 2, DIFFERS),
+        (0.70, 0.72195, 2, REPRODUCED),
+        (0.70, 0.7219, 2, DIFFERS),
+        (0.7225, 0.73, 1, REPRODUCED),  # printed as 72.2 from up to 72.25
+        (0.7226, 0.73, 1, DIFFERS),
+        (0.725, 0.73, 0, REPRODUCED),
+    ],
+)
+def test_rounding_is_given_half_a_unit_of_the_last_place(low: float, high: float, decimals: int, verdict: str) -> None:
+    cell = replace(CELL, decimals=decimals)
+    assert verdicts([cell], [metric(value=(low + high) / 2, low=low, high=high)])["official"].verdict == verdict
+
+
+def test_a_number_that_only_the_released_rule_reproduces_is_the_parsers() -> None:
+    robust = metric("robust", 0.95, 0.92, 0.97)
+    rows = verdicts([CELL], [metric(), robust])
+    assert (rows["official"].verdict, rows["robust"].verdict) == (PARSER, DIFFERS)
+    assert "95.0 [92.0, 97.0]" in rows["official"].reason
+
+
+def test_exactly_e_is_set_beside_the_refusals_that_a_reader_finds() -> None:
+    ours = [
+        metric(variant="nota_only", name="exact_refusal_recall", value=0.1, low=0.07, high=0.13),
+        metric("robust", 0.55, 0.5, 0.6, variant="nota_only", name="refusal_recall"),
+    ]
+    rows = verdicts([EXACT], ours)
+    assert (rows["official"].verdict, rows["official"].our_metric) == (PARSER, "exact_refusal_recall")
+    assert (rows["robust"].our_metric, rows["robust"].value) == ("refusal_recall", pytest.approx(55.0))
+
+
+def test_what_both_readings_miss_is_no_matter_of_the_parser() -> None:
+    rows = verdicts([CELL], [metric(value=0.5, low=0.4, high=0.6), metric("robust", 0.5, 0.4, 0.6)])
+    assert {row.verdict for row in rows.values()} == {DIFFERS}
+
+
+def test_a_row_without_a_model_of_ours_is_not_run() -> None:
+    rows = verdicts([CELL], [metric()], standing={"ours": "Gemma"})
+    assert {(r.verdict, r.model, r.value, r.low, r.n) for r in rows.values()} == {(NOT_RUN, None, None, None, None)}
+    assert "no model of this run stands for Qwen" in rows["official"].reason
+
+
+def test_a_variant_that_was_not_run_and_an_undefined_number_say_so() -> None:
+    rows = verdicts([CELL], [metric("robust", None, None, None)])
+    assert "was not measured" in rows["official"].reason
+    assert "undefined" in rows["robust"].reason
+    assert {(r.verdict, r.model) for r in rows.values()} == {(NOT_RUN, "ours")}
+
+
+def test_rendered_questions_are_never_compared() -> None:
+    rows = verdicts([CELL], [metric(), metric("robust")], incomparable="rendered")
+    assert {(r.verdict, r.value, r.reason) for r in rows.values()} == {(NOT_RUN, None, "rendered")}
+
+
+def test_two_models_may_stand_for_one_row() -> None:
+    standing = {"ours": "Qwen", "theirs": "Qwen"}
+    other = metric(model="theirs", value=0.6, low=0.5, high=0.7)
+    rows = compare_cells([CELL], [metric(), other], standing=standing, scorers=["official"])
+    assert [(r.model, r.verdict) for r in rows] == [("ours", REPRODUCED), ("theirs", DIFFERS)]
+
+
+def test_the_pooled_row_counts_where_there_are_several_seeds() -> None:
+    numbers = Numbers([metric(seed=0, value=0.1), metric(seed=None, value=0.2), metric(seed=1, value=0.3)])
+    assert numbers.get("ours", "humblebench", "original", "official", "accuracy").value == 0.2
+    assert Numbers([metric(seed=2)]).get("ours", "humblebench", "original", "official", "accuracy").seed == 2
+    assert numbers.get("ours", "humblebench", "noise", "official", "accuracy") is None
+
+
+@given(published=st.integers(0, 10000), low=st.integers(0, 100000), width=st.integers(0, 20000))
+def test_reproduced_means_that_the_rounded_interval_meets_the_printed_value(
+    published: int, low: int, width: int
+) -> None:
+    """In integers of a thousandth of a point, so that no rounding of fractions is in the way."""
+    high = min(low + width, 100000)
+    cell = replace(CELL, value=published / 100)
+    ours = metric(value=(low + high) / 2e5, low=low / 1e5, high=high / 1e5)
+    (row,) = compare_cells([cell], [ours], standing={"ours": "Qwen"}, scorers=["official"])
+    meets = low - 5 <= published * 10 <= high + 5
+    assert row.verdict == (REPRODUCED if meets else DIFFERS)
+
+
+def edition(name: str, **model: object) -> Params:
+    raw = dict(config.load(REPOSITORY / "params.yaml", edition=name).raw)
+    models = {"ours": {"engine": "transformers", "source": "x/y", "revision": "0", "dtype": "float32"} | model}
+    editions = {n: dict(e) | {"models": ["ours"], "benchmarks": ["humblebench"]} for n, e in raw["editions"].items()}
+    return Params(raw | {"models": models, "editions": editions, "scorers": ["official", "robust"]})
+
+
+def test_the_table_of_the_full_edition(tmp_path: Path) -> None:
+    source, out = tmp_path / "metrics.parquet", tmp_path / "comparison.parquet"
+    tables.write_metrics(source, [metric(), metric("robust")])
+    compare(edition("full", published="Qwen2.5-VL"), [source], out)
+    rows = read_comparison(out)
+    assert pq.read_schema(out).equals(COMPARISON)
+    assert len(rows) == 2 * len(load("humblebench"))
+    judged = [row for row in rows if row.verdict != NOT_RUN]
+    assert [(r.row, r.column, r.published, r.verdict) for r in judged] == [
+        ("Qwen2.5-VL", "Overall", 72.2, REPRODUCED)
+    ] * 2
+    again = tmp_path / "again.parquet"
+    write_comparison(again, rows)
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_the_pocket_edition_compares_nothing(tmp_path: Path) -> None:
+    source, out = tmp_path / "metrics.parquet", tmp_path / "comparison.parquet"
+    tables.write_metrics(source, [metric(), metric("robust")])
+    compare(edition("pocket", published="Qwen2.5-VL"), [source], out)
+    rows = read_comparison(out)
+    assert {(row.verdict, row.model, row.value) for row in rows} == {(NOT_RUN, None, None)}
+    assert all("pocket" in row.reason for row in rows)
+
+
+def test_an_unknown_published_row_names_the_key(tmp_path: Path) -> None:
+    source = tmp_path / "metrics.parquet"
+    tables.write_metrics(source, [metric()])
+    with pytest.raises(ConfigError, match=r"models\.ours\.published: .*did you mean 'Qwen2\.5-VL'"):
+        compare(edition("full", published="Qwen2.5VL"), [source], tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_broken_table_of_comparisons_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "comparison.parquet"
+    with pytest.raises(DataError, match="no such file"):
+        read_comparison(path)
+    path.write_bytes(b"PAR1 and no more")
+    with pytest.raises(DataError, match=r"comparison\.parquet"):
+        read_comparison(path)
+    tables.write_metrics(path, [metric()])
+    with pytest.raises(DataError, match=r"comparison\.parquet"):
+        read_comparison(path)

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from known_unknowns import config
+from known_unknowns.cli import app
+from known_unknowns.comparison import compare_cells, load
+from known_unknowns.comparison.compare import _check_rows, _standing
+from known_unknowns.config import catalogue
+from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
+from known_unknowns.engines.endpoint.settings import Settings
+from known_unknowns.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+ENTRIES = catalogue.entries()
+OF_TRANSFORMERS = [name for name, entry in ENTRIES.items() if entry["engine"] == "transformers"]
+SEVEN = {"engine": "transformers", "dtype": "bfloat16", "card": {"parameters": 7.0}}
+
+
+def check(models, *, own=None, edition="full"):
+    """The configuration with these models in its full edition, and ``own`` under its models."""
+    editions = RAW["editions"] | {"full": RAW["editions"]["full"] | {"models": models}}
+    raw = RAW | {"edition": edition, "editions": editions, "models": RAW["models"] | (own or {})}
+    return config.check(raw, schema=ROOT / config.SCHEMA)
+
+
+def test_every_entry_is_a_sound_model_of_params_yaml():
+    params = check(list(ENTRIES))
+    assert params.models == list(ENTRIES)
+    _check_rows(params, {name: load(name) for name in params.benchmarks})
+    for name, entry in ENTRIES.items():
+        assert entry["card"]["licence"] and entry["card"]["paper"], name
+        # Never a commit: the lock says which that is.
+        assert entry.get("revision", "main") == "main" or re.fullmatch(r"refs/pr/\d+", entry["revision"]), name
+        assert not entry.get("trust_remote_code"), name
+        if entry["engine"] == "transformers":
+            assert catalogue.memory_gib(entry) > 2, name
+        else:
+            Settings.read(name, entry)
+
+
+@pytest.mark.parametrize("name", OF_TRANSFORMERS)
+def test_transformers_has_a_class_of_its_own_for_each_entry_that_it_is_to_load(name):
+    import transformers
+    from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING_NAMES as PICTURES
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as PROCESSORS
+
+    from known_unknowns.engines._checkpoint import model_class
+    from known_unknowns.engines._processors import without_videos
+
+    card, backend = ENTRIES[name]["card"], ENTRIES[name].get("image_backend", "pil")
+    config = transformers.CONFIG_MAPPING[card["model_type"]]
+    assert config in model_class(config)._model_mapping
+    assert not card.get("remote_code")
+    assert backend in PICTURES[card["model_type"]]
+    assert (backend == "torchvision") == ("torchvision" in card.get("needs", ()))
+    # Without torchvision too, which processors of videos want.
+    parts = without_videos(getattr(transformers, PROCESSORS[card["model_type"]])).get_attributes()
+    assert [part for part in parts if part != "audio_processor"] == ["image_processor", "tokenizer"]
+
+
+def test_nothing_is_prepared_by_another_package_where_pillow_can():
+    """torchvision is for Phi-4's pictures alone, which transformers prepares by nothing else."""
+    assert [name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]] == ["phi-4-multimodal"]
+
+
+@pytest.mark.parametrize("benchmark", RAW["benchmarks"])
+def test_every_published_row_has_a_model_or_a_reason_why_there_is_none(benchmark):
+    rows = {cell.model for cell in load(benchmark)}
+    standing = [row for entry in ENTRIES.values() if (row := catalogue.stands_for(entry, benchmark))]
+    absent = list(catalogue.absent()[benchmark])
+    assert sorted(standing + absent) == sorted(rows)  # each once
+
+
+def test_memory_is_the_weights_with_a_margin():
+    gib = 7e9 / 2**30  # 6.519
+    assert catalogue.memory_gib(SEVEN) == pytest.approx(1.2 * 2 * gib + 2, abs=0.06)
+    assert catalogue.memory_gib(SEVEN | {"dtype": "float32"}) == pytest.approx(1.2 * 4 * gib + 2, abs=0.06)
+    assert catalogue.memory_gib({"engine": "openai"}) is None
+
+
+def test_where_a_model_fits():
+    need = catalogue.memory_gib(SEVEN)
+    small, large = ("small", need - 0.1), ("large", need)
+    assert Machine(64, (small, large)).holds(SEVEN) == ON_GPU
+    assert Machine(64, (small, small)).holds(SEVEN) == IN_RAM  # a model is never split over GPUs
+    assert Machine(need - 0.1, (small,)).holds(SEVEN) == TOO_LARGE
+    assert Machine(64).holds(SEVEN | {"engine": "openai"}) == TOO_LARGE  # a server of one's own wants a GPU
+    assert Machine(64).holds({"engine": "openai"}) == ELSEWHERE
+    assert Machine(64).holds({"engine": "transformers"}) is None
+
+
+def test_this_machines_memory_is_what_a_container_may_take(tmp_path):
+    limit = tmp_path / "memory.max"
+    whole = catalogue.machine(limit).ram_gib
+    assert whole > 0
+    limit.write_text("max\n")
+    assert catalogue.machine(limit).ram_gib == whole
+    limit.write_text(f"{2**29}\n")
+    assert catalogue.machine(limit).ram_gib == 0.5
+
+
+def test_an_entry_is_off_until_an_edition_names_it():
+    assert "gemma-3-4b" not in check(["oracle"]).raw["models"]
+    assert check(["gemma-3-4b"]).model("gemma-3-4b") == ENTRIES["gemma-3-4b"]
+
+
+def test_what_params_yaml_says_is_laid_over_an_entry():
+    params = check(["oracle", "gemma-3-4b"], own={"gemma-3-4b": {"device": "cpu", "dtype": "float32"}})
+    assert params.model("gemma-3-4b") == ENTRIES["gemma-3-4b"] | {"device": "cpu", "dtype": "float32"}
+    assert catalogue.entries()["gemma-3-4b"]["dtype"] == "bfloat16"
+
+
+def test_a_mistake_in_such_a_key_names_it():
+    with pytest.raises(ConfigError, match=r"models\.gemma-3-4b: .*'dtpye'.*did you mean 'dtype'"):
+        check(["gemma-3-4b"], own={"gemma-3-4b": {"dtpye": "float32"}})
+    with pytest.raises(ConfigError, match=r"editions\.full\.models\[0\]"):
+        check(["gemma-3-5b"])
+
+
+@pytest.mark.parametrize("raw", [None, [], {}, {"models": 3}, {"models": {}, "editions": 3}, {"models": {"a": 1}}])
+def test_what_is_no_configuration_is_left_to_the_schema(raw):
+    assert catalogue.with_named(raw) == raw
+
+
+def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
+    """Its entry alone makes it known to the configuration, to the list and to the comparison."""
+    text = catalogue.FILE.read_text(encoding="utf-8")
+    entry = {"engine": "transformers", "source": "a/b", "revision": "main", "dtype": "bfloat16"}
+    entry |= {"published": {"humblebench": "Cambrian"}, "card": {"family": "New", "licence": "MIT", "parameters": 1.0}}
+    added = text.replace("models:\n", "models:\n  new: " + json.dumps(entry) + "\n", 1)
+    (tmp_path / "models.yaml").write_text(added, encoding="utf-8")
+    monkeypatch.setattr(catalogue, "FILE", tmp_path / "models.yaml")
+    catalogue._file.cache_clear()
+    try:
+        params = check(["new"])
+        (listed,) = (row for row in catalogue.listing(params, Machine(24)) if row.on)
+        standing = _standing(params, "humblebench")
+    finally:
+        catalogue._file.cache_clear()
+    assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", IN_RAM, "New")
+    rows = compare_cells(load("humblebench"), [], standing=standing, scorers=["official"])
+    assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
+
+
+def test_a_model_stands_for_another_row_in_each_benchmark():
+    params = check(["idefics3-8b", "llava-next-vicuna-7b"])
+    assert _standing(params, "humblebench") == {"idefics3-8b": "Idefics3"}
+    assert _standing(params, "actiview") == {
+        "idefics3-8b": "Idefics3-8B-Llama3",
+        "llava-next-vicuna-7b": "LLaVA-1.6 7B",
+    }
+    assert _standing(params, "mmsap") == {}
+    assert catalogue.stands_for({"published": "GPT-4V"}, "mmsap") == "GPT-4V"  # one name for all
+
+
+@pytest.mark.parametrize(
+    ("published", "message"),
+    [
+        ({"humblebench": "Idefics-3"}, r"published\.humblebench: .*did you mean 'Idefics3'"),
+        ({"humblebenhc": "Idefics3"}, r"published: .*did you mean 'humblebench'"),
+        ("Idefics-3", r"published: .*did you mean 'Idefics3'"),
+    ],
+)
+def test_a_row_that_is_not_published_names_the_key(published, message):
+    params = check(["idefics3-8b"], own={"idefics3-8b": {"published": published}})
+    with pytest.raises(ConfigError, match=rf"models\.idefics3-8b\.{message}"):
+        _check_rows(params, {name: load(name) for name in params.benchmarks})
+
+
+def test_a_card_changes_no_reply():
+    entry = ENTRIES["molmo-7b-d"]
+    bare = {key: value for key, value in entry.items() if key not in ("card", "published")}
+    assert Settings.read("m", entry).facts() == Settings.read("m", bare).facts()
+    assert "card" in config.NOT_IN_THE_REPLY
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, ["models", "--params", str(ROOT / "params.yaml"), *arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_list_marks_what_fits_and_what_is_on(monkeypatch):
+    monkeypatch.setattr(catalogue, "machine", lambda: Machine(64, (("A card", 12.0),)))
+    lines = {line[2:].split()[0]: line for line in run("--edition", "full").splitlines() if line[:1] in ("*", " ")}
+    assert {name for name, line in lines.items() if line.startswith("*")} == {"qwen2.5-vl-7b"}
+    assert lines["gemma-3-4b"].split()[3:5] == ["11.6", "GPU"]
+    assert lines["pixtral-12b"].split()[2:4] == ["30.3", "RAM"]
+    assert lines["idefics3-8b"].endswith("humblebench: Idefics3; actiview: Idefics3-8B-Llama3")
+    found = json.loads(run("--fits", "--json"))
+    names = {model["name"] for model in found["models"]}
+    assert {"gemma-3-4b", "pixtral-12b", "deepseek-vl2-tiny", "gpt-4o"} <= names
+    assert "minicpm-v-2.6" not in names  # 20 GiB, behind a server: no GPU for it
+    assert found["machine"]["gpus"] == [["A card", 12.0]]
+
+
+def test_rows_without_a_model_are_told_with_the_reason():
+    printed = run("--absent")
+    assert any(line.startswith("actiview     Gemini-1.5-pro") for line in printed.splitlines())
+    assert "no longer served" in printed

@@ -1,0 +1,89 @@
+"""A hub of one's own, which the whole process takes for the hub, and a place to fetch into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+from huggingface_hub.utils import close_session
+
+from known_unknowns import config
+from known_unknowns.config import Params
+from known_unknowns.data import download
+from known_unknowns.data.fetch import fetch
+from tests.servers.hub import Hub
+
+ROOT = Path(__file__).parents[3]
+REPOSITORY = "maifoundations/HumbleBench"
+
+
+def use(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if HF_ENDPOINT had named the hub when this process started."""
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+
+
+@pytest.fixture(autouse=True)
+def quick_and_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No waiting between attempts, and nobody's token."""
+    monkeypatch.setattr(download, "PAUSE", 0.01)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
+    yield
+    close_session()
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Hub]]:
+    """Start a hub with these faults and settings, and use it."""
+    started: list[Hub] = []
+
+    def start(faults: dict[str, list[str]] | None = None, **settings: object) -> Hub:
+        hub = Hub(faults, **settings).__enter__()
+        started.append(hub)
+        use(hub, monkeypatch)
+        return hub
+
+    yield start
+    for hub in started:
+        hub.__exit__()
+
+
+@dataclass
+class Place:
+    """Where a data set is fetched to, by the full edition's params.yaml."""
+
+    folder: Path
+    params: Params
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "raw" / "humblebench"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.folder / "params.lock.yaml"
+
+    def fetch(self, name: str = "humblebench", *, given: Path | None = None) -> Path:
+        out = self.out.with_name(name)
+        fetch(self.params, name, out, given=given, lock_file=self.lock_file)
+        return out
+
+    def files(self) -> dict[str, bytes]:
+        found = (path for path in self.out.rglob("*") if path.is_file())
+        return {path.relative_to(self.out).as_posix(): path.read_bytes() for path in found}
+
+
+@pytest.fixture(scope="session")
+def full() -> Params:
+    """The project's params.yaml, in the full edition."""
+    return config.load(ROOT / "params.yaml", edition="full")
+
+
+@pytest.fixture
+def place(tmp_path: Path, full: Params) -> Place:
+    return Place(tmp_path / "here", full)

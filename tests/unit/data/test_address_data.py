@@ -1,0 +1,92 @@
+"""Files at plain addresses, and one that has none: the data that HumbleBench was constructed from."""
+
+from __future__ import annotations
+
+import random
+from copy import deepcopy
+from hashlib import sha256
+
+import pytest
+
+from known_unknowns.config import Params
+from known_unknowns.data import lock_command, lock_file
+from known_unknowns.data.fetch import default_out, fetch
+from known_unknowns.errors import ConfigError, DataError, MachineError
+
+PICTURES = random.Random(1).randbytes(300_000)
+GRAPHS = b'{"data": []}'
+
+
+@pytest.fixture
+def psg(serve, place, tmp_path):
+    """A place whose psg has one file at an address of a hub's, and one at none; and a folder with that one."""
+    hub = serve()
+    raw = deepcopy(dict(place.params.raw))
+    address = hub.address("val2017.zip", PICTURES)
+    raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"] = {"psg.json": None, "coco/val2017.zip": address}
+    place.params, place.hub, place.mine = Params(raw), hub, tmp_path / "mine"
+    (place.mine / "openpsg").mkdir(parents=True)
+    (place.mine / "openpsg/psg.json").write_bytes(GRAPHS)
+    return place
+
+
+def test_the_first_time_locks_what_comes_and_what_is_given(psg):
+    psg.hub.faults["val2017.zip"] = ["500", "cut"]
+    out = psg.fetch("psg", given=psg.mine)
+    assert (out / "psg.json").read_bytes() == GRAPHS
+    assert (out / "coco/val2017.zip").read_bytes() == PICTURES
+    assert sum(request.sent for request in psg.hub.log) == len(PICTURES)
+    files = lock_file.read(psg.lock_file)["http:psg"].files
+    assert files["psg.json"].as_dict() == {"size": len(GRAPHS), "sha256": sha256(GRAPHS).hexdigest()}
+    assert files["coco/val2017.zip"].sha256 == sha256(PICTURES).hexdigest()
+
+
+def test_a_file_without_an_address_is_asked_for_by_name(psg):
+    with pytest.raises(MachineError, match=r"psg\.json has no address that lasts.*--from FOLDER"):
+        psg.fetch("psg")
+    assert not psg.lock_file.exists()
+
+
+def test_two_files_that_could_be_meant_are_not_guessed_between(psg):
+    (psg.mine / "other").mkdir()
+    (psg.mine / "other/psg.json").write_bytes(b"{}")
+    with pytest.raises(ConfigError, match=r"several files could be psg\.json"):
+        psg.fetch("psg", given=psg.mine)
+    (psg.mine / "psg.json").write_bytes(GRAPHS)
+    psg.fetch("psg", given=psg.mine)
+
+
+def test_afterwards_others_are_refused(psg, tmp_path):
+    out = psg.fetch("psg", given=psg.mine)
+    for path in psg.folder.joinpath("raw").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    (psg.mine / "openpsg/psg.json").write_bytes(b'{"data": [1]}')
+    with pytest.raises(MachineError, match=r"psg\.json  12 bytes  sha256"):
+        psg.fetch("psg", given=psg.mine)
+    psg.hub.address("val2017.zip", PICTURES[::-1])
+    (psg.folder / "raw/.fetched/files" / f"sha256-{sha256(PICTURES).hexdigest()}").unlink(missing_ok=True)
+    with pytest.raises(DataError, match=sha256(PICTURES[::-1]).hexdigest()):
+        psg.fetch("psg", given=psg.mine)
+    assert not (out / "psg.json").exists()
+
+
+def test_the_command_lock_downloads_what_has_an_address(psg, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MachineError, match=r"psg\.json has no address"):
+        lock_command.run(psg.params, ["psg"], lock_file=psg.lock_file)
+    del psg.params.raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"]["psg.json"]
+    lock_command.run(psg.params, ["psg"], lock_file=psg.lock_file)
+    asked = len(psg.hub.log)
+    out = default_out(psg.params, "psg")
+    assert out.as_posix() == "data/full/raw/psg"
+    fetch(psg.params, "psg", out, lock_file=psg.lock_file)
+    assert (out / "coco/val2017.zip").read_bytes() == PICTURES
+    assert len(psg.hub.log) == asked
+    assert lock_command.run(psg.params, ["psg"], check=True, lock_file=psg.lock_file)
+
+
+def test_no_token_is_sent_to_an_address(psg, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    psg.fetch("psg", given=psg.mine)
+    assert {request.token for request in psg.hub.log} == {None}

@@ -1,0 +1,253 @@
+"""Each thing that can be wrong with a benchmark's files is planted once, and found, named and weighed."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from shutil import copytree
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+from PIL import Image as Pillow
+
+from known_unknowns.benchmarks._checks import leaks
+from known_unknowns.data.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json, as_table, check
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import Option
+from known_unknowns_pocket.benchmarks import mmsap as pocket_mmsap
+from tests.factories import png, published_row, write_published
+
+SCENES = {"source": "scenes", "images": 2, "questions_per_image": 5}
+TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
+
+
+def humblebench(tmp_path: Path, *changed: dict[str, Any], count: int = 10) -> Checked:
+    """Ten sound rows on two pictures, the last ones of which are changed."""
+    rows = [
+        published_row(n, question=TEXT.replace("What color is it", f"What color is number {n}")) for n in range(count)
+    ]
+    for place, changes in enumerate(reversed(changed), start=1):
+        rows[-place] |= changes
+    write_published(tmp_path / "raw", rows)
+    return check("humblebench", tmp_path / "raw", settings=SCENES)
+
+
+def found(checked: Checked, code: str) -> list[Finding]:
+    return [finding for finding in checked.findings if finding.code == code]
+
+
+def held(checked: Checked) -> dict[str, Held]:
+    return {number.what: number for number in checked.held}
+
+
+def test_sound_files(tmp_path):
+    checked = humblebench(tmp_path)
+    assert checked.findings == ()
+    assert (checked.worst, checked.exit_code) == (None, 0)
+    numbers = {what: number.found for what, number in held(checked).items()}
+    assert (numbers["questions"], numbers["images"], numbers["question types"]) == (10, 2, 3)
+    assert (numbers["questions of type Object"], numbers["questions labelled E"]) == (4, 2)
+    assert (numbers["words a question"], numbers["words an option"]) == (5, 1.6)
+    assert (numbers["mean image width (px)"], numbers["mean image height (px)"]) == (40, 30)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "severity", "says"),
+    [
+        ({"label": "F"}, "label-out-of-range", ERROR, "'F'"),
+        ({"label": "B", "question": TEXT.replace("B. Blue\n", "")}, "answer-missing", ERROR, "labelled B"),
+        ({"question": TEXT.replace("B. Blue\n", "")}, "lettering", WARNING, "A, C, D, E"),
+        ({"question": TEXT.replace("B. Blue\n", "")}, "option-count", WARNING, "4 options, where 5"),
+        (
+            {"question": TEXT.replace("\nE. None of the above", ""), "label": "A"},
+            "refusal-missing",
+            ERROR,
+            "no option E",
+        ),
+        ({"question": "What color is it?"}, "unreadable-question", ERROR, "no options"),
+        ({"question": TEXT.replace("E. None of the above", "E. Green")}, "refusal", WARNING, "'Green'"),
+        ({"question": TEXT.replace("E. None of", "E.None of")}, "option-mark", NOTE, "1 options have no space"),
+        ({"question": TEXT.replace("of the above", "of above")}, "refusal-spelling", NOTE, "'None of above'"),
+        ({"question": TEXT.replace("B. Blue", "B. red")}, "option-twice", WARNING, "2 options read 'red'"),
+        ({"question": TEXT.replace("B. Blue", "B. C. Blue")}, "leak", WARNING, "option B"),
+        ({"type": "Weather"}, "type", WARNING, "today's Attribute"),
+        ({"question_id": 1}, "id-twice", ERROR, "row 0"),
+        ({"label": None}, "missing", ERROR, "no value for label"),
+        ({"image": {"bytes": b"GIF89a", "path": "a.gif"}}, "unreadable-image", ERROR, "a.gif"),
+        ({"image": {"bytes": None, "path": "../../etc/passwd"}}, "unreadable-image", ERROR, "leads out of"),
+    ],
+)
+def test_what_can_be_wrong_with_a_row(tmp_path, changes, code, severity, says):
+    checked = humblebench(tmp_path, changes)
+    (finding,) = found(checked, code)
+    assert finding.severity == severity
+    assert says in finding.text
+    assert checked.exit_code >= {NOTE: 0, WARNING: 1, ERROR: 3}[severity]
+    if code not in ("option-mark", "refusal-spelling"):
+        assert "row 9" in finding.where
+
+
+def test_one_question_twice_on_one_picture(tmp_path):
+    (finding,) = found(humblebench(tmp_path, {"question": TEXT}, {"question": TEXT}), "question-twice")
+    assert "row 9" in finding.where
+    assert "row 8" in finding.text
+
+
+def encoded(picture: Pillow.Image, **settings: Any) -> bytes:
+    buffer = BytesIO()
+    picture.save(buffer, "PNG", **settings)
+    return buffer.getvalue()
+
+
+def test_pictures_with_the_same_pixels_in_other_bytes(tmp_path):
+    picture = Pillow.new("RGB", (64, 64), (1, 2, 3))
+    one, other = encoded(picture, compress_level=0), encoded(picture, compress_level=9)
+    assert one != other
+    checked = humblebench(
+        tmp_path,
+        *(
+            {"image": {"bytes": data, "path": name}}
+            for data, name in ((one, "a.png"), (other, "b.png"), (one, "c.png"))
+        ),
+    )
+    (pixels,) = found(checked, "duplicate-pixels")
+    assert (pixels.severity, pixels.text) == (WARNING, "2 files hold the same pixels: a.png, b.png")
+    (name,) = found(checked, "duplicate-file")
+    assert (name.severity, name.text) == (NOTE, "one picture has 2 names: a.png, c.png")
+
+
+def test_pictures_of_other_sizes_are_not_the_same(tmp_path):
+    black = [png((0, 0, 0), size) for size in ((20, 30), (30, 20))]
+    checked = humblebench(tmp_path, *({"image": {"bytes": data, "path": f"{len(data)}.png"}} for data in black))
+    assert found(checked, "duplicate-pixels") == []
+
+
+def test_a_file_that_cannot_be_read_ends_the_check_and_not_the_command(tmp_path):
+    humblebench(tmp_path)
+    (tmp_path / "raw" / "a.parquet").write_bytes(b"PAR1 and no more")
+    checked = check("humblebench", tmp_path / "raw", settings=SCENES)
+    (finding,) = found(checked, "unreadable-file")
+    assert "a.parquet" in finding.text
+    assert checked.exit_code == 3
+
+
+def test_promises_of_the_paper_and_of_params_yaml(tmp_path):
+    assert found(humblebench(tmp_path, count=9), "count")[0].text == "questions: 9 where params.yaml promises 10"
+    published = check("humblebench", tmp_path / "raw")
+    assert "questions: 9 where the paper (Table 1) promises 22831" in [f.text for f in found(published, "count")]
+
+
+def test_a_promise_is_kept_to_the_digits_that_were_promised():
+    assert Held("x", 8.8849, 8.88).kept
+    assert Held("x", 8.89, 8.88).kept is False
+    assert Held("x", 594, 594.0).kept
+    assert Held("x", 1).kept is None
+
+
+@pytest.mark.parametrize(
+    ("text", "leak"),
+    [
+        ("Red", False),
+        ("A car", False),
+        ("a", False),
+        ("B", True),
+        ("(C)", True),
+        ("Z", False),  # on no other option: a letter that may be seen
+        ("B. Red", True),
+        ("D) Red", True),
+        ("Option D", True),
+        ("Both answer A and that", True),
+        ("Red (correct)", True),
+        ("the right answer", True),
+        ("On the right", False),
+        ("The correct time is 10:30", False),
+        ("U.S. flag", False),
+        ("D.C.", False),
+        ("Vitamin C", False),
+    ],
+)
+def test_leaks(text, leak):
+    options = [Option("A", text, "A. "), *(Option(letter, "Other " + letter * 3, f"{letter}. ") for letter in "BCD")]
+    assert bool(list(leaks(options))) == leak
+
+
+@cache
+def pocket() -> Path:
+    return pocket_mmsap.build(Path(mkdtemp()) / "raw", seed=1, images=6, questions_per_image=1)
+
+
+def mmsap(tmp_path: Path, **changes: Any) -> Checked:
+    """The pocket edition, with changes to the first question of KnowVisQA."""
+    raw = Path(copytree(pocket(), tmp_path / "raw"))
+    file = raw / "KnowVisQA.json"
+    rows = json.loads(file.read_text(encoding="utf-8"))
+    rows[0] |= changes
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    return check("mmsap", raw, settings={"source": "scenes"})
+
+
+def test_mmsap_of_the_pocket_edition(tmp_path):
+    checked = mmsap(tmp_path)
+    assert [f for f in checked.findings if f.code != "count"] == []
+    numbers = {what: number.found for what, number in held(checked).items()}
+    assert (numbers["questions of BasicVisQA"], numbers["images of KnowVisQA"], numbers["questions"]) == (2, 2, 6)
+
+
+REFUSAL = "Sorry, I can't help with it"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "severity", "says"),
+    [
+        ({"options": ["a", "b", "c", "d", "e"]}, "refusal-missing", ERROR, "where one must be"),
+        ({"options": ["a", "b", REFUSAL], "answer": "b"}, "option-count", WARNING, "3 options"),
+        ({"options": ["a", "b", "c", "d", REFUSAL], "answer": "f"}, "answer-missing", ERROR, "none of the options"),
+        (
+            {"options": ["a", "b", "c", "d", REFUSAL], "answer": REFUSAL},
+            "answer-missing",
+            ERROR,
+            "cannot be in KnowVisQA",
+        ),
+        ({"options": "a, b"}, "unreadable-options", ERROR, "neither a list"),
+        ({"sub_task": "Cars"}, "sub-task", WARNING, "'Cars'"),
+        ({"question": ""}, "missing", ERROR, "'question'"),
+        ({"image": "images/none.png"}, "unreadable-image", ERROR, "none.png"),
+    ],
+)
+def test_what_can_be_wrong_with_a_row_of_mmsap(tmp_path, changes, code, severity, says):
+    (finding,) = found(mmsap(tmp_path, **changes), code)
+    assert (finding.severity, finding.where) == (severity, "KnowVisQA.json, row 0")
+    assert says in finding.text
+
+
+def test_mmsap_s_promises_and_missing_subset(tmp_path):
+    mmsap(tmp_path)
+    (tmp_path / "raw" / "BeyondVisQA.json").unlink()
+    checked = check("mmsap", tmp_path / "raw")
+    assert [f.where for f in found(checked, "unreadable-file")] == ["BeyondVisQA"]
+    texts = [f.text for f in found(checked, "count")]
+    assert "questions of BasicVisQA: 2 where the paper (Section 3.2) promises 400" in texts
+
+
+def test_the_json_and_the_table_tell_the_same(tmp_path):
+    checked = humblebench(tmp_path, *({"type": "Weather"} for _ in range(7)))
+    told = json.loads(as_json(checked))
+    assert told["worst"] == WARNING
+    assert told["counts"] == {"error": 0, "warning": 7 + 1, "note": 0}  # and there are more than three types
+    assert len(told["findings"]) == 8
+    assert {"what": "questions", "found": 10, "promised": 10, "source": "params.yaml", "kept": True} in told["held"]
+    table = as_table(checked)
+    assert "0 errors, 8 warnings, 0 notes" in table
+    assert "warning type: and 2 more (--json has all)" in table
+
+
+def test_what_cannot_be_checked(tmp_path):
+    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
+        check("humblebunch", tmp_path)
+    with pytest.raises(DataError, match="known-unknowns fetch mmsap"):
+        check("mmsap", tmp_path / "none")
+    with pytest.raises(ValueError, match="'grave'"):
+        Finding("grave", "x", "", "")

@@ -1,0 +1,98 @@
+"""One file over a connection that breaks."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from huggingface_hub.errors import HfHubHTTPError
+
+from known_unknowns.data import download
+from known_unknowns.data.download import Remote
+from known_unknowns.errors import DataError
+
+CONTENT = random.Random(1).randbytes(400_000)
+HALF = 200_000
+
+
+@pytest.fixture
+def got(tmp_path):
+    """Download from a hub's plain address; the bytes that came, and what was counted."""
+
+    def get(hub, *, size=len(CONTENT), content=CONTENT):
+        told = []
+        part = tmp_path / "part"
+        download.download(Remote(hub.address("f", content)), part, size=size, advance=told.append)
+        return part.read_bytes(), sum(told)
+
+    get.part = tmp_path / "part"
+    return get
+
+
+def ranges(hub):
+    return [request.range for request in hub.log]
+
+
+@pytest.mark.parametrize("size", [len(CONTENT), None])
+def test_a_cut_download_goes_on_where_it_stopped(serve, got, size):
+    hub = serve({"f": ["cut"]})
+    assert got(hub, size=size) == (CONTENT, len(CONTENT))
+    assert ranges(hub) == [None, f"bytes={HALF}-"]
+    assert hub.sent() == 0  # plain addresses are no files of the hub
+    assert sum(request.sent for request in hub.log) == len(CONTENT)
+
+
+def test_a_server_without_ranges_is_asked_for_all_of_it_again(serve, got):
+    hub = serve({"f": ["cut", "no_ranges"]})
+    assert got(hub) == (CONTENT, len(CONTENT))
+    assert sum(request.sent for request in hub.log) == len(CONTENT) + HALF
+
+
+@pytest.mark.parametrize("faults", [["429", "500", "429"], ["cut_at_once"] * 4, ["500", "cut", "cut_at_once", "429"]])
+def test_a_server_in_trouble_is_asked_again(serve, got, faults):
+    hub = serve({"f": faults})
+    assert got(hub)[0] == CONTENT
+    assert len(hub.log) == len(faults) + 1
+
+
+def test_a_server_that_stays_in_trouble_is_given_up(serve, got):
+    with pytest.raises(HfHubHTTPError):
+        got(serve({"f": ["500"] * 50}))
+    with pytest.raises(download.FAILURES):
+        got(serve({"f": ["cut_at_once"] * 50}))
+
+
+def test_what_is_kept_of_a_file_of_unknown_size_goes_on_only_if_the_server_vouches_for_it(serve, got):
+    hub = serve({"f": ["cut"] + ["cut_at_once"] * 4})
+    with pytest.raises(download.FAILURES):
+        got(hub, size=None)
+    assert got.part.stat().st_size == HALF
+    other = random.Random(2).randbytes(300_000)
+    assert got(hub, size=None, content=other)[0] == other  # the file has changed meanwhile
+    assert hub.log[-1].if_range is not None
+
+    got.part.write_bytes(CONTENT[:HALF])  # nobody knows of which file
+    assert got(hub, size=None)[0] == CONTENT
+    assert hub.log[-1].range is None
+
+
+def test_more_was_kept_than_the_file_has(serve, got):
+    got.part.write_bytes(bytes(500_000))
+    hub = serve()
+    assert got(hub) == (CONTENT, len(CONTENT) - 500_000)
+    assert ranges(hub) == ["bytes=500000-", None]
+
+
+def test_a_body_without_an_end_is_not_read_to_it(serve, got):
+    with pytest.raises(DataError, match="sends more than the 400000 bytes"):
+        got(serve({"f": ["endless"]}))
+
+
+def test_nothing_secret_is_told(monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_abcdef")
+    error = HfHubHTTPError.__new__(HfHubHTTPError)
+    error.args = ("403 for https://me:pass@cdn.example/f?Signature=xyz with hf_abcdef\nmore",)
+    error.response = None
+    told = download.reason(error)
+    assert told == "403 for https://cdn.example/f with ***"
+    assert "hf_secret" not in repr(Remote("https://x", {"authorization": "Bearer hf_secret"}))

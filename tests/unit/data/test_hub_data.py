@@ -1,0 +1,328 @@
+"""A data set of a hub, through everything that can go wrong on the way."""
+
+from __future__ import annotations
+
+import errno
+import pathlib
+import random
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import sha256
+
+import pytest
+from huggingface_hub import constants, snapshot_download
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from known_unknowns.data import download, fetch_files, lock_file
+from known_unknowns.errors import ConfigError, DataError, MachineError
+from tests.servers.hub import Hub
+
+from .conftest import REPOSITORY, Place
+
+LARGE = random.Random(1).randbytes(300_000)
+OTHER = random.Random(2).randbytes(5_000)
+FILES = {"README.md": b"# HumbleBench\n", "data/train-0.parquet": LARGE, "data/train-1.parquet": OTHER}
+
+
+def hash_of(content):
+    return sha256(content).hexdigest()
+
+
+@pytest.fixture
+def hub(serve):
+    hub = serve()
+    hub.commit(REPOSITORY, FILES)
+    return hub
+
+
+def contents(hub):
+    """Which files' content was asked for."""
+    return [request for request in hub.log if "/resolve/" in request.path or "/cdn/" in request.path]
+
+
+def test_the_hub_speaks_as_its_own_client_wants_it(hub, tmp_path):
+    folder = snapshot_download(REPOSITORY, repo_type="dataset", local_dir=tmp_path / "theirs")
+    found = {path: (tmp_path / "theirs" / path).read_bytes() for path in FILES}
+    assert found == FILES, folder
+
+
+def test_all_files_come_and_are_locked(hub, place):
+    place.fetch()
+    assert place.files() == FILES
+    locked = lock_file.read(place.lock_file)[f"hub:datasets/{REPOSITORY}@main"]
+    assert locked.commit == hub.repositories["dataset", REPOSITORY].branches["main"]
+    assert {path: file.size for path, file in locked.files.items()} == {path: len(FILES[path]) for path in FILES}
+    assert locked.files["data/train-0.parquet"].sha256 == hash_of(LARGE)
+    assert locked.files["README.md"].git is not None
+
+
+def test_a_rerun_asks_for_nothing_and_writes_nothing(hub, place):
+    place.fetch()
+    before = {path: path.stat().st_mtime_ns for path in place.folder.rglob("*.parquet")}
+    hub.log.clear()
+    place.fetch()
+    assert hub.log == []
+    assert {path: path.stat().st_mtime_ns for path in place.folder.rglob("*.parquet")} == before
+
+
+def test_a_folder_that_was_deleted_comes_back_without_a_connection(hub, place):
+    place.fetch()
+    shutil.rmtree(place.out)
+    hub.down = True
+    place.fetch()
+    assert place.files() == FILES
+
+
+def test_what_was_changed_or_added_by_hand_is_put_right(hub, place, capsys):
+    place.fetch()
+    (place.out / "data/train-1.parquet").unlink()
+    (place.out / "data/train-1.parquet").write_bytes(OTHER[:-1] + b"!")
+    (place.out / "data/train-2.parquet").write_bytes(b"of another version")
+    place.fetch()
+    assert place.files() == FILES
+
+    (place.out / "data/train-2.parquet").write_bytes(b"of another version")
+    (place.out / ".snakemake_timestamp").touch()
+    place.fetch()
+    assert place.files() == FILES
+    assert "data/train-2.parquet" in capsys.readouterr().err
+
+
+def test_a_change_through_the_link_is_noticed_in_the_store_too(hub, place):
+    place.fetch()
+    with (place.out / "data/train-1.parquet").open("r+b") as file:
+        file.write(b"????")
+    place.fetch()
+    assert place.files() == FILES
+
+
+@pytest.mark.parametrize("fault", ["flip", "short", "long"])
+@pytest.mark.parametrize("path", ["data/train-0.parquet", "README.md"])
+def test_a_wrong_file_is_refused_with_both_hashes_and_kept_out(serve, place, fault, path):
+    hub = serve({path: [fault]})
+    hub.commit(REPOSITORY, FILES)
+    with pytest.raises(DataError) as refused:
+        place.fetch()
+    right = FILES[path]
+    wrong = {"short": right[:-7], "long": right + b"more"}.get(fault)
+    told = str(refused.value)
+    assert path in told
+    if path != "README.md":
+        assert hash_of(right) in told
+        assert wrong is None or hash_of(wrong) in told
+        assert told.count("sha256") >= 1
+    assert not place.out.exists()
+    assert not [path for path in (place.folder / "raw/.fetched/files").iterdir() if path.stat().st_size == len(right)]
+
+    hub.log.clear()
+    place.fetch()
+    assert place.files() == FILES
+    assert hub.sent() == len(right)  # the others were kept
+
+
+def test_what_stays_wrong_does_not_touch_what_is_there(hub, place):
+    place.fetch()
+    hub.commit(REPOSITORY, FILES | {"data/train-1.parquet": OTHER[::-1]})
+    with lock_file.changing(place.lock_file) as entries:
+        key = f"hub:datasets/{REPOSITORY}@main"
+        entries[key] = lock_file.learn(lock_file.Source("dataset", REPOSITORY, "main"), None)
+    hub.faults["data/train-1.parquet"] = ["flip"]
+    with pytest.raises(DataError):
+        place.fetch()
+    assert place.files() == FILES
+    place.fetch()
+    assert place.files()["data/train-1.parquet"] == OTHER[::-1]
+
+
+def test_a_file_that_is_gone_is_named_with_its_size_and_hash(serve, place):
+    hub = serve({"data/train-0.parquet": ["missing"]})
+    hub.commit(REPOSITORY, FILES)
+    with pytest.raises(MachineError) as error:
+        place.fetch()
+    assert f"data/train-0.parquet  300.0 kB  sha256 {hash_of(LARGE)}" in str(error.value)
+    assert "--from FOLDER" in str(error.value)
+    assert not place.out.exists()
+
+
+def test_a_branch_that_moves_changes_nothing(hub, place):
+    place.fetch()
+    shutil.rmtree(place.folder / "raw")
+    hub.commit(REPOSITORY, {"data/train-0.parquet": OTHER})
+    place.fetch()
+    assert place.files() == FILES
+
+
+def test_faults_of_every_kind_on_the_way(serve, place):
+    hub = serve({"data/train-0.parquet": ["500", "cut", "429", "cut_at_once"], "data/train-1.parquet": ["429", "cut"]})
+    hub.commit(REPOSITORY, FILES)
+    place.fetch()
+    assert place.files() == FILES
+    assert hub.sent() == sum(map(len, FILES.values()))
+
+
+def test_a_part_of_another_file_is_noticed_and_fetched_anew(hub, place):
+    parts = place.folder / "raw/.fetched/parts/humblebench"
+    parts.mkdir(parents=True)
+    (parts / f"sha256-{hash_of(LARGE)}").write_bytes(bytes(100_000))
+    place.fetch()
+    assert place.files() == FILES
+
+
+def test_a_listing_of_many_pages(serve, place):
+    files = {f"images/{number:03}.png": b"%d" % number for number in range(50)}
+    serve(page=7).commit(REPOSITORY, files)
+    place.fetch()
+    assert place.files() == files
+
+
+def test_the_same_content_under_two_names_comes_once(serve, place):
+    hub = serve()
+    hub.commit(REPOSITORY, {"a.parquet": LARGE, "b/c.parquet": LARGE})
+    place.fetch()
+    assert place.files() == {"a.parquet": LARGE, "b/c.parquet": LARGE}
+    assert hub.sent() == len(LARGE)
+
+
+@pytest.mark.parametrize("path", ["../evil", "/etc/evil", "data/../../evil", "data\\evil", "C:evil"])
+def test_a_path_that_leads_out_of_the_folder_is_refused(serve, place, path):
+    serve().commit(REPOSITORY, {"ok": b"1", path: b"2"})
+    with pytest.raises(DataError, match="leads out of"):
+        place.fetch()
+    assert not list(place.folder.rglob("*evil"))
+    assert not place.lock_file.exists()
+
+
+def test_the_token_goes_to_the_hub_alone_and_is_never_told(serve, place, monkeypatch, capfd):
+    hub = serve({"data/train-0.parquet": ["flip"], "data/train-1.parquet": ["missing"]}, token="hf_secret")
+    hub.commit(REPOSITORY, FILES)
+    with pytest.raises(MachineError, match="HF_TOKEN") as no_token:
+        place.fetch()
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    told = [str(no_token.value)]
+    for _ in range(3):
+        try:
+            place.fetch()
+        except (DataError, MachineError) as error:
+            told.append(str(error))
+    assert place.files() == FILES
+    assert len(told) >= 2
+    assert {request.token for request in hub.asked("/cdn/")} == {None}
+    assert "hf_secret" not in "".join([*told, *capfd.readouterr()])
+    assert "Signature" not in "".join(told)
+
+
+def test_an_unlocked_source_without_a_connection_says_what_to_do(place, serve, monkeypatch):
+    serve()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(MachineError, match=r"HF_HUB_OFFLINE is set.*known-unknowns lock humblebench"):
+        place.fetch()
+
+
+def test_two_data_sets_that_share_a_file_are_fetched_at_once(serve, place):
+    hub = serve(pace=0.02)
+    hub.commit(REPOSITORY, FILES)
+    hub.commit("Elliotwang/MM-SAP", FILES | {"BasicVisQA.json": b"[]"})
+    with ThreadPoolExecutor() as pool:
+        outs = list(pool.map(place.fetch, ["humblebench", "mmsap"]))
+    assert [(out / "data/train-0.parquet").read_bytes() for out in outs] == [LARGE, LARGE]
+
+
+def test_an_empty_repository_is_no_data_set(serve, place):
+    serve().commit(REPOSITORY, {})
+    with pytest.raises(DataError, match="holds no files"):
+        place.fetch()
+
+
+@given(
+    plans=st.dictionaries(
+        st.sampled_from(sorted(FILES)), st.lists(st.sampled_from(sorted({*Hub.BEHAVIOURS} - {"endless"})), max_size=4)
+    )
+)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_goes_wrong_the_folder_is_right_or_not_there(serve, full, tmp_path_factory, plans):
+    small = FILES | {"data/train-0.parquet": LARGE[:70_000]}
+    place = Place(tmp_path_factory.mktemp("place"), full)
+    hub = serve(plans)
+    hub.commit(REPOSITORY, small)
+    for _ in range(8):
+        try:
+            place.fetch()
+        except (DataError, MachineError):
+            assert not place.out.exists()
+        else:
+            break
+    assert place.files() == small
+
+
+def test_progress_is_told_in_megabytes(monkeypatch):
+    told = []
+
+    @contextmanager
+    def progress(description, total):
+        yield lambda steps=1: told.append((description, total, steps))
+
+    monkeypatch.setattr(fetch_files, "progress", progress)
+    with fetch_files.Megabytes("fetching it", 2_500_000) as advance, ThreadPoolExecutor() as pool:
+        list(pool.map(advance, [300_000, -200_000, 400_000, *[200_000] * 10]))
+    assert {(description, total) for description, total, _ in told} == {("fetching it (MB)", 3)}
+    assert sum(steps for _, _, steps in told) == 2
+
+
+def test_a_name_that_is_not_known(place):
+    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
+        place.fetch("humblebenhc")
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing is tidied up that only an Exception would."""
+
+
+@pytest.mark.parametrize("call", ["rename", "mkdir"])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_killed_while_the_folder_is_put_together(hub, place, monkeypatch, call, at):
+    place.fetch()
+    (place.out / "README.md").unlink()
+    broken = place.files()
+    calls = []
+    real = getattr(pathlib.Path, call)
+
+    def dying(self, *arguments, **options):
+        calls.append(self)
+        if len(calls) > at:
+            raise Killed
+        return real(self, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, call, dying)
+        if call == "rename" and at == 2:
+            place.fetch()  # two are made
+        else:
+            with pytest.raises(Killed):
+                place.fetch()
+            assert place.files() in ({}, broken)
+    place.fetch()
+    assert place.files() == FILES
+    assert not [path for path in (place.folder / "raw/.fetched").iterdir() if path.suffix in (".new", ".old")]
+
+
+def test_without_a_connection_nothing_is_waited_for_long_and_all_is_named(hub, place, monkeypatch):
+    place.fetch()
+    shutil.rmtree(place.folder / "raw")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", "http://127.0.0.1:9/{repo_id}/{revision}/{filename}")
+    with pytest.raises(MachineError, match=r"3 file\(s\) of humblebench") as error:
+        place.fetch()
+    assert all(path in str(error.value) for path in FILES)
+
+
+def test_a_full_disk_is_no_fault_of_the_data(hub, place, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(download, "download", full)
+    with pytest.raises(MachineError, match="the disk is full"):
+        place.fetch()
+    monkeypatch.undo()
+    assert not place.out.exists()

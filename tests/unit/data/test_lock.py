@@ -1,0 +1,271 @@
+"""params.lock.yaml: written once, changed on request, with what moved."""
+
+from __future__ import annotations
+
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from known_unknowns.config import Params, catalogue
+from known_unknowns.data import lock_command, lock_file
+from known_unknowns.data.files import Pinned
+from known_unknowns.data.lock_file import Locked
+from known_unknowns.errors import ConfigError, DataError, MachineError
+
+from .conftest import REPOSITORY, ROOT
+
+MODEL = "tester/humble-7b"  # none of the catalogue
+KEY = f"hub:datasets/{REPOSITORY}@main"
+LARGE = random.Random(1).randbytes(5_000)
+COMMIT, OTHER = "a" * 40, "b" * 40
+
+
+@pytest.fixture
+def world(serve, place):
+    """A hub with both data sets and a model, and params.yaml with that one model."""
+    hub = serve()
+    hub.commit(REPOSITORY, {"README.md": b"one", "data/a.parquet": LARGE})
+    hub.commit("Elliotwang/MM-SAP", {"BasicVisQA.json": b"[]"})
+    hub.commit(MODEL, {"config.json": b"{}", "model.safetensors": LARGE[::-1]}, kind="model")
+    raw = deepcopy(dict(place.params.raw))
+    qwen = {"engine": "transformers", "source": MODEL, "revision": "main", "dtype": "bfloat16"}
+    raw["models"] = {"pocket": raw["models"]["pocket"], "one": qwen, "other": qwen | {"system": "Be humble."}}
+    raw["editions"]["full"]["models"] = ["one"]
+    place.params, place.hub = Params(raw), hub
+    return place
+
+
+def run(world, *names, **options):
+    return lock_command.run(world.params, names, lock_file=world.lock_file, **options)
+
+
+# The file
+
+
+def locked_sources():
+    files = st.dictionaries(
+        st.from_regex(r"[a-z0-9 :#'%é-]{1,8}(/[a-z0-9.-]{1,8})?", fullmatch=True).filter(
+            lambda path: ":" not in path.split("/")[0]
+        ),
+        st.builds(Pinned, size=st.integers(0, 2**50), sha256=st.from_regex(r"[0-9a-f]{64}", fullmatch=True))
+        | st.builds(Pinned, size=st.integers(0, 99), git=st.from_regex(r"[0-9a-f]{40}", fullmatch=True)),
+        max_size=3,
+    )
+    keys = st.from_regex(r"hub:(datasets|models)/[A-Za-z0-9.-]{1,9}/[a-z]{1,4}@(main|refs/pr/1)", fullmatch=True)
+    commits = st.from_regex(r"[0-9a-f]{40}", fullmatch=True)
+    return st.dictionaries(keys, st.builds(Locked, commit=commits, files=files), max_size=3)
+
+
+@given(entries=locked_sources())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+def test_what_is_written_is_read(entries, tmp_path):
+    path = tmp_path / "params.lock.yaml"
+    lock_file.write(entries, path)
+    assert lock_file.read(path) == entries
+    text = path.read_text(encoding="utf-8")
+    lock_file.write(dict(reversed(entries.items())), path)
+    assert path.read_text(encoding="utf-8") == text
+    assert text.startswith("# What params.yaml names")
+
+
+def test_the_shipped_lock_is_as_its_schema_says_and_names_what_params_names(full):
+    raw = yaml.safe_load((ROOT / "params.lock.yaml").read_text(encoding="utf-8"))
+    schema = yaml.safe_load((ROOT / "schemas/params.lock.schema.yaml").read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(raw)
+    actiview = lock_file.data_source("actiview", full.data("actiview"))
+    assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview")["revision"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("sources: [", "not valid YAML"),
+        ("version: 2\nsources: {}", "1 was expected"),
+        (f"version: 1\nsources: {{'{KEY}': {{commit: main}}}}", "does not match"),
+        (f"version: 1\nsources: {{'{KEY}': {{files: {{../x: {{size: 1, git: {COMMIT}}}}}}}}}", "leads out of"),
+        (f"version: 1\nsources: {{'{KEY}': {{files: {{x: {{size: 1, crc: 1}}}}}}}}", "crc"),
+        ("- 1", "is not of type 'object'"),
+    ],
+)
+def test_a_file_that_is_no_lock_is_refused(tmp_path, text, told):
+    (tmp_path / "params.lock.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=told):
+        lock_file.read(tmp_path / "params.lock.yaml")
+
+
+def test_a_change_that_fails_leaves_the_file(tmp_path):
+    path = tmp_path / "params.lock.yaml"
+    with lock_file.changing(path) as entries:
+        entries[KEY] = Locked(COMMIT, {})
+    with pytest.raises(RuntimeError), lock_file.changing(path) as entries:
+        entries[KEY] = Locked(OTHER, {})
+        raise RuntimeError
+    assert lock_file.read(path) == {KEY: Locked(COMMIT, {})}
+
+
+def test_two_that_change_it_at_once_both_have_their_way(tmp_path):
+    path = tmp_path / "params.lock.yaml"
+
+    def add(number):
+        with lock_file.changing(path) as entries:
+            time.sleep(0.01)
+            entries[f"http:source-{number}"] = Locked(COMMIT, {})
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(add, range(8)))
+    assert len(lock_file.read(path)) == 8
+
+
+def test_a_diff_names_the_commit_and_every_file():
+    old = Locked(COMMIT, {"a": Pinned(1, git=COMMIT), "b": Pinned(2_000, git=COMMIT), "c": Pinned(3, git=COMMIT)})
+    new = Locked(OTHER, {"b": Pinned(2_500_000, git=OTHER), "c": Pinned(3, git=COMMIT), "d": Pinned(4, git=OTHER)})
+    assert lock_file.diff(old, new) == [
+        f"commit {COMMIT} -> {OTHER}",
+        "- a (1 bytes)",
+        "~ b (2.0 kB -> 2.5 MB)",
+        "+ d (4 bytes)",
+    ]
+    assert lock_file.diff(old, old) == []
+    assert old.digest != new.digest
+
+
+# The command
+
+
+def test_everything_is_locked_once(world, capsys):
+    assert run(world)
+    first = world.lock_file.read_bytes()
+    locked = lock_file.read(world.lock_file)
+    assert sorted(key.partition("@")[0] for key in locked) == [
+        "https://github.com/THUNLP-MT/ActiView",
+        "hub:datasets/Elliotwang/MM-SAP",
+        f"hub:datasets/{REPOSITORY}",
+        f"hub:models/{MODEL}",
+    ]
+    assert locked[f"hub:models/{MODEL}@main"].files.keys() == {"config.json", "model.safetensors"}
+    assert "one, other: locked for the first time" in capsys.readouterr().out
+
+    world.hub.commit(REPOSITORY, {"README.md": b"two"})
+    world.hub.log.clear()
+    assert run(world)
+    assert world.lock_file.read_bytes() == first
+    assert world.hub.log == []
+
+
+def test_an_update_tells_what_moved_and_only_that_changes(world, capsys):
+    run(world)
+    before = lock_file.read(world.lock_file)
+    old = before[KEY].commit
+    new = world.hub.commit(REPOSITORY, {"README.md": b"two", "data/b.parquet": LARGE})
+    capsys.readouterr()
+    assert run(world, "humblebench", update=True)
+    assert capsys.readouterr().out.splitlines() == [
+        "humblebench: moved",
+        f"  commit {old} -> {new}",
+        "  ~ README.md (3 bytes -> 3 bytes)",
+        "  - data/a.parquet (5.0 kB)",
+        "  + data/b.parquet (5.0 kB)",
+    ]
+    after = lock_file.read(world.lock_file)
+    assert after[KEY].commit == new
+    assert {key for key in after if after[key] != before[key]} == {KEY}
+    assert run(world, update=True)
+    assert "humblebench: has not moved" in capsys.readouterr().out
+
+
+def test_an_update_of_all_forgets_what_params_names_no_more(world):
+    run(world)
+    world.params = Params({**world.params.raw, "models": {"pocket": world.params.raw["models"]["pocket"]}})
+    run(world, "humblebench", update=True)
+    assert f"hub:models/{MODEL}@main" in lock_file.read(world.lock_file)
+    run(world, update=True)
+    assert f"hub:models/{MODEL}@main" not in lock_file.read(world.lock_file)
+
+
+def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, monkeypatch):
+    entry = {"engine": "transformers", "source": "org/other", "revision": "main", "dtype": "bfloat16"}
+    monkeypatch.setattr(catalogue, "entries", lambda: {"other-7b": entry, "off-7b": entry | {"source": "org/off"}})
+    first = world.hub.commit("org/other", {"config.json": b"{}"}, kind="model")
+    run(world)
+    key = "hub:models/org/other@main"
+    assert key not in lock_file.read(world.lock_file)
+    run(world, "other-7b")
+    assert lock_file.read(world.lock_file)[key].commit == first
+    newer = world.hub.commit("org/other", {"config.json": b"{ }"}, kind="model")
+    assert not run(world, check=True)
+    run(world, update=True)
+    assert lock_file.read(world.lock_file)[key].commit == newer
+
+
+def test_what_answers_but_is_no_hub_is_told_from_one(world):
+    world.hub.portal = True
+    with pytest.raises(MachineError, match="does not answer as a hub does"):
+        run(world, "humblebench")
+
+
+def test_a_check_changes_nothing_and_tells_what_moved(world, capsys):
+    assert not run(world, "humblebench", check=True)
+    assert not world.lock_file.exists()
+    run(world)
+    before = world.lock_file.read_bytes()
+    assert run(world, check=True)
+    new = world.hub.commit(REPOSITORY, {"README.md": b"two", "data/a.parquet": LARGE})
+    capsys.readouterr()
+    assert not run(world, check=True)
+    assert f"-> {new}" in capsys.readouterr().out
+    assert world.lock_file.read_bytes() == before
+
+
+def test_what_cannot_be_asked_does_not_keep_the_rest_from_being_locked(world):
+    del world.hub.repositories["dataset", "Elliotwang/MM-SAP"]
+    with pytest.raises(MachineError, match=r"1 source\(s\) could not be asked:\n  mmsap"):
+        run(world)
+    assert len(lock_file.read(world.lock_file)) == 3
+
+
+def test_a_tag_or_a_commit_in_params_is_asked_as_such(world):
+    commit = world.hub.repositories["dataset", REPOSITORY].branches["main"]
+    world.hub.commit(REPOSITORY, {"README.md": b"two"})
+    for revision in (commit, "v1"):
+        world.hub.repositories["dataset", REPOSITORY].branches["v1"] = commit
+        source = lock_file.Source("dataset", REPOSITORY, revision)
+        assert lock_file.learn(source, None).commit == commit
+        assert source.key.endswith(f"@{revision}")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("humblebenhc", "did you mean 'humblebench'"), ("pocket", "needs no lock: its revision")]
+)
+def test_a_name_that_cannot_be_locked(world, name, told):
+    with pytest.raises(ConfigError, match=told):
+        run(world, name)
+
+
+def test_a_hub_that_names_a_path_out_of_the_folder_is_not_locked(world):
+    world.hub.commit(REPOSITORY, {"../x": b"1"})
+    with pytest.raises(DataError, match="leads out of"):
+        run(world, "humblebench")
+    assert not world.lock_file.exists()
+
+
+def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    hub = {"engine": "transformers", "source": MODEL, "revision": "main"}
+    assert lock_file.model_source(hub).key == f"hub:models/{MODEL}@main"
+    for entry in (
+        hub | {"source": "mine"},
+        hub | {"source": "models/pocket", "revision": "c3" * 32},
+        hub | {"source": "models/pocket", "revision": "unpinned"},
+        {"engine": "openai", "source": "gpt-4o"},
+        {"engine": "respondent", "behaviour": "oracle"},
+    ):
+        assert lock_file.model_source(entry) is None

@@ -1,0 +1,114 @@
+"""A model of a hub is loaded at the commit, and from the files, that the lock holds it to."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+import pytest
+from huggingface_hub import constants
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from safetensors.torch import save
+
+from known_unknowns.data import lock_file
+from known_unknowns.engines import _checkpoint
+from known_unknowns.errors import DataError
+
+from .conftest import ROOT
+
+REPOSITORY = "tester/pocket"
+ENTRY = {"engine": "transformers", "source": REPOSITORY, "revision": "main", "dtype": "float32"}
+FILES = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").iterdir() if path.suffix != ".md"}
+NEWER = FILES | {"generation_config.json": FILES["generation_config.json"].replace(b"{", b'{"min_length": 3,', 1)}
+
+
+@pytest.fixture
+def hub(serve, tmp_path, monkeypatch):
+    """A hub with the pocket model, a cache of one's own, and a lock in the folder that this process is in."""
+    hub = serve()
+    hub.commit(REPOSITORY, FILES, kind="model")
+    monkeypatch.setattr(transformers.utils.hub, "_hf_api", None)  # it knows the hub of its first use
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    source = lock_file.model_source(ENTRY)
+    with lock_file.changing() as entries:
+        entries[source.key] = lock_file.learn(source, None)
+    return hub
+
+
+def weights(tmp_path):
+    (path,) = (tmp_path / "cache").rglob("snapshots/*/model.safetensors")
+    return path.resolve()
+
+
+def test_a_branch_that_moved_is_not_followed_until_the_lock_is(hub, tmp_path):
+    first = hub.repositories["model", REPOSITORY].branches["main"]
+    newer = hub.commit(REPOSITORY, NEWER, kind="model")
+    assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == first
+    (tmp_path / "params.lock.yaml").unlink()
+    assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == newer
+
+
+def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
+    proposed = hub.commit(REPOSITORY, NEWER, kind="model", branch="refs/pr/70")
+    entry = ENTRY | {"revision": "refs/pr/70"}
+    source = lock_file.model_source(entry)
+    with lock_file.changing() as entries:
+        entries[source.key] = lock_file.learn(source, None)
+    hub.commit(REPOSITORY, FILES | {"more.json": b"{}"}, kind="model", branch="refs/pr/70")
+    loaded = _checkpoint.load("mine", entry, "cpu")
+    assert loaded.identity["revision"] == proposed
+    assert loaded.generation.min_length == 3
+
+
+def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
+    hub.faults["model.safetensors"] = ["flip"]
+    with pytest.raises(DataError, match=r"model\.safetensors.*is not the pinned .*delete it"):
+        _checkpoint.load("mine", ENTRY, "cpu")
+    weights(tmp_path).unlink()
+    _checkpoint.load("mine", ENTRY, "cpu")
+
+    content = bytearray(weights(tmp_path).read_bytes())
+    content[-1] ^= 1
+    weights(tmp_path).write_bytes(content)
+    with pytest.raises(DataError, match="is not the pinned"):
+        _checkpoint.load("mine", ENTRY, "cpu")
+
+
+def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
+    """It lies in a folder of the repository, which the loader of models leaves alone."""
+    name = "base_model.model.model.language_model.layers.0.mlp.up_proj"
+    model = _checkpoint.load("mine", ENTRY, "cpu").model
+    height, width = model.model.language_model.layers[0].mlp.up_proj.weight.shape
+    pair = {f"{name}.lora_A.weight": torch.ones(1, width), f"{name}.lora_B.weight": torch.ones(height, 1)}
+    settings = {"peft_type": "LORA", "bias": "none", "r": 1, "lora_alpha": 1}
+    adapter = {"adapter_config.json": json.dumps(settings).encode(), "adapter_model.safetensors": save(pair)}
+    hub.commit(REPOSITORY, FILES | {f"lora/{file}": content for file, content in adapter.items()}, kind="model")
+    with lock_file.changing() as entries:
+        (key,) = entries
+        entries[key] = lock_file.learn(lock_file.model_source(ENTRY), None)
+    hub.faults["lora/adapter_model.safetensors"] = ["flip"]
+    entry = ENTRY | {"adapter": "lora"}
+    with pytest.raises(DataError, match=r"lora/adapter_model\.safetensors.*is not the pinned .*delete it"):
+        _checkpoint.load("mine", entry, "cpu")
+    (spoilt,) = (tmp_path / "cache").rglob("snapshots/*/lora/adapter_model.safetensors")
+    spoilt.resolve().unlink()
+    merged = _checkpoint.load("mine", entry, "cpu")
+    added = merged.model.model.language_model.layers[0].mlp.up_proj.weight
+    added = added - model.model.language_model.layers[0].mlp.up_proj.weight
+    assert torch.allclose(added, torch.ones_like(added), atol=1e-6)
+    assert merged.identity["adapter"] == {file: sha256(content).hexdigest() for file, content in adapter.items()}
+
+
+def test_code_of_a_repository_is_checked_before_it_is_run(hub, tmp_path, monkeypatch):
+    hub.commit(REPOSITORY, FILES | {"code.py": b"1 / 1"}, kind="model")
+    with lock_file.changing() as entries:
+        (key,) = entries
+        entries[key] = lock_file.learn(lock_file.model_source(ENTRY), None)
+    hub.faults["code.py"] = ["flip"]
+    monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
+    with pytest.raises(DataError, match=r"code\.py"):
+        _checkpoint.load("mine", ENTRY | {"trust_remote_code": True}, "cpu")

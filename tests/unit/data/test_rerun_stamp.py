@@ -1,0 +1,70 @@
+"""What a workflow is told of the lock: it changes when the lock's entry does, and at no other time."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from known_unknowns.data import lock_file, rerun_stamp
+
+from .conftest import REPOSITORY
+
+
+@pytest.fixture
+def rule(serve, place):
+    """The parameter that the rule `fetch` would be given now."""
+    hub = serve()
+    hub.commit(REPOSITORY, {"a": b"1"})
+
+    def given(name="humblebench"):
+        return rerun_stamp.given(place.out.with_name(name), place.params.data(name), place.lock_file)
+
+    given.hub = hub
+    return given
+
+
+def move(place, hub, content):
+    hub.commit(REPOSITORY, {"a": content})
+    with lock_file.changing(place.lock_file) as entries:
+        (key,) = entries
+        entries[key] = lock_file.learn(lock_file.Source("dataset", REPOSITORY, "main"), None)
+
+
+def test_a_fetch_that_locks_is_not_repeated_and_one_after_a_move_is_once(rule, place):
+    was_given = rule()
+    place.fetch()
+    assert rule() == was_given == ""
+
+    for content in (b"2", b"3"):
+        move(place, rule.hub, content)
+        now = rule()
+        assert now != was_given
+        shutil.rmtree(place.out)
+        place.fetch()
+        assert rule() == now
+        was_given = now
+
+    shutil.rmtree(place.out)
+    place.fetch()
+    assert rule() == was_given
+
+
+def test_what_was_locked_before_is_not_fetched_again(rule, place):
+    source = lock_file.Source("dataset", REPOSITORY, "main")
+    with lock_file.changing(place.lock_file) as entries:
+        entries[source.key] = lock_file.learn(source, None)
+    was_given = rule()
+    assert was_given
+    place.fetch()
+    assert rule() == was_given
+
+
+def test_a_spoilt_receipt_is_as_none(rule, place):
+    place.fetch()
+    (place.folder / "raw/.fetched/humblebench.lock.json").write_text("[", encoding="utf-8")
+    assert rule()
+
+
+def test_what_params_itself_pins_does_not_depend_on_the_lock(rule, place):
+    assert rule("actiview") == ""

@@ -1,0 +1,90 @@
+"""Both published forms of HumbleBench, from a hub to the table of questions, by the commands."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from known_unknowns.cli import app
+from known_unknowns.data import lock_file
+from known_unknowns.tables import read_questions
+from tests.factories import PUBLISHED, published_row
+
+from .conftest import REPOSITORY, ROOT
+
+ROWS = [published_row(number) for number in range(20)]
+
+
+def parquet_form():
+    """Two Parquet files with the pictures in them."""
+    files = {"README.md": b"---\nlicense: mit\n---\n"}
+    for number in range(2):
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(ROWS[number * 10 : number * 10 + 10], schema=PUBLISHED), sink)
+        files[f"data/train-{number:05}-of-00002.parquet"] = sink.getvalue().to_pybytes()
+    return files
+
+
+def folder_form():
+    """A folder of pictures, and a file of metadata beside them."""
+    files = {row["image"]["path"]: row["image"]["bytes"] for row in ROWS}
+    lines = [{key: row[key] for key in row if key != "image"} | {"file_name": row["image"]["path"]} for row in ROWS]
+    return files | {"metadata.jsonl": "".join(json.dumps(line) + "\n" for line in lines).encode()}
+
+
+@pytest.fixture
+def known_unknowns(tmp_path, monkeypatch):
+    """The command line, in a folder with params.yaml."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+
+    def run(*arguments, code=0):
+        done = CliRunner().invoke(app, [*map(str, arguments)])
+        assert done.exit_code == code, (done.output, done.exception)
+        return done.output
+
+    return run
+
+
+@pytest.mark.parametrize("form", [parquet_form, folder_form])
+def test_from_the_hub_to_questions(serve, known_unknowns, tmp_path, form):
+    files = form()
+    hub = serve({path: ["cut"] for path in files if path.endswith(".parquet")}, large=100)
+    hub.commit(REPOSITORY, files)
+    known_unknowns("lock", "humblebench")
+    known_unknowns("fetch", "humblebench", "--edition", "full")
+    raw, out = tmp_path / "data/full/raw/humblebench", tmp_path / "questions"
+    known_unknowns("questions", "humblebench", "--raw", raw, "--out", out, "--edition", "full")
+    questions = read_questions(out / "questions.parquet")
+    assert [question.id for question in questions] == [str(number + 1) for number in range(20)]
+    assert [question.extra["label"] for question in questions] == [row["label"] for row in ROWS]
+    assert len({question.group for question in questions}) == 4
+    assert hub.sent() == sum(map(len, set(files.values())))
+
+
+def test_lock_check_and_update_by_the_command(serve, known_unknowns):
+    hub = serve()
+    hub.commit(REPOSITORY, {"a": b"1"})
+    assert "humblebench: not locked" in known_unknowns("lock", "humblebench", "--check", code=1)
+    known_unknowns("lock", "humblebench")
+    known_unknowns("lock", "humblebench", "--check")
+    commit = hub.commit(REPOSITORY, {"a": b"2"})
+    assert "moved" in known_unknowns("lock", "humblebench", "--check", code=1)
+    known_unknowns("lock", "humblebench", "--update")
+    assert lock_file.read()[f"hub:datasets/{REPOSITORY}@main"].commit == commit
+
+
+def test_rendered_data_need_no_lock_and_no_network(serve, known_unknowns, tmp_path):
+    hub = serve()
+    params = yaml.safe_load((tmp_path / "params.yaml").read_text(encoding="utf-8"))
+    params["benchmarks"]["humblebench"]["data"]["pocket"] |= {"images": 2, "revision": "unpinned"}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    known_unknowns("fetch", "humblebench")
+    assert list((tmp_path / "data/pocket/raw/humblebench").rglob("*.parquet"))
+    assert hub.log == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "params.yaml"]

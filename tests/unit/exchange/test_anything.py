@@ -1,0 +1,73 @@
+"""Whatever a file holds, it is scored or refused with the line: nothing else may happen."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.exchange.output import as_json, as_tables
+from known_unknowns.exchange.rescore import rescore
+
+TEXT = "Which?\nA. Red\nB. Blue\nE. None of the above"
+SOUND: dict[str, dict[str, Any]] = {
+    "humblebench": {
+        "label": "A",
+        "question": TEXT,
+        "type": "Object",
+        "image": {"path": "a"},
+        "question_id": 1,
+        "prediction": "A",
+    },
+    "lmms_eval": {
+        "doc_id": 0,
+        "doc": {"question_id": 1, "question": TEXT, "label": "A", "type": "Object"},
+        "target": "A",
+        "resps": [["A"]],
+        "filtered_resps": ["A"],
+    },
+    "vlmevalkit": {
+        "index": 1,
+        "question": "Which?",
+        "A": "Red",
+        "E": "None",
+        "answer": "A",
+        "category": "x",
+        "prediction": "A",
+    },
+}
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["A", "E", TEXT, "Failed to obtain answer", ["-1.0", "True"]]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["path", "question", "a"]), inner),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_row_with_anything_in_one_field(tmp_path_factory, data):
+    row = dict(SOUND[data.draw(st.sampled_from(sorted(SOUND)))])
+    row[data.draw(st.sampled_from(sorted(row)))] = data.draw(ANYTHING)
+    file = tmp_path_factory.mktemp("any") / "p.jsonl"
+    file.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    benchmark = data.draw(st.sampled_from(["humblebench", "mmsap", "actiview"]))
+    variant = data.draw(st.sampled_from([None, "original", "nota_only", "noise", "without_refusal"]))
+    try:
+        found = rescore(benchmark, [file], variant=variant)
+    except KnownUnknownsError as error:
+        assert str(file) in str(error)
+    else:
+        assert found.n == 1
+        assert as_tables(found)
+        told = json.loads(as_json(found))["scorers"]
+        assert all(
+            -1 <= number["value"] <= 1 for s in told.values() for number in s.values() if number["low"] is not None
+        )

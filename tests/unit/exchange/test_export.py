@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from known_unknowns import tables, variants
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.exchange.export import export
+from known_unknowns.records import Asked, Question, Reply
+from tests.factories import question
+
+RED = question("17", answer=0, extra={"question_id": 17, "label": "A", "image_path": "images/x.jpg"})
+TEXT = "What color is the chandelier?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
+
+
+def exported(tmp_path, changed: Question, reply: Reply) -> dict:
+    tables.write_questions(tmp_path / "q.parquet", [changed])
+    tables.write_replies(tmp_path / "r.parquet", [Asked("17", 0, "answer", "p", (), changed.letters, "k", reply)])
+    export("humblebench", tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / "out.jsonl")
+    (line,) = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    return json.loads(line)
+
+
+def test_a_line_as_the_package_reads_it(tmp_path):
+    assert exported(tmp_path, RED, Reply("**A**\n\u00e9")) == {
+        "label": "A",
+        "question": TEXT,
+        "type": "Attribute",
+        "image": {"bytes": None, "path": "images/x.jpg"},
+        "question_id": 17,
+        "prediction": "**A**\n\u00e9",
+    }
+
+
+def test_nota_only_has_the_label_e_and_lacks_the_right_line(tmp_path):
+    line = exported(tmp_path, variants.nota_only(RED), Reply("E"))
+    assert line["label"] == "E"
+    assert line["question"] == TEXT.replace("\nA. Red", "")
+
+
+@pytest.mark.parametrize("variant", [variants.noise, variants.gaussian, variants.blank])
+def test_labels_stay_as_published_where_nothing_can_be_seen(tmp_path, variant):
+    line = exported(tmp_path, variant(RED), Reply("E"))
+    assert line["label"] == "A"
+    assert line["image"]["path"] == variant(RED).images[0].source
+
+
+def test_no_picture_and_a_failed_reply_are_exported_too(tmp_path):
+    line = exported(tmp_path, variants.text_only(RED), Reply("half an", error="timeout"))
+    assert line["image"] == {"bytes": None, "path": None}
+    assert line["prediction"] == ""
+
+
+def test_an_unknown_format(tmp_path):
+    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
+        export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
+
+
+def test_questions_of_another_benchmark(tmp_path):
+    with pytest.raises(DataError, match="'mmsap'"):
+        exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))
+    assert not (tmp_path / "out.jsonl").exists()

@@ -1,0 +1,106 @@
+"""The formats of evaluation harnesses and plain tables, written and read back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import tables
+from known_unknowns.exchange.export import export
+from known_unknowns.exchange.predictions import read
+from known_unknowns.exchange.rescore import rescore
+from known_unknowns.records import Asked, Option, Question, Reply
+from tests.factories import question
+
+NASTY = 'B\t"or"\r\n, {C}\u2028'
+KNOW = question(
+    "KnowVisQA-1",
+    benchmark="mmsap",
+    options=tuple(Option(x, t, f"{x}. ") for x, t in zip("AB", ("Rose", "Sorry, I can't help with it"), strict=True)),
+    refusal=1,
+    extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"},
+)
+
+
+def exported(tmp_path: Path, format: str, pairs: list[tuple[Question, list[tuple[str, Reply]]]], suffix: str) -> Path:
+    asked = [
+        Asked(q.id, turn, step, "asked thus", (), q.letters, "k", reply)
+        for q, turns in pairs
+        for turn, (step, reply) in enumerate(turns)
+    ]
+    tables.write_questions(tmp_path / "q.parquet", [q for q, _ in pairs])
+    tables.write_replies(tmp_path / "r.parquet", asked)
+    export(format, tmp_path / "q.parquet", tmp_path / "r.parquet", tmp_path / f"out.{suffix}")
+    return tmp_path / f"out.{suffix}"
+
+
+def two(text: str) -> list[tuple[Question, list[tuple[str, Reply]]]]:
+    """A reply with ``text``, and one that failed."""
+    extra = {"question_id": 1, "label": "A", "image_path": "a.jpg"}
+    return [
+        (question("1", extra=extra), [("answer", Reply(text))]),
+        (question("2", extra=extra | {"question_id": 2}), [("answer", Reply("half", error="timeout"))]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "suffix", "failed"),
+    [
+        ("humblebench", "jsonl", ("", None)),
+        ("lmms_eval", "jsonl", ("", None)),
+        ("vlmevalkit", "tsv", ("", "Failed to obtain answer: timeout")),
+        ("csv", "csv", ("", None)),
+        ("jsonl", "jsonl", ("", "the file holds no prediction (null)")),
+    ],
+)
+def test_whatever_was_said_comes_back_and_a_failure_is_never_right(tmp_path, format, suffix, failed):
+    found = read(exported(tmp_path, format, two(NASTY), suffix)).predictions
+    assert [p.id for p in found] == ["1", "2"]
+    assert found[0].text == NASTY
+    assert (found[1].text, found[1].error) == failed
+
+
+def test_the_lines_of_lmms_eval(tmp_path):
+    line = json.loads(exported(tmp_path, "lmms_eval", two("A"), "jsonl").read_text().splitlines()[0])
+    assert (line["doc_id"], line["target"], line["resps"], line["filtered_resps"]) == (0, "A", [["A"]], ["A"])
+    assert line["doc"]["question"].endswith("\nE. None of the above")
+    assert line["input"] == "asked thus"
+
+
+def test_the_columns_of_vlmevalkit(tmp_path):
+    with exported(tmp_path, "vlmevalkit", two("A"), "tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert rows[1]["index"] == "1"
+    assert (rows[0]["A"], rows[0]["E"], rows[0]["answer"]) == ("Red", "None of the above", "A")
+
+
+def test_actiview_s_result(tmp_path):
+    """Right by the letter, right by the whole text, wrong by the letter's brackets, failed: two of four."""
+    texts = ["A. Red", "red", "(A)"]
+    asked = [question(str(n), benchmark="actiview", refusal=None) for n in range(4)]
+    turns = [*([("answer", Reply(text))] for text in texts), [("answer", Reply("", error="out of memory"))]]
+    whole = json.loads(exported(tmp_path, "actiview", list(zip(asked, turns, strict=True)), "json").read_text())
+    assert whole == {"preds": ["A. Red", "red", "(A)", ""], "acc": 0.5}
+
+
+def test_a_forced_choice_goes_out_and_comes_back(tmp_path):
+    pairs = [(KNOW, [("answer", Reply("B")), ("forced", Reply("A"))])]
+    assert "step" not in exported(tmp_path, "csv", two("A"), "csv").read_text()
+    file = exported(tmp_path, "csv", pairs, "csv")
+    assert file.read_text().splitlines()[0] == '"question_id","step","prediction"'
+    found = rescore("mmsap", [file], questions=tmp_path / "q.parquet")
+    (rate,) = [
+        m for m in found.metrics if (m.scorer, m.name, m.category) == ("robust", "unknown_knowns_rate", "Overall")
+    ]
+    assert rate.value == 1
+
+
+@pytest.mark.parametrize(("format", "suffix"), [("lmms_eval", "jsonl"), ("vlmevalkit", "tsv")])
+def test_mmsap_s_questions_travel_with_a_harness_s_log(tmp_path, format, suffix):
+    found = rescore("mmsap", [exported(tmp_path, format, [(KNOW, [("answer", Reply("A"))])], suffix)])
+    assert found.notes == ()
+    (right,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == ("official", "score_kk", "KnowVisQA")]
+    assert right.value == 1

@@ -1,0 +1,191 @@
+"""Replies that go out in another tool's format and come back as a model of their own are the same, and measure so."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from known_unknowns import tables, variants
+from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.exchange.export import export
+from known_unknowns.exchange.importing import import_predictions
+from known_unknowns.metrics import measure
+from known_unknowns.records import Asked, Metric, Question, Reply
+from known_unknowns.scoring.table import score_table
+from tests.factories import question
+from tests.unit.metrics import answered
+
+SAID = ["A", "B", "The answer is (C).", "", "E", "none of the above", "A or B", "Z", "E.", "a car"]
+
+
+def params(*names: str, **models: dict) -> Params:
+    raw = dict(answered.params(names or ("original", "nota_only"), [0]).raw)
+    return Params(raw | {"models": models})
+
+
+def questions(root: Path) -> dict[str, list[Question]]:
+    """Ten questions in two variants, where the workflow has them."""
+    original = [
+        replace(
+            question(str(n), answer=n % 5, group=f"picture {n // 2}"),
+            extra={"question_id": n, "label": "ABCDE"[n % 5], "image_path": f"{n // 2}.jpg"},
+        )
+        for n in range(10)
+    ]
+    found = {"original": original, "nota_only": [variants.nota_only(q) for q in original]}
+    for name, varied in found.items():
+        tables.write_questions(folder(root) / name / "seed0.parquet", varied)
+    return found
+
+
+def folder(root: Path) -> Path:
+    return root / "data" / "pocket" / "questions" / "humblebench"
+
+
+def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[Metric]:
+    """What the workflow makes of the same replies, of a model that it asked."""
+    for name, varied in asked.items():
+        replies = [
+            Asked(q.id, 0, "answer", "p", (), q.letters, "k", Reply(text)) for q, text in zip(varied, SAID, strict=True)
+        ]
+        tables.write_replies(root / "ours" / name / "seed0.parquet", replies)
+    return measured(root, root / "ours", chosen)
+
+
+def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
+    """Scored and measured as the workflow does it."""
+    for name in chosen.variants("humblebench"):
+        files = (where / name / "seed0.parquet" for where in (folder(root), replies, root / "scores"))
+        score_table(*files, scorers=chosen.scorers)
+    folders = {"questions": folder(root), "scores": root / "scores", "replies": replies}
+    measure(chosen, "m", "humblebench", **folders, out=root / "measured.parquet")
+    return tables.read_metrics(root / "measured.parquet")
+
+
+@pytest.mark.parametrize("format", ["humblebench", "lmms_eval", "vlmevalkit", "csv", "jsonl"])
+def test_out_and_back_again(tmp_path, format):
+    asked, chosen = questions(tmp_path), params()
+    expected = ours(tmp_path, asked, chosen)
+    suffix = {"vlmevalkit": "tsv", "csv": "csv"}.get(format, "jsonl")
+    results = tmp_path / "results/pocket/replies/theirs/humblebench"
+    for name in asked:
+        out = tmp_path / f"{name}.{suffix}"
+        export(format, folder(tmp_path) / name / "seed0.parquet", tmp_path / "ours" / name / "seed0.parquet", out)
+        found = import_predictions(chosen, "theirs", "humblebench", [out], variant=name, root=tmp_path)
+        assert {metric.name: metric.value for metric in found.metrics if accuracy(metric)} == {
+            metric.name: metric.value for metric in expected if metric.variant == name and accuracy(metric)
+        }
+        replies = tables.read_replies(results / name / "seed0.parquet")
+        assert [row.reply.text for row in replies] == SAID
+        assert [row.images for row in replies] == [(q.images[0].sha256,) for q in asked[name]]
+    assert [replace(metric, model="m") for metric in measured(tmp_path, results, chosen)] == expected
+
+
+def accuracy(metric: Metric) -> bool:
+    return metric.name.startswith("accuracy") and (metric.scorer, metric.category) == ("robust", "Overall")
+
+
+def plain(tmp_path: Path, said: list[str]) -> Path:
+    path = tmp_path / "said.jsonl"
+    lines = (json.dumps({"question_id": n, "prediction": text}) + "\n" for n, text in enumerate(said))
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_the_engine_s_record_names_the_files_of_every_cell(tmp_path):
+    questions(tmp_path)
+    file = plain(tmp_path, SAID)
+    for name in ("original", "nota_only", "original"):
+        import_predictions(params(), "theirs", "humblebench", [file], variant=name, root=tmp_path)
+    path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
+    record = json.loads(path.read_text())
+    assert (record["model"], record["entry"], record["turns"]) == ("theirs", {"engine": "imported"}, 20)
+    assert sorted(record["facts"]) == ["nota_only/seed0", "original/seed0"]
+    assert [found["file"] for found in record["facts"]["original/seed0"]] == ["said.jsonl"]
+    assert str(tmp_path) not in path.read_text()
+
+
+def test_a_second_import_of_a_cell_takes_the_place_of_the_first(tmp_path):
+    questions(tmp_path)
+    for text, accuracy in (("A", 0.2), ("Z", 0.0)):
+        file = plain(tmp_path, [text] * 10)
+        found = import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path)
+        assert {m.value for m in found.metrics if (m.name, m.category) == ("accuracy", "Overall")} - {0.0} == (
+            {accuracy} - {0.0}
+        )
+
+
+def test_the_advice_is_the_entry_that_params_yaml_must_have(tmp_path):
+    questions(tmp_path)
+    file = plain(tmp_path, SAID)
+    import_predictions(params(), "theirs", "humblebench", [file], variant="nota_only", root=tmp_path)
+    (advice,) = import_predictions(params(), "theirs", "humblebench", [file], variant="original", root=tmp_path).notes
+    entry = yaml.safe_load(advice.split("`")[3])
+    cells = {"humblebench": {"nota_only": [0], "original": [0]}}
+    assert entry == {"theirs": {"engine": "imported", "cells": cells}}
+    listed = params(m={"engine": "imported", "published": "Qwen2.5-VL", "cells": cells})
+    for name, notes in (("nota_only", 1), ("original", 0)):
+        found = import_predictions(listed, "m", "humblebench", [file], variant=name, root=tmp_path)
+        assert len(found.notes) == notes
+
+
+@pytest.mark.parametrize(
+    ("model", "variant", "reason"),
+    [
+        ("asked", "original", "'asked' is a model that params.yaml asks by itself"),
+        ("../evil", "original", "no model's name"),
+        ("theirs", "noise", "does not ask humblebench in the variant 'noise'"),
+    ],
+)
+def test_what_cannot_be_imported(tmp_path, model, variant, reason):
+    questions(tmp_path)
+    chosen = params(asked={"engine": "respondent"})
+    with pytest.raises(ConfigError, match=reason):
+        import_predictions(chosen, model, "humblebench", [plain(tmp_path, SAID)], variant=variant, root=tmp_path)
+    assert not (tmp_path / "results").exists()
+
+
+def test_replies_that_were_asked_for_are_not_overwritten(tmp_path):
+    questions(tmp_path)
+    path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
+    tables.write_text(path, json.dumps({"entry": {"engine": "transformers"}}))
+    with pytest.raises(DataError, match="choose another name"):
+        import_predictions(
+            params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path
+        )
+
+
+def test_questions_must_be_made_and_all_be_answered(tmp_path):
+    with pytest.raises(DataError, match="make them with snakemake"):
+        import_predictions(
+            params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path
+        )
+    questions(tmp_path)
+    with pytest.raises(DataError, match="1 of the 10 questions"):
+        import_predictions(
+            params(), "theirs", "humblebench", [plain(tmp_path, SAID[:9])], variant="original", root=tmp_path
+        )
+    assert not (tmp_path / "results").exists()
+
+
+def test_mmsap_needs_the_forced_choices_of_what_was_refused(tmp_path):
+    refused = question(
+        "KnowVisQA-1", benchmark="mmsap", extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"}
+    )
+    tables.write_questions(tmp_path / "data/pocket/questions/mmsap/original/seed0.parquet", [refused])
+    raw = params().raw
+    chosen = Params(raw | {"benchmarks": {"mmsap": {"variants": ["original"]}}})
+    file = tmp_path / "said.csv"
+    for forced, fails in (("", True), ("KnowVisQA-1,forced,A\n", False)):
+        file.write_text(f"question_id,step,prediction\nKnowVisQA-1,answer,E\n{forced}")
+        if fails:
+            with pytest.raises(DataError, match="1 questions were refused and not asked again"):
+                import_predictions(chosen, "theirs", "mmsap", [file], variant="original", root=tmp_path)
+        else:
+            found = import_predictions(chosen, "theirs", "mmsap", [file], variant="original", root=tmp_path)
+            assert found.n == 1

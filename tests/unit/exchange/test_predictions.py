@@ -1,0 +1,156 @@
+"""One row of each format, as its tool writes it, and what is wrong with rows that do not fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from known_unknowns.errors import DataError
+from known_unknowns.exchange.predictions import NO_PREDICTION, Prediction, Predictions, read
+
+HUMBLE = {
+    "label": "A",
+    "question": "What color is it?\nA. Red\nB. Blue\nE. None of the above",
+    "type": "Attribute",
+    "image": {"bytes": None, "path": "images/1.jpg"},
+    "question_id": 17,
+    "prediction": "A",
+}
+LMMS = {
+    "doc_id": 3,
+    "target": "A",
+    "filtered_resps": ["A"],
+    "doc_hash": "0",
+    "prompt_hash": "0",
+    "target_hash": "0",
+    "submission": {"prediction": "A"},
+}
+
+
+def lines(tmp_path: Path, *found: Any) -> Predictions:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
+    return read(path)
+
+
+def only(tmp_path: Path, line: Any) -> Prediction:
+    (prediction,) = lines(tmp_path, line).predictions
+    return prediction
+
+
+def test_humblebench(tmp_path):
+    found = lines(tmp_path, HUMBLE)
+    (prediction,) = found.predictions
+    assert (found.format, prediction.id, prediction.text, prediction.error) == ("humblebench", "17", "A", None)
+    assert prediction.fields == HUMBLE
+
+
+def test_lmms_eval_without_resps_and_doc(tmp_path):
+    found = lines(tmp_path, LMMS)
+    (prediction,) = found.predictions
+    assert (found.format, prediction.place, prediction.id, prediction.text) == ("lmms_eval", 3, None, "A")
+    assert prediction.fields is None
+
+
+def test_lmms_eval_s_raw_reply_goes_before_what_a_filter_left_of_it(tmp_path):
+    assert only(tmp_path, LMMS | {"resps": [["The answer is A."]]}).text == "The answer is A."
+
+
+def test_lmms_eval_s_doc_names_the_question(tmp_path):
+    doc = {"question_id": "17", "question": HUMBLE["question"]}
+    prediction = only(tmp_path, LMMS | {"doc": doc})
+    assert (prediction.id, prediction.place) == ("17", 3)
+    assert prediction.fields == {"target": "A", **doc}
+
+
+def test_lmms_eval_s_likelihoods(tmp_path):
+    pairs = [[["-1.5", "False"]], [["-0.25", "True"]], [["-inf", "False"]]]
+    assert only(tmp_path, LMMS | {"resps": pairs}).logprobs == (-1.5, -0.25, float("-inf"))
+    assert only(tmp_path, LMMS | {"filtered_resps": [["-1.5", "False"], ["-0.25", "True"]]}).logprobs == (-1.5, -0.25)
+
+
+def test_lmms_eval_s_old_file(tmp_path):
+    (tmp_path / "task.json").write_text(json.dumps({"args": {}, "logs": [LMMS | {"resps": [["A"]]}]}))
+    assert read(tmp_path / "task.json").predictions[0].place == 3
+
+
+def test_vlmevalkit(tmp_path):
+    (tmp_path / "a.tsv").write_text('index\tquestion\tA\tB\tanswer\tprediction\n7\tWhich?\tRed\tNone\tB\t"B\nNone"\n')
+    found = read(tmp_path / "a.tsv")
+    (prediction,) = found.predictions
+    assert (found.format, prediction.id, prediction.text) == ("vlmevalkit", "7", "B\nNone")
+    assert prediction.fields["B"] == "None"
+
+
+@pytest.mark.parametrize("said", ["Failed to obtain answer via API.", "Failed to obtain answer: <class 'X'> no memory"])
+def test_vlmevalkit_s_failures_are_failures(tmp_path, said):
+    prediction = only(tmp_path, {"index": 7, "prediction": said})
+    assert (prediction.text, prediction.error) == ("", said)
+
+
+def test_plain_in_csv_with_a_forced_step(tmp_path):
+    (tmp_path / "a.csv").write_text("question_id,step,prediction\n1,answer,C\n1,forced,A\n2,,B\n")
+    found = read(tmp_path / "a.csv")
+    assert found.format == "plain"
+    assert [(p.id, p.step, p.text) for p in found.predictions] == [
+        ("1", "answer", "C"),
+        ("1", "forced", "A"),
+        ("2", "answer", "B"),
+    ]
+
+
+def test_actiview(tmp_path):
+    (tmp_path / "a.json").write_text('{"preds": ["A. No;", null], "acc": 0.5}')
+    found = read(tmp_path / "a.json")
+    assert (found.format, found.claimed) == ("actiview", 0.5)
+    assert [(p.place, p.text, p.error) for p in found.predictions] == [(0, "A. No;", None), (1, "", NO_PREDICTION)]
+
+
+def test_no_prediction_is_a_failure_and_an_empty_one_is_not(tmp_path):
+    assert only(tmp_path, {"question_id": 1, "prediction": None}).error == NO_PREDICTION
+    assert only(tmp_path, {"question_id": 1, "prediction": ""}).error is None
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (HUMBLE | {"prediction": 3}, r"the prediction is '3' \(int\), not a text"),
+        (HUMBLE | {"prediction": ["A"]}, "not a text"),
+        (HUMBLE | {"question_id": None}, "names no question"),
+        ({k: v for k, v in HUMBLE.items() if k != "label"}, "label missing"),
+        ({k: v for k, v in HUMBLE.items() if k != "prediction"}, "prediction missing"),
+    ],
+)
+def test_the_line_of_a_row_that_does_not_fit(tmp_path, line, reason):
+    with pytest.raises(DataError, match=f"predictions.jsonl, line 2: .*{reason}"):
+        lines(tmp_path, HUMBLE, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (LMMS | {"resps": [["A", "B"]]}, "2 replies to one question"),
+        (LMMS | {"resps": []}, "0 replies"),
+        (LMMS | {"doc_id": -1}, "doc_id is -1"),
+        (LMMS | {"doc_id": "3"}, "doc_id is '3'"),
+        (LMMS | {"doc": "text"}, "doc is .text., not an object"),
+        ({"question_id": 1, "prediction": "A", "step": 2}, "the step is 2"),
+    ],
+)
+def test_rows_of_other_formats_that_do_not_fit(tmp_path, line, reason):
+    with pytest.raises(DataError, match=f"line 1: {reason}"):
+        lines(tmp_path, line)
+
+
+def test_an_unknown_format_says_what_is_known(tmp_path):
+    with pytest.raises(DataError, match=r"no known format \(id, said\).*plain: question_id, prediction"):
+        lines(tmp_path, {"id": 1, "said": "A"})
+    (tmp_path / "a.json").write_text('{"predictions": []}')
+    with pytest.raises(DataError, match="without preds"):
+        read(tmp_path / "a.json")
+    (tmp_path / "a.json").write_text('{"preds": "A"}')
+    with pytest.raises(DataError, match="no list"):
+        read(tmp_path / "a.json")

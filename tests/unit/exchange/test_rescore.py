@@ -1,0 +1,377 @@
+"""Predictions to numbers: by hand where they are few, and the real released files where they are at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from known_unknowns import tables, variants
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.exchange.measure import Rescored
+from known_unknowns.exchange.output import as_json, as_tables
+from known_unknowns.exchange.rescore import rescore
+from known_unknowns.records import OVERALL, Option
+from tests.factories import question
+
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
+
+
+def humble(number: int, label: str, prediction: str | None, **changes: Any) -> dict[str, Any]:
+    """A line of HumbleBench's results; two questions share a picture."""
+    return {
+        "label": label,
+        "question": TEXT,
+        "type": "Object" if number % 2 else "Attribute",
+        "image": {"bytes": None, "path": f"images/{number // 2}.jpg"},
+        "question_id": number,
+        "prediction": prediction,
+    } | changes
+
+
+def lines(tmp_path: Path, *found: dict[str, Any], name: str = "predictions.jsonl") -> Path:
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
+    return path
+
+
+def value(found: Rescored, scorer: str, name: str, category: str = OVERALL) -> float | None:
+    (metric,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == (scorer, name, category)]
+    return metric.value
+
+
+def test_accuracy_by_hand_under_both_readings(tmp_path):
+    """Right, wrong, right to a person only, no reply, empty, refused rightly, refused wrongly, two letters."""
+    said = ["A", "B", "The answer is A because of a car", None, "", "E", "E", "A or B"]
+    labels = ["A", "A", "A", "A", "A", "E", "A", "A"]
+    file = lines(tmp_path, *(humble(i, label, text) for i, (label, text) in enumerate(zip(labels, said, strict=True))))
+    found = rescore("humblebench", [file])
+    assert (found.variant, found.n, found.scorers) == ("original", 8, ["official", "robust"])
+    # official: "the answer is a because of a car" holds the one word "a" of a to e
+    assert value(found, "official", "accuracy") == 3 / 8
+    assert value(found, "robust", "accuracy") == 3 / 8
+    assert value(found, "robust", "share_failed") == 1 / 8
+    assert value(found, "robust", "share_unparsed") == 2 / 8
+    assert value(found, "robust", "refusal_precision") == 1 / 2
+    assert value(found, "robust", "refusal_recall") == 1
+    assert value(found, "official", "accuracy", "Attribute") == 2 / 4
+
+
+def test_readings_differ_where_their_rules_do(tmp_path):
+    file = lines(tmp_path, humble(1, "E", "**None of the above**"), humble(2, "E", "E, a car"))
+    found = rescore("humblebench", [file])
+    assert value(found, "official", "accuracy") == 0
+    assert value(found, "robust", "accuracy") == 1
+
+
+def test_nota_only_is_told_by_the_gap_and_its_labels_may_be_the_removed_ones(tmp_path):
+    gap = TEXT.replace("B. Blue\n", "")
+    file = lines(
+        tmp_path,
+        humble(1, "E", "E", question=gap),
+        humble(2, "B", "E", question=gap),
+        humble(3, "E", "A"),
+    )
+    found = rescore("humblebench", [file])
+    assert found.variant == "nota_only"
+    assert value(found, "official", "accuracy") == 2 / 3
+
+
+def test_nota_only_whose_right_option_still_stands_there(tmp_path):
+    file = lines(tmp_path, humble(1, "B", "E"))
+    with pytest.raises(DataError, match="line 1: labelled B, which is still on offer"):
+        rescore("humblebench", [file], variant="nota_only")
+
+
+def test_an_original_whose_label_is_not_on_offer(tmp_path):
+    file = lines(tmp_path, humble(1, "E", "E"), humble(2, "B", "E", question=TEXT.replace("B. Blue\n", "")))
+    with pytest.raises(DataError, match="line 2: labelled B, where the options are A, C, D, E"):
+        rescore("humblebench", [file], variant="original")
+
+
+def test_with_noise_the_refusal_is_right_and_the_published_labels_are_kept_apart(tmp_path):
+    file = lines(tmp_path, humble(1, "A", "E"), humble(2, "A", "A"), humble(3, "E", "E"), humble(4, "B", "E"))
+    found = rescore("humblebench", [file], variant="noise")
+    assert value(found, "official", "accuracy") == 3 / 4
+    assert value(found, "official", "accuracy_published_labels") == 2 / 4
+
+
+def test_undefined_is_null(tmp_path):
+    found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))])
+    told = json.loads(as_json(found))
+    assert told["scorers"]["official"]["refusal_recall"] == {"value": None, "low": None, "high": None, "n": 0}
+
+
+def test_the_json_object(tmp_path):
+    found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "B"))])
+    told = json.loads(as_json(found))
+    assert list(told) == ["benchmark", "variant", "n", "scorers"]
+    assert (told["benchmark"], told["variant"], told["n"]) == ("humblebench", "original", 2)
+    assert list(told["scorers"]) == ["official", "robust"]
+    accuracy = told["scorers"]["official"]["accuracy"]
+    assert (accuracy["value"], accuracy["n"]) == (0.5, 2)
+    assert 0 < accuracy["low"] < 0.5 < accuracy["high"] < 1
+    by_category = json.loads(as_json(found, categories=True))["categories"]
+    assert by_category["robust"]["Object"]["accuracy"]["value"] == 1
+    assert "accuracy" in as_tables(found)
+
+
+def test_parts_of_one_model_s_replies_are_pooled(tmp_path):
+    one = lines(tmp_path, humble(1, "A", "A"), name="one.jsonl")
+    two = lines(tmp_path, humble(2, "A", "B"), humble(3, "A", "B"), name="two.jsonl")
+    found = rescore("humblebench", [one, two])
+    assert (found.n, value(found, "official", "accuracy")) == (3, 1 / 3)
+
+
+def test_a_question_that_is_answered_twice(tmp_path):
+    one = lines(tmp_path, humble(1, "A", "A"), name="one.jsonl")
+    two = lines(tmp_path, humble(2, "A", "A"), humble(1, "A", "A"), name="two.jsonl")
+    with pytest.raises(DataError, match=r"two.jsonl, line 2: question '1' is already answered in .*one.jsonl, line 1"):
+        rescore("humblebench", [one, two])
+
+
+def test_two_questions_under_one_id(tmp_path):
+    file = lines(tmp_path, humble(1, "A", "A"), humble(1, "B", "A"))
+    with pytest.raises(DataError, match="line 2: another question has the id '1'"):
+        rescore("humblebench", [file])
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"label": "F"}, "labelled F, where"),
+        ({"label": "AB"}, "the label is 'AB'"),
+        ({"label": None}, "carries no label"),
+        ({"question": "What color is it?"}, "no options A to E"),
+        ({"question": "Which?\nA. Red\nB. Blue"}, "no option E"),
+        ({"question": None}, "carries no question"),
+    ],
+)
+def test_the_line_that_does_not_fit(tmp_path, changes, reason):
+    file = lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "A") | changes)
+    with pytest.raises(DataError, match=f"predictions.jsonl, line 2: .*{reason}"):
+        rescore("humblebench", [file])
+
+
+def test_unknown_names(tmp_path):
+    file = lines(tmp_path, humble(1, "A", "A"))
+    with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
+        rescore("humblebunch", [file])
+    with pytest.raises(ConfigError, match="did you mean 'nota_only'"):
+        rescore("humblebench", [file], variant="nota_onyl")
+
+
+def plain(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
+    path = tmp_path / "plain.csv"
+    path.write_text("question_id,prediction\n" + "".join(f"{name},{said}\n" for name, said in pairs))
+    return path
+
+
+def asked(tmp_path: Path, count: int = 3) -> Path:
+    """A table of questions 1, 2, ..., with the answers A, B, C, ... on pictures of their own."""
+    found = [question(str(n + 1), answer=n, group=f"g{n}") for n in range(count)]
+    tables.write_questions(tmp_path / "questions.parquet", found)
+    return tmp_path / "questions.parquet"
+
+
+def test_plain_predictions_need_annotations(tmp_path):
+    with pytest.raises(DataError, match="do not say what was asked; name the questions with --annotations"):
+        rescore("humblebench", [plain(tmp_path, ("1", "A"))])
+
+
+def test_plain_predictions_in_any_order(tmp_path):
+    file = plain(tmp_path, ("3", "C"), ("1", "A"), ("2", "E"))
+    found = rescore("humblebench", [file], questions=asked(tmp_path))
+    assert (found.variant, value(found, "official", "accuracy")) == ("original", 2 / 3)
+
+
+def test_annotations_are_varied_as_they_were_asked(tmp_path):
+    file = plain(tmp_path, ("3", "E"), ("1", "A"), ("2", "E"))
+    found = rescore("humblebench", [file], questions=asked(tmp_path), variant="nota_only")
+    assert value(found, "official", "accuracy") == 2 / 3
+    assert value(found, "official", "share_unparsed") == 1 / 3  # A is gone
+
+
+def test_a_shuffled_variant_is_the_one_of_its_seed(tmp_path):
+    table = asked(tmp_path)
+    shuffled = [variants.shuffled_options(q, seed=3) for q in tables.read_questions(table)]
+    file = plain(tmp_path, *((q.id, q.letters[q.answer]) for q in shuffled))
+    found = rescore("humblebench", [file], questions=table, variant="shuffled_options", seed=3)
+    assert value(found, "official", "accuracy") == 1
+
+
+def test_a_variant_that_params_yaml_names(tmp_path):
+    known = {"my_own": {"function": "nota_only", "relettered": True}}
+    file = plain(tmp_path, ("1", "D"))
+    found = rescore("humblebench", [file], questions=asked(tmp_path, 1), variant="my_own", known=known)
+    assert (found.variant, value(found, "official", "accuracy")) == ("my_own", 1)
+
+
+def test_what_is_not_answered_and_what_was_never_asked(tmp_path):
+    table = asked(tmp_path)
+    with pytest.raises(DataError, match=r"2 of the 3 questions .* the first of them '1'; --partial"):
+        rescore("humblebench", [plain(tmp_path, ("2", "B"))], questions=table)
+    found = rescore("humblebench", [plain(tmp_path, ("2", "B"))], questions=table, partial=True)
+    assert (found.n, value(found, "official", "accuracy")) == (1, 1)
+    with pytest.raises(DataError, match=r"plain\.csv, line 3: the question '9' is not one of the 3"):
+        rescore("humblebench", [plain(tmp_path, ("2", "B"), ("9", "B"))], questions=table, partial=True)
+
+
+def test_questions_of_another_benchmark(tmp_path):
+    tables.write_questions(tmp_path / "q.parquet", [question(benchmark="mmsap")])
+    with pytest.raises(DataError, match="'mmsap'"):
+        rescore("humblebench", [plain(tmp_path, ("1", "A"))], questions=tmp_path / "q.parquet")
+
+
+def test_a_file_that_repeats_other_questions_than_the_annotations(tmp_path):
+    table = asked(tmp_path, 1)
+    with pytest.raises(DataError, match="line 1: asks 'What color is it"):
+        rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))], questions=table)
+
+
+def test_published_rows_as_annotations(tmp_path):
+    from tests.factories import published_row, write_published
+
+    file = plain(tmp_path, *((str(n + 1), "ABCDE"[n % 5]) for n in range(6)))
+    parquet = write_published(tmp_path / "raw", [published_row(n) for n in range(6)])
+    assert value(rescore("humblebench", [file], questions=parquet), "official", "accuracy") == 1
+    assert value(rescore("humblebench", [file], questions=parquet.parent), "official", "accuracy") == 1
+
+
+def test_lmms_eval_by_place(tmp_path):
+    found = [{"doc_id": n, "filtered_resps": [said], "target": "A"} for n, said in ((2, "C"), (0, "A"), (1, "A"))]
+    file = lines(tmp_path, *found)
+    assert value(rescore("humblebench", [file], questions=asked(tmp_path)), "official", "accuracy") == 2 / 3
+    beyond = lines(tmp_path, {"doc_id": 3, "filtered_resps": ["A"], "target": "A"})
+    with pytest.raises(DataError, match="line 1: there is no such question"):
+        rescore("humblebench", [beyond], questions=asked(tmp_path))
+
+
+def test_lmms_eval_with_its_doc(tmp_path):
+    doc = {"question_id": 17, "question": TEXT, "label": "B", "type": "Object"}
+    found = rescore("humblebench", [lines(tmp_path, {"doc_id": 0, "doc": doc, "filtered_resps": ["B"]})])
+    assert value(found, "official", "accuracy") == 1
+    assert "do not say which picture" in found.notes[0]
+
+
+def test_lmms_eval_s_likelihoods_are_read_by_the_likelihood_scorer_too(tmp_path):
+    pairs = [["-3.0", "False"], ["-1.0", "True"], ["-2.0", "False"], ["-9.0", "False"], ["-1.5", "False"]]
+    file = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs, "target": "1"})
+    table = asked(tmp_path, 1)
+    found = rescore("humblebench", [file], questions=table)
+    assert found.scorers == ["official", "robust", "likelihood"]
+    assert value(found, "likelihood", "share_B") == 1
+    short = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs[:2], "target": "1"})
+    with pytest.raises(DataError, match="2 likelihoods for 5 options"):
+        rescore("humblebench", [short], questions=table)
+
+
+def test_vlmevalkit_carries_its_questions(tmp_path):
+    header = "index\tquestion\tA\tB\tC\tD\tE\tanswer\tcategory\tprediction\n"
+    options = "Red\tNone\tBlack\t\tNone of the above"
+    failed = f"2\tWhich?\t{options}\tE\tObject\tFailed to obtain answer via API.\n"
+    (tmp_path / "v.tsv").write_text(f"{header}1\tWhich?\t{options}\tB\tObject\tB\n{failed}")
+    found = rescore("humblebench", [tmp_path / "v.tsv"], variant="original")
+    assert value(found, "robust", "accuracy") == 1 / 2
+    assert value(found, "robust", "share_failed") == 1 / 2
+    assert value(found, "robust", "chance") == 1 / 4
+
+
+SAPIENT = tuple(
+    Option(letter, text, f"{letter}. ")
+    for letter, text in zip("ABC", ("Rose", "Lily", "Sorry, I can't help with it"), strict=True)
+)
+
+
+def sapient(tmp_path: Path) -> Path:
+    """Two KnowVisQA questions and one of BeyondVisQA; A is right where one can know, C refuses."""
+    found = [
+        question(
+            name,
+            answer=answer,
+            benchmark="mmsap",
+            options=SAPIENT,
+            refusal=2,
+            group=name,
+            category="Food",
+            extra={"subset": name.split("-", maxsplit=1)[0], "question_id": name},
+        )
+        for name, answer in (("KnowVisQA-1", 0), ("KnowVisQA-2", 0), ("BeyondVisQA-1", 2))
+    ]
+    tables.write_questions(tmp_path / "mmsap.parquet", found)
+    return tmp_path / "mmsap.parquet"
+
+
+def test_mmsap_without_a_forced_choice_leaves_undefined_what_depends_on_it(tmp_path):
+    file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "C"), ("BeyondVisQA-1", "C"))
+    found = rescore("mmsap", [file], questions=sapient(tmp_path))
+    assert value(found, "official", "score_kk") == 1 / 3
+    assert value(found, "official", "score_ku") is None
+    assert value(found, "official", "score_sa") is None
+    assert value(found, "official", "refusal_share") == 1 / 2
+    assert value(found, "official", "score_AR") == 1
+
+
+def test_mmsap_with_a_forced_choice(tmp_path):
+    path = tmp_path / "forced.csv"
+    path.write_text(
+        "question_id,step,prediction\nKnowVisQA-1,answer,A\nKnowVisQA-2,answer,C\n"
+        "KnowVisQA-2,forced,B\nBeyondVisQA-1,answer,C\n"
+    )
+    found = rescore("mmsap", [path], questions=sapient(tmp_path))
+    assert value(found, "official", "score_ku") == 2 / 3
+    assert value(found, "official", "score_sa") == 1
+    path.write_text(path.read_text().replace("forced,B", "forced,A"))
+    assert value(rescore("mmsap", [path], questions=sapient(tmp_path)), "official", "score_ku") == 1 / 3
+
+
+def test_mmsap_where_nobody_refused_needs_no_forced_choice(tmp_path):
+    file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "B"), ("BeyondVisQA-1", "C"))
+    found = rescore("mmsap", [file], questions=sapient(tmp_path))
+    assert value(found, "official", "score_ku") == 1 / 3
+
+
+def test_a_step_that_is_none_and_an_answer_that_is_missing(tmp_path):
+    path = tmp_path / "forced.csv"
+    for steps, reason in (("other", "the step is 'other'"), ("forced", "the step 'answer' of question '1' is missing")):
+        path.write_text(f"question_id,step,prediction\n1,{steps},A\n" + ("1,answer,A\n" if steps == "other" else ""))
+        with pytest.raises(DataError, match=reason):
+            rescore("humblebench", [path], questions=asked(tmp_path, 1))
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not here")
+class TestReleasedFiles:
+    def test_humblebench_e_of_qwen(self):
+        """30 of the 80 predictions are E, and E is right in all."""
+        (file,) = (SHARED / "humblebench").glob("*.jsonl")
+        said = [json.loads(line)["prediction"] for line in file.read_text(encoding="utf-8").splitlines()]
+        assert (said.count("E"), len(said)) == (30, 80)
+        for variant in ("nota_only", None):
+            found = rescore("humblebench", [file], variant=variant)
+            assert (found.variant, found.n) == ("nota_only", 80)
+            assert value(found, "official", "accuracy") == 0.375
+            assert value(found, "robust", "accuracy") == 0.375
+            assert found.notes == ()
+
+    def test_actiview_of_qwen(self):
+        """200 of 325 by the released rule, which is what the file itself states."""
+        folder = SHARED / "actiview"
+        found = rescore(
+            "actiview", [folder / "results/qwen2vl_shifting.json"], questions=folder / "data.json", variant="original"
+        )
+        assert found.n == 325
+        assert value(found, "official", "accuracy") == 0.6153846153846154 == 200 / 325
+        assert found.notes == ()
+
+    def test_an_order_that_slipped_is_told(self, tmp_path):
+        folder = SHARED / "actiview"
+        result = json.loads((folder / "results/qwen2vl_shifting.json").read_text(encoding="utf-8"))
+        (tmp_path / "slipped.json").write_text(json.dumps(result | {"preds": [*result["preds"][1:], "A."]}))
+        (note,) = rescore("actiview", [tmp_path / "slipped.json"], questions=folder / "data.json").notes
+        assert "itself states an accuracy of 0.6153846153846154" in note
+        (tmp_path / "short.json").write_text(json.dumps(result | {"preds": result["preds"][1:]}))
+        with pytest.raises(DataError, match="1 of the 325 questions"):
+            rescore("actiview", [tmp_path / "short.json"], questions=folder / "data.json")

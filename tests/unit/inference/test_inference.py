@@ -1,0 +1,128 @@
+"""Inference as a user runs it: a process, which may be killed at any moment or run out of disk."""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from known_unknowns import tables
+from known_unknowns.config import load
+from known_unknowns.data.questions import normalise, vary
+from tests.factories import published_row, write_published
+
+ROOT = Path(__file__).parents[2]
+KILLS = 10
+
+
+@pytest.fixture(scope="module")
+def setup(tmp_path_factory):
+    """Sixty questions in all variants and two seeds, and a params file with a slow, a fast and an absent model."""
+    folder = tmp_path_factory.mktemp("inference")
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    raw["editions"]["pocket"]["seeds"] = [0, 1]
+    raw["models"]["slow"] = {"engine": "respondent", "behaviour": "uniform", "seconds_per_reply": 0.004}
+    (folder / "params.yaml").write_text(yaml.safe_dump(raw))
+    write_published(folder / "raw", [published_row(i) for i in range(60)])
+    normalise("humblebench", folder / "raw", folder / "questions")
+    params = load(folder / "params.yaml")
+    for variant in params.variants("humblebench"):
+        for seed in params.seeds:
+            out = folder / "questions" / variant / f"seed{seed}.parquet"
+            vary(params.variant(variant), folder / "questions/questions.parquet", out, seed=seed)
+    return folder
+
+
+def command(setup, model, out, journal):
+    return [
+        *(sys.executable, "-m", "known_unknowns", "infer", model, "humblebench"),
+        *("--params", setup / "params.yaml", "--questions", setup / "questions", "--out", out, "--journal", journal),
+    ]
+
+
+def infer(setup, model, out, journal, *, prefix=()):
+    return subprocess.run(
+        [*prefix, *map(str, command(setup, model, out, journal))], capture_output=True, text=True, check=False
+    )
+
+
+def replies(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
+
+
+def test_a_run_killed_again_and_again_ends_with_the_tables_of_an_unbroken_one(setup, tmp_path):
+    unbroken = infer(setup, "slow", tmp_path / "unbroken", tmp_path / "unbroken.jsonl")
+    assert unbroken.returncode == 0, unbroken.stderr
+    rng, kills, journal = random.Random(7), 0, tmp_path / "killed.jsonl"
+    while kills < KILLS:
+        process = subprocess.Popen(
+            list(map(str, command(setup, "slow", tmp_path / "killed", journal))), stderr=subprocess.DEVNULL
+        )
+        start = time.monotonic()
+        size = journal.stat().st_size if journal.exists() else 0
+        # Most kills fall into the asking, some into the start: wait for the first new reply, then a random while.
+        while kills % 4 and process.poll() is None and not (journal.exists() and journal.stat().st_size > size):
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.25))
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, f"the run ended {time.monotonic() - start:.1f} s before it was killed"
+        kills += 1
+        assert replies(tmp_path / "killed") == {}, "a killed run left a table that looks finished"
+    finished = infer(setup, "slow", tmp_path / "killed", journal)
+    assert finished.returncode == 0, finished.stderr
+    assert replies(tmp_path / "killed") == replies(tmp_path / "unbroken")
+    keys = [json.loads(line)["key"] for line in journal.read_text().splitlines()]
+    assert len(keys) == len(set(keys)), "a reply that the journal had was asked again"
+    newly = json.loads((tmp_path / "killed/engine.json").read_text())["newly_asked"]
+    assert newly < len(keys), "the last run asked everything anew"
+
+
+def test_a_finished_run_asks_nothing_again(setup, tmp_path):
+    assert infer(setup, "uniform", tmp_path / "out", tmp_path / "j").returncode == 0
+    engine = json.loads((tmp_path / "out/engine.json").read_text())
+    assert engine["turns"] == 60 * 8 * 2  # questions, variants, seeds
+    # A question answered E is the same in original, nota_only and relettered: 2 x 12 fewer, for each seed.
+    assert 0 < engine["newly_asked"] <= 960 - 2 * 24
+    assert infer(setup, "uniform", tmp_path / "out", tmp_path / "j").returncode == 0
+    assert json.loads((tmp_path / "out/engine.json").read_text())["newly_asked"] == 0
+    rows = tables.read_replies(tmp_path / "out/nota_only/seed1.parquet")
+    assert [row.question_id for row in rows] == [str(i + 1) for i in range(60)]
+
+
+def test_a_full_disk_loses_nothing_and_leaves_no_table(setup, tmp_path):
+    """On a real, small file system: one clear error, exit code 4, and the same command then finishes."""
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+        pytest.skip("mounting a small tmpfs needs unshare and user namespaces")
+    small, kept = tmp_path / "small", tmp_path / "kept"
+    for folder in (small, kept):
+        folder.mkdir()
+    script = f'mount -t tmpfs -o size=64k tmpfs {small} && {{ "$@"; code=$?; cp -r {small}/. {kept}; exit $code; }}'
+    failed = infer(setup, "slow", small / "out", small / "j", prefix=["unshare", "-rm", "sh", "-c", script, "sh"])
+    assert failed.returncode == 4, failed.stderr
+    assert "the disk is full" in failed.stderr and "small/j" in failed.stderr and "Traceback" not in failed.stderr
+    assert replies(kept) == {}
+    asked = len((kept / "j").read_text().splitlines())
+    assert asked > 100
+    assert infer(setup, "slow", kept / "out", kept / "j").returncode == 0
+    engine = json.loads((kept / "out/engine.json").read_text())
+    assert engine["newly_asked"] == len((kept / "j").read_text().splitlines()) - asked
+
+
+@pytest.mark.parametrize(
+    ("model", "code", "message"),
+    [("gpt-9", 2, "models: 'gpt-9' is not known"), ("uniform", 3, "seed0.parquet: no such file")],
+)
+def test_errors_are_one_line_with_an_exit_code(setup, tmp_path, model, code, message):
+    questions = setup / "questions" if code == 2 else tmp_path
+    arguments = command(setup, model, tmp_path / "out", tmp_path / "j")
+    arguments[arguments.index(setup / "questions")] = questions
+    failed = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, check=False)
+    assert failed.returncode == code
+    assert failed.stderr.startswith("known-unknowns: error: ") and message in failed.stderr
+    assert len(failed.stderr.strip().splitlines()) == 1

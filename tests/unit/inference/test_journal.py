@@ -1,0 +1,79 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns.errors import DataError, MachineError
+from known_unknowns.inference.journal import Journal
+from known_unknowns.records import Reply
+
+BATCHES = [
+    [("k1", Reply("A", {"A": -0.1}, 10, 1)), ("k2", Reply("né\n\u2028E", error=None))],
+    [("k3", Reply("", error="out of memory", finish="error"))],
+    [("k4", Reply("B")), ("k5", Reply("C")), ("k6", Reply("D"))],
+]
+
+
+def write(path, batches):
+    with Journal(path) as journal:
+        for batch in batches:
+            journal.append(batch)
+
+
+def contents(path):
+    with Journal(path) as journal:
+        return {key: journal[key] for key in ("k1", "k2", "k3", "k4", "k5", "k6") if key in journal}
+
+
+def test_replies_are_kept(tmp_path):
+    write(tmp_path / "j", BATCHES)
+    assert contents(tmp_path / "j") == {key: reply for batch in BATCHES for key, reply in batch}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_journal_cut_anywhere_keeps_exactly_its_whole_batches(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("journal") / "j"
+    ends = []
+    for batch in BATCHES:
+        write(path, [batch])
+        ends.append(path.stat().st_size)
+    whole = path.read_bytes()
+    cut = data.draw(st.integers(0, len(whole)))
+    path.write_bytes(whole[:cut])
+    kept = [batch for batch, end in zip(BATCHES, ends, strict=True) if end <= cut]
+    assert contents(path) == {key: reply for batch in kept for key, reply in batch}
+    # What was torn off can be asked again, and the journal is then as if it had never been cut.
+    write(path, BATCHES[len(kept) :])
+    assert path.read_bytes() == whole
+
+
+def test_a_torn_last_line_is_dropped_even_when_it_is_valid_json(tmp_path):
+    write(tmp_path / "j", BATCHES[:1])
+    with (tmp_path / "j").open("a") as file:
+        file.write(json.dumps({"key": "k9", "i": 0, "n": 1, "reply": {"text": "A"}}))  # no newline: torn
+    with Journal(tmp_path / "j") as journal:
+        assert "k9" not in journal and len(journal) == 2
+
+
+def test_a_damaged_middle_names_the_line(tmp_path):
+    write(tmp_path / "j", BATCHES)
+    lines = (tmp_path / "j").read_text().split("\n")
+    lines[2] = lines[2][:-9]
+    (tmp_path / "j").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=r"j, row 3: a line in the middle is damaged"):
+        Journal(tmp_path / "j")
+
+
+def test_a_second_process_is_turned_away(tmp_path):
+    program = "import sys\nfrom known_unknowns.inference.journal import Journal\nJournal(sys.argv[1])"
+    with Journal(tmp_path / "j"):
+        other = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "j")], capture_output=True, text=True, check=False
+        )
+    assert other.returncode and "another run is writing this journal" in other.stderr
+    with pytest.raises(MachineError), Journal(tmp_path / "j"):
+        Journal(tmp_path / "j")

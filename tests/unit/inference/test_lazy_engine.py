@@ -1,0 +1,155 @@
+"""A finished journal is read without the model; what could make its replies another model's makes the model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import engines
+from known_unknowns.data import lock_file
+from known_unknowns.errors import ConfigError
+from known_unknowns.inference import lazy_engine
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
+from known_unknowns.records import Reply
+from tests.factories import question
+from tests.servers.asking import asked_once
+
+ENTRY = {"engine": "transformers", "source": "a/model", "revision": "main", "dtype": "float32", "batch_size": 8}
+COMMIT = "1" * 40
+
+
+class Engine:
+    """An engine that costs something to make, and counts how often that happens."""
+
+    scripted = False
+    notes = None
+    made = 0
+    facts = {"engine": "transformers", "revision": COMMIT, "size": (1, 2)}  # noqa: RUF012
+
+    def __init__(self, name, entry):
+        type(self).made += 1
+        self.about = {"device": "made"}
+
+    def answer(self, turns, *, folder):
+        for index, turn in enumerate(turns):
+            yield [(index, Reply(text=f"{turn.question_id} of {self.facts['revision'][0]}", finish="stop"))]
+
+
+@pytest.fixture(autouse=True)
+def at_work(tmp_path, monkeypatch):
+    """A folder of its own to run in, and the engine above in the place of the real one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(engines.ENGINES, "transformers", f"{__name__}:Engine")
+    monkeypatch.setattr(Engine, "made", 0)
+
+
+def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
+    """As `known_unknowns.inference.infer` does with engine and journal: the replies, and how many were newly given."""
+    entry = ENTRY | changes
+    cells = {("original", 0): (asked_once, [question(name) for name in questions])}
+    with Journal(journal) as kept:
+        engine = lazy_engine.engine("m", entry, journal)
+        try:
+            outcome = run(cells, engine, kept, folder=Path())
+        except lazy_engine.FactsChanged as changed:
+            engine = changed.engine
+            outcome = run(cells, engine, kept, folder=Path())
+        lazy_engine.remember(journal, entry, engine)
+    return [row.reply.text for row in outcome.replies["original", 0]], outcome.newly_asked
+
+
+def test_a_finished_journal_is_read_without_the_model():
+    first = infer("a", "b")
+    assert first == (["a of 1", "b of 1"], 2)
+    kept = Path("j/humblebench.facts.json").read_bytes()
+    assert infer("a", "b") == (first[0], 0)
+    assert Engine.made == 1
+    assert Path("j/humblebench.facts.json").read_bytes() == kept
+
+
+def test_what_is_left_to_ask_is_asked_of_the_model():
+    infer("a")
+    assert infer("a", "b") == (["a of 1", "b of 1"], 1)
+    assert Engine.made == 2
+
+
+def test_a_batch_size_or_a_card_needs_no_model():
+    infer("a")
+    infer("a", batch_size=1, device="cuda:1", published="x", card={"family": "F", "licence": "MIT"})
+    assert Engine.made == 1
+
+
+@pytest.mark.parametrize("changes", [{"dtype": "bfloat16"}, {"system": "Be brief."}, {"revision": COMMIT}])
+def test_another_entry_makes_the_model(changes):
+    infer("a")
+    infer("a", **changes)
+    assert Engine.made == 2
+
+
+def test_other_code_makes_the_model(monkeypatch, tmp_path):
+    infer("a")
+    package = tmp_path / "engines"
+    package.mkdir()
+    (package / "__init__.py").write_text("# Edited.\n")
+    monkeypatch.setattr(lazy_engine.engines, "__file__", str(package / "__init__.py"))
+    infer("a")
+    assert Engine.made == 2
+
+
+def test_other_files_in_a_models_own_folder_make_the_model(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    infer("a", source=str(folder))
+    infer("a", source=str(folder))
+    assert Engine.made == 1
+    (folder / "config.json").write_text("{ }")
+    infer("a", source=str(folder))
+    assert Engine.made == 2
+
+
+def test_another_commit_in_the_lock_makes_the_model():
+    infer("a")
+    source = lock_file.model_source(ENTRY)
+    lock_file.write({source.key: lock_file.Locked(COMMIT, {})})
+    infer("a")
+    assert Engine.made == 1
+    lock_file.write({source.key: lock_file.Locked("2" * 40, {})})
+    infer("a")
+    assert Engine.made == 2
+
+
+def test_other_facts_ask_everything_again(monkeypatch):
+    """A branch that moved, say: with a question left to ask, the model tells that it is not the remembered one."""
+    infer("a")
+    monkeypatch.setattr(Engine, "facts", {"engine": "transformers", "revision": "2" * 40})
+    assert infer("a") == (["a of 1"], 0)
+    assert infer("a", "b") == (["a of 2", "b of 2"], 2)
+    assert infer("a", "b") == (["a of 2", "b of 2"], 0)
+    assert Engine.made == 2
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 0, "of": {}, "facts": {}, "about": {}}', "\xff"])
+def test_a_broken_memory_makes_the_model(text):
+    infer("a")
+    Path("j/humblebench.facts.json").write_text(text, encoding="latin-1")
+    infer("a")
+    assert Engine.made == 2
+    assert json.loads(Path("j/humblebench.facts.json").read_text())["facts"]["revision"] == COMMIT
+
+
+def test_facts_of_a_killed_run_are_not_kept(monkeypatch):
+    monkeypatch.setattr(Engine, "answer", lambda self, turns, folder: (_ for _ in ()).throw(ConfigError("stopped")))
+    with pytest.raises(ConfigError):
+        infer("a")
+    assert not Path("j/humblebench.facts.json").exists()
+
+
+def test_engines_whose_facts_cost_nothing_are_made_at_once():
+    entry = {"engine": "respondent", "behaviour": "oracle"}
+    engine = engines.create("oracle", entry)
+    lazy_engine.remember(Path("j/humblebench.jsonl"), entry, engine)
+    assert not Path("j").exists()

@@ -1,0 +1,123 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import engines
+from known_unknowns.engines.respondents import Respondent
+from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
+from known_unknowns.protocols import ask, single_turn
+from known_unknowns.records import Reply
+from known_unknowns.variants import noise, nota_only
+from tests.factories import question
+
+QUESTIONS = [question(str(i), answer=i % 5) for i in range(10)]
+
+
+class Scripted:
+    """An engine that says what a function says, in batches of three, and remembers what it was asked."""
+
+    facts = {"engine": "scripted"}  # noqa: RUF012
+    about = {}  # noqa: RUF012
+    scripted = True
+
+    def __init__(self, say=lambda turn: turn.right):
+        self.say, self.waves = say, []
+
+    def answer(self, turns, *, folder):
+        self.waves.append([(turn.question_id, turn.step) for turn in turns])
+        for start in range(0, len(turns), 3):
+            yield [(i, Reply(self.say(turns[i]))) for i in range(start, min(start + 3, len(turns)))]
+
+
+def asked_twice(q):
+    """Ask; whoever refuses is asked once more (a protocol of two turns for some questions)."""
+    reply = yield ask(q)
+    if reply.text == "E":
+        yield replace(ask(q), step="forced", letters=("A", "B", "C", "D"))
+
+
+def go(tmp_path, engine, cells=None, protocol=single_turn):
+    with Journal(tmp_path / "journal") as journal:
+        cells = {cell: (protocol, questions) for cell, questions in (cells or {("original", 0): QUESTIONS}).items()}
+        return run(cells, engine, journal, folder=Path())
+
+
+def test_every_question_is_answered_in_order(tmp_path):
+    outcome = go(tmp_path, Scripted())
+    rows = outcome.replies["original", 0]
+    assert [row.question_id for row in rows] == [q.id for q in QUESTIONS]
+    assert [row.reply.text for row in rows] == ["ABCDE"[i % 5] for i in range(10)]
+    assert outcome.newly_asked == 10
+
+
+def test_protocols_advance_in_waves(tmp_path):
+    engine = Scripted()
+    rows = go(tmp_path, engine, protocol=asked_twice).replies["original", 0]
+    assert engine.waves == [[(str(i), "answer") for i in range(10)], [("4", "forced"), ("9", "forced")]]
+    assert [(r.question_id, r.turn, r.step) for r in rows if r.question_id in "49"] == [
+        ("4", 0, "answer"),
+        ("4", 1, "forced"),
+        ("9", 0, "answer"),
+        ("9", 1, "forced"),
+    ]
+
+
+def test_a_second_run_asks_nothing_and_a_new_cell_asks_only_its_own(tmp_path):
+    first = go(tmp_path, Scripted())
+    engine = Scripted()
+    again = go(tmp_path, engine)
+    assert engine.waves == [] and again.newly_asked == 0 and again.replies == first.replies
+    cells = {("original", 0): QUESTIONS, ("nota_only", 0): [nota_only(q) for q in QUESTIONS]}
+    assert go(tmp_path, engine, cells).newly_asked == 8  # questions 4 and 9 are answered E already: the same turn
+
+
+def test_the_same_turn_is_asked_once_by_an_engine_that_sees_only_the_turn(tmp_path):
+    class Blind(Scripted):
+        scripted = False
+
+    engine = Blind(lambda turn: "B")
+    cells = {("noise", 0): [noise(q) for q in QUESTIONS], ("noise", 1): [noise(q) for q in QUESTIONS]}
+    outcome = go(tmp_path, engine, cells)
+    assert outcome.newly_asked == 1  # ten questions with the same words on the same noise, twice
+    assert len(outcome.replies["noise", 0]) == len(outcome.replies["noise", 1]) == 10
+
+
+def test_seeds_reach_the_engine(tmp_path):
+    uniform = Respondent("uniform", {"engine": "respondent", "behaviour": "uniform"})
+    many = [question(str(i)) for i in range(200)]
+    outcome = go(tmp_path, uniform, {("original", 0): many, ("original", 1): many})
+    one, two = ([r.reply.text for r in outcome.replies["original", seed]] for seed in (0, 1))
+    assert one != two
+    assert 20 < sum(a == b for a, b in zip(one, two, strict=True)) < 60  # one in five by chance: 40, sd 5.7
+
+
+@pytest.mark.parametrize("fault", ["skips", "repeats"])
+def test_an_engine_that_loses_or_doubles_a_turn_is_stopped(tmp_path, fault):
+    class Faulty(Scripted):
+        def answer(self, turns, *, folder):
+            batches = list(super().answer(turns, folder=folder))
+            yield from batches[:-1] if fault == "skips" else [*batches, batches[0]]
+
+    with pytest.raises(KnownUnknownsError, match="fault in the engine"):
+        go(tmp_path, Faulty())
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "expected"),
+    [("oracle", ["A", "B", "C", "D", "E"]), ("always_refuse", ["E"] * 5), ("always_a", ["A"] * 5)],
+)
+def test_respondents_say_what_their_names_say(tmp_path, behaviour, expected):
+    engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+    rows = go(tmp_path, engine, {("original", 0): QUESTIONS[:5]}).replies["original", 0]
+    assert [row.reply.text for row in rows] == expected
+    for row in rows:
+        assert max(row.reply.logprobs, key=row.reply.logprobs.get) == row.reply.text
+
+
+def test_always_a_says_a_even_when_it_was_removed(tmp_path):
+    engine = engines.create("x", {"engine": "respondent", "behaviour": "always_a"})
+    (row,) = go(tmp_path, engine, {("nota_only", 0): [nota_only(question(answer=0))]}).replies["nota_only", 0]
+    assert row.reply.text == "A" and row.letters == ("B", "C", "D", "E") and row.reply.logprobs is None

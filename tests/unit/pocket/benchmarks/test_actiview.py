@@ -1,0 +1,431 @@
+"""The pocket ActiView: answers follow from the scene graph, clues are lost in the full image and seen in a view."""
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from known_unknowns import images
+from known_unknowns.benchmarks.actiview import loader as benchmark
+from known_unknowns.benchmarks.actiview import views
+from known_unknowns.data import check
+from known_unknowns.protocols import PROTOCOLS
+from known_unknowns.records import Reply
+from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
+from known_unknowns_pocket.benchmarks.actiview_scenes import Picture
+from known_unknowns_pocket.scenes import Scene, SceneObject, scene_graph
+from known_unknowns_pocket.scenes.model import COLOURS
+
+SEED, IMAGES = 1, 84
+
+PROGRAM = """
+import sys
+from hashlib import sha256
+from known_unknowns.pocket import actiview
+folder = actiview.build(sys.argv[1], seed=3, images=2)
+print(actiview.content_digest(folder), *[sha256(p.read_bytes()).hexdigest() for p in sorted(folder.rglob("*.*"))])
+"""
+
+
+@pytest.fixture(scope="module")
+def made():
+    """Every picture of the default edition with its questions, nothing rendered."""
+    return list(actiview.questions(SEED, IMAGES))
+
+
+@pytest.fixture(scope="module")
+def asked(made):
+    return [(picture, question) for picture, questions in made for question in questions]
+
+
+@pytest.fixture(scope="module")
+def many():
+    return [question for _, questions in actiview.questions(7, 400) for question in questions]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return actiview.build(tmp_path_factory.mktemp("pocket") / "raw", seed=SEED, images=12)
+
+
+@pytest.fixture(scope="module")
+def loaded(small, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("questions")
+    return folder, benchmark.load(small, folder)
+
+
+WAYS = ("left of", "right of", "above", "below")
+SIDES = dict(zip(("On the left", "On the right", "Above it", "Below it"), WAYS, strict=True))
+HEADINGS = dict(zip(("To the left", "To the right", "Upwards", "Downwards"), WAYS, strict=True))
+LIES = dict(zip(("to the left of", "to the right of", "above", "below"), WAYS, strict=True))
+
+
+class Judge:
+    """Answers a question from its text and the scene graph alone."""
+
+    def __init__(self, picture):
+        self.graph = scene_graph(picture.scene, picture.width, picture.height)
+        self.small = [node for node in self.graph.objects if node.size == "small"]
+
+    def like(self, name):
+        colour, _, shape = name.rpartition(" ")
+        return [node for node in self.small if node.shape == shape and colour in ("", node.colour)]
+
+    def one(self, name):
+        (node,) = self.like(name)
+        return node
+
+    def holds(self, one, way, other):
+        return (one.id, other.id, self.graph.predicate_classes.index(way)) in self.graph.relations
+
+    def way(self, name, other):
+        """Where one lies from the other: by the graph, and plainly so by the boxes' middles."""
+        one, other = self.one(name), self.one(other)
+        (way,) = [way for way in WAYS if self.holds(one, way, other)]
+        dx, dy = ((one.pixels[k] + one.pixels[k + 2] - other.pixels[k] - other.pixels[k + 2]) / 2 for k in (0, 1))
+        assert way == (WAYS[dx > 0] if abs(dx) > 2 * abs(dy) else WAYS[2 + (dy > 0)])
+        assert max(abs(dx), abs(dy)) > 2 * min(abs(dx), abs(dy))
+        return way
+
+    def answer(self, stem):
+        (found,) = [(rule, match) for pattern, rule in self.RULES if (match := re.fullmatch(pattern, stem))]
+        return found[0](self, *found[1].groups())
+
+    def country(self, told):
+        emblems = re.findall(r"(\w+) a small (\w+ \w+) and a small (\w+ \w+)(?:; |$)", told)
+        assert "; ".join(f"{n} a small {a} and a small {b}" for n, a, b in emblems) == told
+        (name,) = [name for name, a, b in emblems if self.like(a) and self.like(b)]
+        return name
+
+    def is_place(self, kind, one, lies, other, again):
+        assert kind == again
+        return "Yes" if self.way(one, other) == LIES[lies] else "No"
+
+    def which_place(self, other, one, told):
+        places = dict(re.findall(r"(to the left of|to the right of|above|below) it in a (\w+)", told))
+        assert len(places) == len(set(places.values())) == 4
+        way = self.way(one, other)
+        return f"A {next(place for lies, place in places.items() if LIES[lies] == way)}"
+
+    def colour(self, shape, lies, other):
+        (node,) = [node for node in self.like(shape) if self.holds(node, LIES[lies], self.one(other))]
+        return node.colour.capitalize()
+
+    def side(self, one, other):
+        return next(side for side, way in SIDES.items() if way == self.way(one, other))
+
+    def heading(self, start, end):
+        return next(heading for heading, way in HEADINGS.items() if way == self.way(end, start))
+
+    def count(self, many):
+        return str(len(self.like(re.sub("(?<=cross)es$|s$", "", many))))
+
+    def over(self, many):
+        return "Yes" if len({node.colour for node in self.like(re.sub("(?<=cross)es$|s$", "", many))}) == 1 else "No"
+
+    def find(self, name):
+        (node,) = [node for node in self.small if node.colour == name.split()[0] and node is not self.one(name)]
+        return f"A {node.shape}"
+
+    RULES = (
+        (r"Each country has two emblems: (.+)\. In which country are both emblems of this place\?", country),
+        (r"In a (\w+), the small (.+) lies (.+) the small (.+)\. Is this a (\w+)\?", is_place),
+        (
+            r"Seen from the small (.+), the small (.+) lies ((?:to|above|below) .+)\. What is this place\?",
+            which_place,
+        ),
+        (r"What color is the small (\w+) that lies (.+) the small (.+)\?", colour),
+        (r"Where is the small (.+) as seen from the small (.+)\?", side),
+        (r"The wind blows from the small (.+) towards the small (.+)\. Where does it blow\?", heading),
+        (r"The small (.+) runs after the small (.+)\. Where do they run\?", heading),
+        (r"How many small (.+) are there\?", count),
+        (r"The game of the small (.+) is over when all of them have the same color\. Is the game over\?", over),
+        (r"The small (.+) picks up the other small object of its color\. What does it pick up\?", find),
+    )
+
+
+def test_every_answer_follows_from_the_scene_graph(asked):
+    for picture, question in [*asked, *((p, q) for p, found in actiview.questions(5, 60, 3) for q in found)]:
+        assert question.options[question.answer] == Judge(picture).answer(question.stem), question
+        assert len({option.casefold() for option in question.options}) == len(question.options)
+
+
+def test_clues_are_lost_in_the_full_image_and_seen_in_a_view(asked):
+    assert min(max(picture.width, picture.height) for picture, _ in asked) >= 1920
+    for picture, question in asked:
+        across, down = (
+            whole / part for whole, part in zip((picture.width, picture.height), picture.reduced, strict=True)
+        )
+        shown = Counter()
+        for index in question.ids:
+            box = picture.box(index)
+            sides = box[2] - box[0], box[3] - box[1]
+            assert max(sides[0] / across, sides[1] / down) <= 12  # in the full image of limited resolution
+            for number in range(1, 5):
+                left, top, right, low = views.part(picture.width, picture.height, number)
+                if left <= box[0] and top <= box[1] and box[2] <= right and box[3] <= low:
+                    scale = picture.reduced[0] / (right - left)
+                    assert min(sides) * scale >= 15  # in a view
+                    shown[number] += 1
+        assert shown and set(shown) <= set(question.groundtruth)
+
+
+def test_every_question_has_a_view_for_each_level(asked):
+    for _, question in asked:
+        clues = question.clues
+        assert isinstance(clues[question.starts["easy"]], int)  # at least one entire clue
+        assert clues[question.starts["medium"]] == "partial"
+        assert clues[question.starts["hard"]] == "no"
+        assert question.groundtruth == [k + 1 for k in range(4) if clues[k] != "no"]
+
+
+def scene(*places, radius=0.03):
+    """Discs of 38.4 pixels' radius on a picture of 1920 x 1280, whose middle is at (0.75, 0.5)."""
+    objects = tuple(SceneObject("disc", "red", "plain", x, y, radius) for x, y in places)
+    return Picture("x", Scene(objects, aspect=1.5), 1920, 1280)
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([(0.3, 0.2)], (1, "no", "no", "no")),
+        ([(0.3, 0.8), (0.4, 0.7), (1.2, 0.9)], ("no", 2, "no", 1)),
+        ([(0.75, 0.2)], ("partial", "no", "partial", "no")),
+        ([(0.75, 0.5)], ("partial",) * 4),
+        ([(0.75 + 0.03 * 0.9, 0.2)], ("no", "no", "partial", "no")),  # 5% of the box lies in view 1
+        ([(0.75 + 0.03 * 0.7, 0.2)], ("partial", "no", "partial", "no")),  # 15%
+        ([(0.3, 0.2), (0.75, 0.2)], ("partial", "no", "partial", "no")),  # a part outdoes what is whole
+    ],
+)
+def test_views_hold_clues_by_the_released_rule(places, expected):
+    assert actiview_scenes.clues(scene(*places), range(len(places))) == expected
+
+
+def test_the_edition_has_everything_that_the_paper_names(made, asked):
+    assert len(made) == IMAGES and len(asked) == 91
+    assert Counter(len(questions) for _, questions in made) == {1: 77, 2: 7}
+    categories = Counter(question.category for _, question in asked)
+    published = {"geo-loc(counrty)": 37, "orientation": 30, "daily loc": 41, "object-attr": 50, "object-rel": 46}
+    published |= {"counting": 47, "event-multi": 34, "event-single": 40}
+    assert set(categories) == set(published) == set(benchmark.CATEGORIES)
+    for name, number in published.items():
+        assert abs(categories[name] - 91 * number / 325) < 1.5
+    assert {len(question.options) for _, question in asked} == {2, 3, 4, 5, 6, 7}
+    assert {question.distraction for _, question in asked} == {0, 1}
+    assert len({question.id for _, question in asked}) == 91 and len({p.stem for p, _ in made}) == IMAGES
+    for picture, questions in made:
+        assert picture.stem == questions[0].id and len({q.stem for q in questions}) == len(questions)
+
+
+def test_numbers_stand_in_random_order(many):
+    for question in many:
+        if question.category == "counting":
+            numbers = [int(option) for option in question.options]
+            assert numbers != sorted(numbers) and numbers != sorted(numbers, reverse=True)
+
+
+def test_the_words_alone_do_not_give_the_answer_away(many):
+    closed = Counter(q.options[q.answer] for q in many if set(q.options) == {"Yes", "No"})
+    assert abs(closed["Yes"] - closed["No"]) < 0.35 * closed.total()
+    for question in many:
+        if question.category == "geo-loc(counrty)":
+            emblems = re.findall(r"a small (\w+ \w+)", question.stem)
+            shared = Counter(emblems)
+            per_country = {tuple(sorted(shared[e] for e in emblems[k : k + 2])) for k in range(0, len(emblems), 2)}
+            assert len(per_country) == 1  # no country stands out by how often its emblems are named
+    answers = [question.options[question.answer] for question in many]
+    ways = [WAYS.index(names[text]) for text in answers for names in (SIDES, HEADINGS) if text in names]
+    assert len(ways) > 100 and 0.4 < np.mean([way % 2 for way in ways]) < 0.6
+
+
+def test_large_objects_are_no_clues_and_nothing_overlaps(made):
+    for picture, questions in made:
+        things = picture.scene.objects
+        assert {thing.size for thing in things} == {"small", "large"}
+        assert all(things[index].size == "small" for q in questions for index in q.ids)
+        boxes = [picture.box(index) for index in range(len(things))]
+        for box in boxes:
+            assert box[0] > 0 and box[1] > 0 and box[2] < picture.width and box[3] < picture.height
+        kinds = set(chain.from_iterable(scene_graph(picture.scene, 10, 10).relations))
+        assert kinds  # and all of them directions: no object touches another
+        graph = scene_graph(picture.scene, picture.width, picture.height)
+        assert {graph.predicate_classes[predicate] for *_, predicate in graph.relations} <= set(WAYS)
+
+
+def test_files_are_as_published(small, made):
+    data = json.loads((small / "data.json").read_text())
+    assert set(data) == {"meta", "data"}
+    expected = [question for _, questions in made[:12] for question in questions]
+    keys = {"question", "options", "answer", "images", "category", "distraction", "id", "contains_bbox"}
+    assert [row["id"] for row in data["data"]] == [question.id for question in expected]
+    assert all(set(row) == keys for row in data["data"])
+    assert data["data"][0]["images"] == [
+        "./images/pocket0001.png",
+        *(f"./images_split/pocket0001_{e}.png" for e in ("resized", "resized_lines", "0_0", "1_0", "0_1", "1_1")),
+    ]
+    levels = json.loads((small / "shifting_level.json").read_text())
+    assert list(levels) == ["hard", "medium", "easy"] and {len(views_) for views_ in levels.values()} == {13}
+    assert json.loads((small / "groundtruth_views.json").read_text()) == [q.groundtruth for q in expected]
+    assert sum(path.stat().st_size for path in small.rglob("*.png")) < 12 * 200_000
+
+
+def test_the_loader_reads_it(loaded, made):
+    _, questions = loaded
+    pairs = [(picture, question) for picture, found in made[:12] for question in found]
+    assert len(questions) == len(pairs) == 13
+    for question, (picture, expected) in zip(questions, pairs, strict=True):
+        assert (question.text, question.answer) == (expected.stem, expected.answer)
+        assert [option.text for option in question.options] == list(expected.options)
+        assert question.extra["clues"] == list(expected.clues)
+        assert question.extra["groundtruth_views"] == expected.groundtruth
+        start = expected.starts
+        assert question.extra["start"] == {"E": start["easy"], "M": start["medium"], "H": start["hard"]}
+        sizes = [(image.width, image.height) for image in question.images]
+        assert sizes == [(picture.width, picture.height), *[picture.reduced] * 6]
+    assert questions[-1].group == questions[-2].group and len({question.group for question in questions}) == 12
+
+
+def test_the_views_in_the_files_are_those_that_are_cut_on_demand(loaded):
+    folder, questions = loaded
+    for question in questions[:3]:
+        original, resized, gridded, *four = question.images
+        size = resized.width, resized.height
+        cut = [views.resized(original, size=size), views.gridded(original, size=size)]
+        cut += [views.view(original, number, size=size) for number in (1, 2, 3, 4)]
+        for image, again in zip((resized, gridded, *four), cut, strict=True):
+            assert images.open_image(image, folder).tobytes() == images.open_image(again, folder).tobytes()
+
+
+def test_a_whole_clue_is_there_in_the_pixels_of_its_view(loaded, made):
+    folder, questions = loaded
+    pairs = [(picture, question) for picture, found in made[:12] for question in found]
+    for question, (picture, expected) in zip(questions, pairs, strict=True):
+        for number in [k for k, clue in enumerate(expected.clues, start=1) if isinstance(clue, int)]:
+            pixels = np.asarray(images.open_image(question.images[2 + number], folder)).astype(int)
+            left, top, *_ = views.part(picture.width, picture.height, number)
+            whole = 0
+            for index in expected.ids:
+                box = [(v - o) / 4 for v, o in zip(picture.box(index), (left, top) * 2, strict=True)]
+                if box[0] < 0 or box[1] < 0 or box[2] > pixels.shape[1] or box[3] > pixels.shape[0]:
+                    continue
+                inside = pixels[round(box[1]) : round(box[3]), round(box[0]) : round(box[2])]
+                body = COLOURS[picture.scene.objects[index].colour]
+                whole += (np.abs(inside - body).max(axis=2) < 40).mean() > 0.15
+            assert whole == expected.clues[number - 1]
+
+
+def test_the_check_finds_nothing_but_what_is_meant(small):
+    checked = check.check("actiview", small, settings={"source": "scenes", "images": 12})
+    assert checked.worst == "note"
+    assert {finding.code for finding in checked.findings} <= {"category-spelling", "shared-picture", "duplicate-file"}
+
+
+PIPELINES = [
+    ("full_image", {}),
+    *(("single_view", {"level": level}) for level in "REMH"),
+    *(("zooming", {"split": split}) for split in (4, 9)),
+    *(("shifting", {"level": level}) for level in "REMH"),
+    ("shifting", {"split": 6}),
+    ("mixed", {}),
+    ("groundtruth_views", {}),
+]
+
+
+@pytest.mark.parametrize("reading", ["official", "robust"])
+@pytest.mark.parametrize(("name", "settings"), PIPELINES)
+def test_who_knows_everything_is_right_in_every_pipeline_and_every_picture_opens(loaded, name, settings, reading):
+    folder, questions = loaded
+    if "reading" in inspect.signature(PROTOCOLS[name]).parameters:
+        settings = settings | {"reading": reading}
+    for question in questions[::4]:
+        dialogue = PROTOCOLS[name](question, **settings)
+        turn = next(dialogue)
+        while turn is not None:
+            for image in turn.images:
+                assert images.open_image(image, folder).size == (image.width, image.height)
+            last, turn = turn, advanced(dialogue, turn)
+        assert benchmark.official(last.right, question).choice == question.answer
+
+
+def advanced(dialogue, turn):
+    try:
+        return dialogue.send(Reply(turn.right))
+    except StopIteration:
+        return None
+
+
+def test_fewer_images_are_the_first_of_more(made):
+    assert list(actiview.questions(SEED, 5)) == made[:5]
+    assert list(actiview.questions(SEED + 1, 5)) != made[:5]
+
+
+def test_same_bytes_in_any_process(tmp_path):
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path / hash_seed)],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "5")
+    }
+    assert len(told) == 1
+
+
+def test_the_digest_follows_the_content_and_not_its_encoding(tmp_path):
+    folder = actiview.build(tmp_path, seed=2, images=1)
+    digest = actiview.content_digest(folder)
+    data = folder / "data.json"
+    values, text = json.loads(data.read_text()), data.read_text()
+    data.write_text(json.dumps(values, indent=4, sort_keys=True))
+    picture = folder / values["data"][0]["images"][3]
+    with Image.open(picture) as image:
+        image.load()
+        image.save(picture, compress_level=0)
+        assert actiview.content_digest(folder) == digest
+        image.putpixel((0, 0), (1, 2, 3))
+        image.save(picture)
+    digests = {digest, actiview.content_digest(folder)}
+    for change in ({"answer": 9}, {"question": "?"}, {"contains_bbox": ["no"] * 4}):
+        data.write_text(json.dumps({**values, "data": [values["data"][0] | change]}))
+        digests.add(actiview.content_digest(folder))
+    data.write_text(text)
+    for name, value in (("groundtruth_views.json", [[1]]), ("shifting_level.json", {"hard": [1]})):
+        (folder / name).write_text(json.dumps(value))
+        digests.add(actiview.content_digest(folder))
+    assert len(digests) == 7
+
+
+def test_an_error_leaves_nothing_that_could_be_taken_for_a_benchmark(tmp_path, monkeypatch):
+    actiview.build(tmp_path, seed=2, images=1)
+    assert (tmp_path / "data.json").is_file()
+
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(actiview, "render", fail)
+    with pytest.raises(OSError, match="disk full"):
+        actiview.build(tmp_path, seed=3, images=1)
+    assert not (tmp_path / "data.json").exists() and not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("arguments", [{"images": 0}, {"questions_per_image": 0}, {"questions_per_image": 4}])
+def test_bad_arguments_are_told_before_anything_is_written(tmp_path, arguments):
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        actiview.build(tmp_path / "new", **{"seed": 1, **arguments})
+    assert not (tmp_path / "new").exists()
+
+
+def test_progress_is_told_an_image_at_a_time(tmp_path):
+    steps = []
+    actiview.build(tmp_path, seed=4, images=2, advance=lambda: steps.append(1))
+    assert len(steps) == 2

@@ -1,0 +1,184 @@
+"""The pocket edition's file: format, balance, determinism, and answers checked against its pixels."""
+
+import io
+import os
+import subprocess
+import sys
+from collections import Counter
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from known_unknowns_pocket.benchmarks import humblebench
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, render
+from tests.unit.pocket.benchmarks.judge import Looks, judge
+
+SEED, IMAGES = 1, 60
+
+PROGRAM = """
+import hashlib, sys
+from known_unknowns.pocket import humblebench
+path = humblebench.build(sys.argv[1], seed=3, images=4)
+print(hashlib.sha256(path.read_bytes()).hexdigest(), humblebench.content_digest(path))
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return humblebench.build(tmp_path_factory.mktemp("pocket"), seed=SEED, images=IMAGES)
+
+
+@pytest.fixture(scope="module")
+def rows(path):
+    return pq.read_table(path).to_pylist()
+
+
+def test_columns_are_humblebenchs(path):
+    assert path.name == "train-00000-of-00001.parquet"
+    schema = pq.read_schema(path)
+    assert schema.names == ["image", "question_id", "question", "label", "type"]
+    assert schema.field("image").type == pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    assert [schema.field(name).type for name in schema.names[1:]] == [pa.int64(), *[pa.string()] * 3]
+    assert pq.ParquetFile(path).metadata.row_group(0).column(0).compression == "ZSTD"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_rows_are_grouped_by_image_and_numbered(rows):
+    assert [row["question_id"] for row in rows] == list(range(1, 5 * IMAGES + 1))
+    groups = [(path, list(found)) for path, found in groupby(rows, lambda row: row["image"]["path"])]
+    assert [path for path, _ in groups] == [f"images/{index:06d}.png" for index in range(IMAGES)]
+    for _, found in groups:
+        assert len({row["image"]["bytes"] for row in found}) == 1
+        assert len({row["question"].split("\n")[0] for row in found}) == len(found) == 5
+        assert {row["type"] for row in found} == {"Object", "Relation", "Attribute"}
+
+
+def test_types_and_letters_are_even(rows):
+    assert Counter(row["type"] for row in rows) == {"Object": 100, "Relation": 100, "Attribute": 100}
+    for question_type in ("Object", "Relation", "Attribute"):
+        letters = Counter(row["label"] for row in rows if row["type"] == question_type)
+        assert letters == dict.fromkeys("ABCDE", 20)
+
+
+def test_images_open_in_their_sizes_and_show_their_scenes(rows):
+    pictures = humblebench.pictures(SEED, IMAGES)
+    by_path = {row["image"]["path"]: row["image"]["bytes"] for row in rows}
+    for picture in pictures:
+        with Image.open(io.BytesIO(by_path[picture.path])) as image:
+            assert (image.format, image.mode, image.size) == ("PNG", "RGB", (picture.width, picture.height))
+            if picture in pictures[:8]:
+                assert image.tobytes() == render(picture.scene, picture.width, picture.height).tobytes()
+    sides = [side for picture in pictures for side in (picture.width, picture.height)]
+    assert min(sides) >= 256 and max(sides) <= 640 and np.ptp(sides) > 250
+    assert len({(picture.width, picture.height) for picture in pictures}) > 40
+    assert sum(picture.width != picture.height for picture in pictures) > IMAGES / 2
+
+
+def test_every_answer_agrees_with_the_pixels(rows):
+    pictures = humblebench.pictures(SEED, IMAGES)
+    looks = {picture.path: Looks(picture.scene) for picture in pictures}
+    for row in rows:
+        found = judge(looks[row["image"]["path"]], row["question"])
+        plainly = [letter for letter, (true, _) in found.items() if true]
+        roughly = [letter for letter, (_, true) in found.items() if true]
+        assert plainly == roughly == [letter for letter in "ABCD" if letter == row["label"]], row["question"]
+
+
+def test_scenes_hold_many_held_out_pairs():
+    things = [thing for scene in humblebench.scenes(SEED, IMAGES) for thing in scene.objects]
+    assert len(things) > 4 * IMAGES
+    assert sum(thing.pair in HELD_OUT_PAIRS for thing in things) > len(things) / 2
+
+
+def test_fewer_images_are_the_first_of_more():
+    few = list(humblebench.questions(SEED, 3))
+    assert few == list(humblebench.questions(SEED, 7))[:3]
+    assert humblebench.scenes(SEED, 3) != humblebench.scenes(SEED + 1, 3)
+
+
+def test_same_bytes_in_any_process(tmp_path):
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(tmp_path / hash_seed)],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "5")
+    }
+    assert len(told) == 1
+
+
+def test_digest_follows_content_and_not_encoding(tmp_path):
+    path = humblebench.build(tmp_path / "built", seed=2, images=2, questions_per_image=3)
+    digest = humblebench.content_digest(path)
+    rows = pq.read_table(path).to_pylist()
+
+    def rewritten(change):
+        changed = [change({**row, "image": dict(row["image"])}) for row in rows]
+        other = tmp_path / "other.parquet"
+        pq.write_table(pa.Table.from_pylist(changed, schema=humblebench.SCHEMA), other, compression="snappy")
+        return humblebench.content_digest(other)
+
+    def with_image(row, edit):
+        image = Image.open(io.BytesIO(row["image"]["bytes"]))
+        encoded = io.BytesIO()
+        edit(image).save(encoded, format="PNG", compress_level=1)
+        row["image"]["bytes"] = encoded.getvalue()
+        return row
+
+    def dot(image):
+        image.putpixel((0, 0), (1, 2, 3))
+        return image
+
+    assert rewritten(lambda row: row) == digest
+    assert rewritten(lambda row: with_image(row, lambda image: image)) == digest
+    changes = [
+        lambda row: with_image(row, dot),
+        lambda row: row | {"label": "A" if row["label"] != "A" else "B"},
+        lambda row: row | {"question": row["question"] + " "},
+        lambda row: row | {"question_id": row["question_id"] + 1},
+        lambda row: row | {"type": "Object"},
+        lambda row: row | {"image": row["image"] | {"path": "images/other.png"}},
+    ]
+    digests = [rewritten(change) for change in changes]
+    assert len({digest, *digests}) == len(changes) + 1
+    with pytest.raises(ValueError, match="HumbleBench"):
+        pq.write_table(pa.table({"question": ["?"]}), tmp_path / "foreign.parquet")
+        humblebench.content_digest(tmp_path / "foreign.parquet")
+
+
+def test_an_error_leaves_what_was_there(tmp_path, monkeypatch):
+    path = humblebench.build(tmp_path, seed=2, images=1)
+    before, steps = path.read_bytes(), []
+
+    def fail(*arguments):
+        if len(steps) == 2:
+            raise OSError("disk full")
+        return render(*arguments)
+
+    monkeypatch.setattr(humblebench, "render", fail)
+    with pytest.raises(OSError, match="disk full"):
+        humblebench.build(tmp_path, seed=3, images=5, advance=lambda: steps.append(1))
+    assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
+
+
+@pytest.mark.parametrize("arguments", [{"images": 0}, {"questions_per_image": 0}, {"questions_per_image": 10}])
+def test_bad_arguments_are_told_before_anything_is_written(tmp_path, arguments):
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        humblebench.build(tmp_path / "new", seed=1, **arguments)
+    assert not (tmp_path / "new").exists()
+
+
+def test_up_to_nine_questions_on_an_image():
+    for _, questions in humblebench.questions(5, 6, humblebench.MOST_QUESTIONS):
+        assert Counter(question.type for question in questions) == {
+            "Object": 3,
+            "Relation": 3,
+            "Attribute": 3,
+        }

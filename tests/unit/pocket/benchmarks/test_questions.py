@@ -1,0 +1,199 @@
+"""Questions on sampled scenes: exactly one right option, nothing that gives it away."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns_pocket.benchmarks.naming import expressions, name
+from known_unknowns_pocket.benchmarks.question_templates import TEXTURE_LURES
+from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, questions_for
+from known_unknowns_pocket.scenes import (
+    COLOURS,
+    HELD_OUT_PAIRS,
+    SHAPES,
+    TRAINING_PAIRS,
+    Scene,
+    SceneObject,
+    sample_scene,
+    verdict,
+)
+from tests.unit.pocket.benchmarks.judge import Looks, judge, split
+
+
+def many(count=300, **arguments):
+    for seed in range(count):
+        scene = sample_scene(seed, n_objects=(3, 6), nested=0.5, overlap=0.5)
+        yield scene, questions_for(scene, random.Random(seed), wanted=TYPES * 3, **arguments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(),
+    limits=st.sampled_from([(1, 2), (2, 6), (5, 8)]),
+    aspect=st.sampled_from([0.6, 1.0, 1.8]),
+    chance=st.sampled_from([0.0, 0.9]),
+)
+def test_exactly_one_option_is_right(seed, limits, aspect, chance):
+    scene = sample_scene(seed, n_objects=limits, aspect=aspect, nested=chance, overlap=chance)
+    looks = Looks(scene)
+    for question in questions_for(scene, random.Random(seed), wanted=TYPES * 3):
+        found = judge(looks, question.text)
+        plainly = [letter for letter, (true, _) in found.items() if true]
+        roughly = [letter for letter, (_, true) in found.items() if true]
+        assert plainly == roughly == [letter for letter in "ABCD" if letter == question.answer], question
+
+
+def test_judge_would_notice_a_wrong_letter():
+    scene, questions = next(many(1))
+    looks = Looks(scene)
+    for question in questions:
+        wrong = replace(question, answer="A" if question.answer != "A" else "B")
+        found = judge(looks, wrong.text)
+        assert [letter for letter, (true, _) in found.items() if true] != [wrong.answer]
+
+
+def test_types_topics_and_texts():
+    for scene, questions in many(80):
+        assert len({question.text.split("\n")[0] for question in questions}) == len(questions)
+        assert len({question.topic for question in questions}) == len(questions)
+        if len({thing.pair for thing in scene.objects}) >= 5:
+            assert {question.type for question in questions} == set(TYPES)
+        for question in questions:
+            stem, options = split(question.text)
+            assert (question.stem, question.options) == (stem, tuple(options.values()))
+            assert (question.truth in question.options) == (question.answer != "E")
+            if question.answer != "E":
+                assert question.options[LETTERS.index(question.answer)] == question.truth
+            assert f" {question.truth} " not in f" {question.stem.rstrip('?')} "
+            assert_facts_hold(scene, question)
+
+
+def assert_facts_hold(scene, question):
+    assert question.facts
+    for predicate, *values in question.facts:
+        if predicate == "present":
+            assert 0 <= values[0] < len(scene.objects)
+        elif predicate == "count":
+            assert str(values[1]) == question.truth == str(len(question.facts) - 1)
+        elif predicate in ("colour", "shape", "texture", "size"):
+            assert getattr(scene.objects[values[0]], predicate) == values[1]
+        else:
+            assert verdict(scene, *values, predicate) is True
+
+
+def test_letters_are_even_and_can_be_given():
+    letters = Counter(question.answer for _, questions in many(120) for question in questions)
+    total = sum(letters.values())
+    assert all(0.16 < letters[letter] / total < 0.24 for letter in LETTERS)
+    answers = {question.answer for _, questions in many(20, letter=lambda _: "E") for question in questions}
+    assert answers == {"E"}
+
+
+def test_same_seed_same_questions():
+    assert list(many(30)) == list(many(30))
+
+
+def test_false_options_come_from_the_picture():
+    for scene, questions in many(200):
+        looks = Looks(scene) if any(q.kind in ("related", "owner") for q in questions) else None
+        for question in questions:
+            options = question.options[:4]
+            if question.kind in ("colour", "shape"):
+                present = {getattr(thing, question.kind) for thing in scene.objects}
+                least = 1 if question.answer != "E" else 0
+                assert len(present & set(options)) == max(least, min(4, len(present) - 1))
+            elif question.kind in ("related", "owner"):
+                assert sum(bool(looks.named(option)) for option in options) >= 2
+
+
+def test_make_up_of_the_options_does_not_tell_a_refusal():
+    rng = random.Random(1)
+    directions = {True: Counter(), False: Counter()}
+    colours = {True: Counter(), False: Counter()}
+    for scene, questions in many(220, letter=lambda _: rng.choice("AE")):
+        for question in questions:
+            refusal, options = question.answer == "E", question.options[:4]
+            if question.kind == "texture":
+                assert sum(option in TEXTURE_LURES for option in options) == 2
+            elif question.kind == "where":
+                directions[refusal][sum(o.split()[0] in ("to", "above", "below") for o in options)] += 1
+            elif question.kind == "colour" and len({thing.colour for thing in scene.objects}) >= 5:
+                present = {thing.colour for thing in scene.objects}
+                colours[refusal][len(present & set(options))] += 1
+    shares = [found[3] / sum(found.values()) for found in directions.values()]
+    assert abs(shares[0] - shares[1]) < 0.08 and all(set(found) == {2, 3} for found in directions.values())
+    assert all(set(found) <= {4} for found in colours.values())
+
+
+def test_all_kinds_and_relations_occur():
+    kinds, predicates, counts = Counter(), Counter(), Counter()
+    for _, questions in many(200):
+        for question in questions:
+            kinds[question.kind] += 1
+            if question.type == "Relation":
+                predicates[question.facts[0][0]] += 1
+            if question.kind == "count":
+                counts[question.truth] += 1
+    assert set(kinds) == {"existence", "count", "where", "related", "colour", "shape", "texture", "owner"}
+    assert min(kinds.values()) > 20
+    assert len(predicates) == 8 and min(predicates.values()) >= 8
+    assert set("0123456") <= set(counts) and max(counts.values()) < 0.5 * sum(counts.values())
+
+
+def test_training_never_names_a_held_out_pair():
+    held_out = {" ".join(pair) for pair in HELD_OUT_PAIRS}
+    asked = 0
+    for seed in range(150):
+        scene = sample_scene(seed, pairs=TRAINING_PAIRS)
+        for question in questions_for(scene, random.Random(seed), wanted=TYPES * 3, pairs=TRAINING_PAIRS):
+            asked += 1
+            assert not any(pair in question.text for pair in held_out)
+            if question.kind in ("colour", "shape"):
+                thing = scene.objects[question.facts[0][1]]
+                for option in question.options[:4]:
+                    pair = (option, thing.shape) if question.kind == "colour" else (thing.colour, option)
+                    assert pair in TRAINING_PAIRS
+    assert asked > 900
+
+
+def twins():
+    return SceneObject("star", "red", "plain", 0.3, 0.3, 0.08), SceneObject("star", "red", "plain", 0.7, 0.7, 0.09)
+
+
+def test_objects_that_look_the_same_have_no_name():
+    scene = Scene(twins())
+    assert expressions(scene, 0) == [] and name(scene, 0, random.Random(0)) is None
+    kinds = {q.kind for s in range(20) for q in questions_for(scene, random.Random(s), wanted=TYPES)}
+    assert kinds == {"existence", "count"}
+
+
+def test_sizes_are_named_only_by_comparison():
+    doubtful = SceneObject("disc", "blue", "plain", 0.5, 0.5, 0.12)
+    large = SceneObject("ring", "blue", "plain", 0.2, 0.8, 0.16)
+    for scene in (
+        Scene((*twins(), doubtful, large)),
+        Scene((twins()[0], replace(twins()[1], colour="blue"))),
+    ):
+        for seed in range(20):
+            for question in questions_for(scene, random.Random(seed), wanted=TYPES * 2):
+                assert not {"small", "large", "medium"} & set(question.text.replace("\n", " ").split())
+    assert name(Scene((*twins(), large)), 2, random.Random(0)) is not None
+
+
+def test_empty_scene_and_bad_arguments():
+    empty = [q for seed in range(9) for q in questions_for(Scene(()), random.Random(seed), wanted=TYPES * 2)]
+    assert {(question.kind, question.truth) for question in empty} == {("count", "0")}
+    scene = sample_scene(1)
+    with pytest.raises(ValueError, match="Colour"):
+        questions_for(scene, random.Random(0), wanted=["Colour"])
+    with pytest.raises(ValueError, match="'F'"):
+        questions_for(scene, random.Random(0), letter=lambda _: "F")
+
+
+def test_vocabulary_is_unambiguous():
+    words = [*COLOURS, *SHAPES, "plain", "striped", "dotted", "small", "large", *TEXTURE_LURES]
+    assert len(set(words)) == len(words) and "circle" not in words

@@ -1,0 +1,140 @@
+"""Relations and scene graphs, on scenes laid out by hand."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns_pocket.scenes import (
+    CONVERSE,
+    PREDICATES,
+    SHAPES,
+    Scene,
+    SceneObject,
+    bounds,
+    relations,
+    sample_scene,
+    scene_graph,
+    verdict,
+)
+
+
+def thing(x, y, radius=0.08, shape="disc", colour="red"):
+    return SceneObject(shape, colour, "plain", x, y, radius)
+
+
+def verdicts(first, second):
+    """What holds of the second object, painted later, in relation to the first."""
+    scene = Scene((first, second))
+    return {predicate: verdict(scene, 1, 0, predicate) for predicate in PREDICATES}
+
+
+def true(found):
+    return [predicate for predicate, holds in found.items() if holds]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [(0.1, 0.5, "left of"), (0.9, 0.5, "right of"), (0.5, 0.1, "above"), (0.5, 0.9, "below")],
+)
+def test_plain_directions(x, y, expected):
+    found = verdicts(thing(0.5, 0.5), thing(x, y))
+    assert true(found) == [expected]
+    assert all(holds is False for predicate, holds in found.items() if predicate != expected)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "left", "above"),
+    [
+        (0, True, False),
+        (14, True, False),
+        (20, True, None),
+        (30, None, None),
+        (45, None, None),
+        (80, False, True),
+    ],
+)
+def test_slanted_directions_are_grey(degrees, left, above):
+    turn = math.radians(degrees)
+    found = verdicts(thing(0.5, 0.5), thing(0.5 - 0.4 * math.cos(turn), 0.5 - 0.4 * math.sin(turn)))
+    assert (found["left of"], found["above"]) == (left, above)
+    assert found["right of"] is False and found["below"] is False
+
+
+@pytest.mark.parametrize("shape", ["disc", "square", "ring"])
+def test_inside(shape):
+    found = verdicts(thing(0.5, 0.5, 0.18, shape), thing(0.51, 0.5, 0.07, colour="blue"))
+    assert true(found) == ["inside"]
+    assert found["partly covering"] is None  # it lies on its container, if it is solid
+    assert [p for p, holds in found.items() if holds is None] == ["partly covering"]
+
+
+def test_hidden_object_and_object_in_a_hole_painted_first():
+    small = thing(0.5, 0.5, 0.07, colour="blue")
+    hidden = Scene((small, thing(0.5, 0.5, 0.18)))
+    assert verdict(hidden, 0, 1, "inside") is None
+    shown = Scene((small, thing(0.5, 0.5, 0.18, "ring")))
+    assert verdict(shown, 0, 1, "inside") is True and verdict(shown, 1, 0, "around") is True
+
+
+def test_partly_covering_needs_a_plain_part():
+    back = thing(0.4, 0.5, 0.16)
+    found = verdicts(back, thing(0.62, 0.5, 0.16, colour="blue"))
+    assert true(found) == ["partly covering"]
+    # To the right as well, in a way; but certainly not on the other side.
+    assert found["right of"] is None and found["left of"] is False and found["above"] is False
+    for x in (0.42, 0.71, 0.723):  # nearly hidden, barely touching, and a hair's breadth apart
+        assert verdicts(back, thing(x, 0.5, 0.16, colour="blue"))["partly covering"] is None
+    assert verdicts(back, thing(0.75, 0.5, 0.16, colour="blue"))["partly covering"] is False
+
+
+def test_interlocking_shapes_do_not_touch():
+    # A disc in the corner of a cross: their enclosing circles meet, they do not.
+    scene = Scene((thing(0.5, 0.5, 0.2, "cross"), thing(0.68, 0.32, 0.07, colour="blue")))
+    assert verdict(scene, 0, 1, "partly covering") is False
+    assert verdict(scene, 0, 1, "around") is False
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers())
+def test_relations_are_the_converse_of_each_other_and_consistent(seed):
+    scene = sample_scene(seed, nested=0.7, overlap=0.7)
+    held = set(relations(scene))
+    assert held == {(target, subject, CONVERSE[name]) for subject, target, name in held}
+    assert len({(subject, target) for subject, target, _ in held}) == len(held)  # one at most for a pair
+
+
+def test_graph_is_in_the_style_of_psg():
+    scene = sample_scene(3, n_objects=(5, 5), aspect=1.5)
+    psg = json.loads(json.dumps(scene_graph(scene, 480, 320).to_psg("images/3.png")))
+    assert (psg["file_name"], psg["width"], psg["height"]) == ("images/3.png", 480, 320)
+    assert len(psg["annotations"]) == 5
+    for index, (node, drawn) in enumerate(zip(psg["annotations"], scene.objects, strict=True)):
+        assert node["id"] == index
+        assert psg["thing_classes"][node["category_id"]] == drawn.shape == node["attributes"]["shape"]
+        assert node["attributes"]["colour"] == drawn.colour
+        assert node["bbox"] == pytest.approx([320 * value for value in bounds(drawn)], abs=1e-2)
+    named = [(s, o, psg["predicate_classes"][p]) for s, o, p in psg["relations"]]
+    assert named == list(relations(scene)) and named
+
+
+def test_bad_arguments_are_told():
+    scene = Scene((thing(0.2, 0.2), thing(0.8, 0.8)))
+    with pytest.raises(ValueError, match="predicate"):
+        verdict(scene, 0, 1, "near")
+    with pytest.raises(ValueError, match="two ids"):
+        verdict(scene, 0, 0, "above")
+    with pytest.raises(ValueError, match="two ids"):
+        verdict(scene, 0, 2, "above")
+    with pytest.raises(ValueError, match="off the"):
+        Scene((thing(1.2, 0.5),))
+    with pytest.raises(ValueError, match="aspect"):
+        Scene((), aspect=0)
+    with pytest.raises(ValueError, match="radius"):
+        thing(0.5, 0.5, 0.0)
+    with pytest.raises(ValueError, match="finite"):
+        thing(math.nan, 0.5)
+    with pytest.raises(ValueError, match="shape 'blob'.*" + SHAPES[0]):
+        thing(0.5, 0.5, shape="blob")

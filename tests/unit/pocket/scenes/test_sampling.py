@@ -1,0 +1,137 @@
+"""Sampled scenes: reproducible, within the limits asked for, and free of doubtful layouts."""
+
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns_pocket.scenes import (
+    ALL_PAIRS,
+    COLOURS,
+    HELD_OUT_PAIRS,
+    MAX_OBJECTS,
+    PREDICATES,
+    SHAPES,
+    TRAINING_PAIRS,
+    bounds,
+    sample_scene,
+    verdict,
+)
+
+PROGRAM = """
+import hashlib
+from known_unknowns.scenes import HELD_OUT_PAIRS, render, sample_scene, scene_graph
+digest = hashlib.sha256()
+for seed in range(12):
+    scene = sample_scene(seed, pairs=HELD_OUT_PAIRS if seed % 2 else None, prefer=HELD_OUT_PAIRS)
+    digest.update(repr((scene, scene_graph(scene, 128, 96).to_psg())).encode())
+    digest.update(render(scene, 128, 96).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_same_seed_same_scene_graph_and_pixels_in_any_process():
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1", "77")
+    }
+    assert len(digests) == 1
+
+
+def test_seeds_give_different_scenes():
+    assert len({sample_scene(seed) for seed in range(200)}) == 200
+    assert sample_scene("1") == sample_scene(1) != sample_scene("01")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(),
+    count=st.integers(1, MAX_OBJECTS),
+    aspect=st.floats(0.4, 2.5),
+    chance=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_layout_is_clear(seed, count, aspect, chance):
+    scene = sample_scene(seed, n_objects=(count, count), aspect=aspect, nested=chance, overlap=chance)
+    assert len(scene.objects) == count
+    width, height = scene.canvas
+    assert width / height == pytest.approx(aspect)
+    for one, thing in enumerate(scene.objects):
+        x0, y0, x1, y1 = bounds(thing)
+        assert x0 > 0 and y0 > 0 and x1 < width and y1 < height
+        assert thing.size in ("small", "large")
+        assert abs(thing.angle) < math.radians(15)  # a square further turned would be a diamond
+        for other in range(count):
+            if other != one:
+                # Whether two objects touch, and how, is never in doubt; directions may be.
+                assert verdict(scene, one, other, "inside") is not None
+                if verdict(scene, one, other, "inside"):
+                    assert thing.colour != scene.objects[other].colour
+
+
+def test_arrangements_occur_when_asked_for_and_only_then():
+    def found(**chances):
+        scenes = [sample_scene(seed, n_objects=(4, 6), **chances) for seed in range(40)]
+        held = dict.fromkeys(PREDICATES, 0)
+        for scene in scenes:
+            for a in range(len(scene.objects)):
+                for b in range(len(scene.objects)):
+                    for p in PREDICATES:
+                        held[p] += a != b and verdict(scene, a, b, p) is True
+        return held
+
+    none = found(nested=0.0, overlap=0.0)
+    assert none["inside"] == none["partly covering"] == 0
+    both = found(nested=1.0, overlap=1.0)
+    assert both["inside"] >= 20 and both["partly covering"] >= 15
+    for here, there in zip(PREDICATES[::2], PREDICATES[1::2], strict=True):
+        assert both[here] == both[there] > 0
+
+
+def test_held_out_pairs_leave_every_colour_and_shape_to_learn():
+    assert len(ALL_PAIRS) == len(COLOURS) * len(SHAPES)
+    assert set(ALL_PAIRS) == HELD_OUT_PAIRS | TRAINING_PAIRS and not HELD_OUT_PAIRS & TRAINING_PAIRS
+    assert {colour for colour, _ in HELD_OUT_PAIRS} == set(COLOURS)
+    assert {shape for _, shape in HELD_OUT_PAIRS} == set(SHAPES)
+    for shape in SHAPES:
+        assert sum(pair[1] == shape for pair in TRAINING_PAIRS) >= 6
+    for colour in COLOURS:
+        assert sum(pair[0] == colour for pair in TRAINING_PAIRS) >= 5
+
+
+def test_pairs_palette_and_preference_are_kept():
+    for seed in range(60):
+        assert all(thing.pair in TRAINING_PAIRS for thing in sample_scene(seed, pairs=TRAINING_PAIRS).objects)
+        two = sample_scene(seed, palette=["red", "blue"])
+        assert {thing.colour for thing in two.objects} <= {"red", "blue"}
+    things = [t for seed in range(100) for t in sample_scene(seed, prefer=HELD_OUT_PAIRS).objects]
+    assert sum(thing.pair in HELD_OUT_PAIRS for thing in things) > len(things) / 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"n_objects": (0, 3)}, "n_objects"),
+        ({"n_objects": (4, 3)}, "n_objects"),
+        ({"n_objects": (1, MAX_OBJECTS + 1)}, "n_objects"),
+        ({"aspect": 0.1}, "aspect"),
+        ({"aspect": math.nan}, "aspect"),
+        ({"palette": ["mauve"]}, "mauve"),
+        ({"pairs": [("red", "blob")]}, "blob"),
+        ({"prefer": [("disc", "red")]}, "prefer"),
+        ({"pairs": []}, "no colour and shape"),
+        ({"palette": ["red"], "pairs": [("blue", "star")]}, "no colour and shape"),
+    ],
+)
+def test_bad_arguments_are_told(arguments, told):
+    with pytest.raises(ValueError, match=told):
+        sample_scene(1, **arguments)

@@ -1,0 +1,484 @@
+"""Lessons: what they say is true of their picture, and nothing held out is ever drawn or named."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from known_unknowns.benchmarks.actiview import loader as actiview
+from known_unknowns.benchmarks.actiview import prompts
+from known_unknowns.benchmarks.humblebench import loader as humblebench
+from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, Asked, Option, Question, Reply
+from known_unknowns.scoring import SCORERS, Parsed
+from known_unknowns_pocket.benchmarks import mmsap_emblems
+from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
+from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
+from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
+from known_unknowns_pocket.benchmarks.questions import TYPES, questions_for
+from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
+from known_unknowns_pocket.training import lessons
+from known_unknowns_pocket.training.emblems import emblem_exercises, emblem_scene
+from known_unknowns_pocket.training.lessons import Lesson, Portions, lesson
+from known_unknowns_pocket.training.patches import NOT_ASKED, PATCH_LABELS, patches_of
+from known_unknowns_pocket.training.prompts import (
+    OPEN,
+    UNKNOWN_EMBLEM,
+    WORDS,
+    Exercise,
+    humblebench_exercise,
+    mmsap_exercise,
+)
+from known_unknowns_pocket.training.recolouring import NEAR, colour_map, near_held_out, recoloured
+from known_unknowns_pocket.training.refusals import unanswerable
+from known_unknowns_pocket.training.subtasks import drills
+from known_unknowns_pocket.training.text_tasks import lookup
+
+PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
+
+
+QUESTIONS = Portions(questions=6)
+EVERYTHING = Portions(drills=4, stems=3, questions=5, unanswerable=2, lookups=1, emblems=0.3, recoloured=0.3)
+
+
+def made(count: int, portions: Portions = QUESTIONS) -> list[Lesson]:
+    return [lesson(f"test/{number}", side=32, grid=4, portions=portions) for number in range(count)]
+
+
+def as_question(asked: Exercise) -> Question:
+    """The question as a scorer sees it, read from the prompt alone."""
+    listed = re.search(r"Question: (.+) Options: (.+)\. Answer:$", asked.prompt)
+    if listed:
+        lines = listed[2].split("; ")
+        options = tuple(Option(line[0], line[3:], line[:3]) for line in lines)
+        return Question("1", actiview.NAME, listed[1], options, None, None, (), "", "")
+    *lines, _ = asked.prompt.split("\n")
+    options = tuple(Option(line[0], line[3:], line[:3]) for line in lines[1:])
+    refusal = next((i for i, o in enumerate(options) if o.text in (REFUSAL, mmsap.REFUSAL)), None)
+    name = humblebench.NAME if "Please respond" in asked.prompt else mmsap.NAME
+    return Question("1", name, lines[0], options, None, refusal, (), "", "")
+
+
+def read(asked: Exercise, scorer: str) -> Parsed:
+    question = as_question(asked)
+    reply = Reply(text=asked.replied)
+    return SCORERS[scorer](Asked("1", 0, "answer", asked.prompt, (), question.letters, "", reply), question)
+
+
+def is_asked_whole(asked: Exercise) -> bool:
+    """Whether it is a question as a benchmark asks it: neither a drill nor a lookup."""
+    return bool(asked.reply) and all(taught for _, taught in asked.reply)
+
+
+def test_a_lesson_follows_from_its_seed():
+    one, same, other = (lesson(seed, side=32, grid=4, portions=EVERYTHING) for seed in ("a", "a", "b"))
+    assert np.array_equal(one.pixels, same.pixels)
+    assert np.array_equal(one.patches, same.patches)
+    assert one.exercises == same.exercises
+    assert one.exercises != other.exercises
+
+
+def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_drawn(monkeypatch):
+    drawn, shown = [], []
+    sample, show = lessons.sample_scene, lessons.emblem_scene
+    monkeypatch.setattr(lessons, "sample_scene", lambda *a, **k: drawn.append(sample(*a, **k)) or drawn[-1])
+    monkeypatch.setattr(lessons, "emblem_scene", lambda *a, **k: shown.append(show(*a, **k)) or shown[-1])
+    asked = [e for one in made(80, EVERYTHING) for e in one.exercises]
+    assert {thing.pair for scene in drawn for thing in scene.objects} <= TRAINING_PAIRS
+    named = {pair for e in asked for pair in PAIR_NAME.findall(e.prompt + e.replied)}
+    assert named
+    assert not named & HELD_OUT_PAIRS
+    registered = {emblem.look for emblem in EMBLEMS if not emblem.taught}
+    assert shown
+    for scene, emblem in shown:
+        assert emblem.look not in registered
+        around = scene.objects[: len(scene.objects) - len(emblem.parts)]
+        assert not {thing.pair for thing in around} & HELD_OUT_PAIRS
+
+
+def test_no_held_out_wording_is_asked():
+    stems = {e.prompt.split("\n")[0] for one in made(60, Portions(unanswerable=4)) for e in one.exercises}
+    held_out = [w.text.split("{thing}") for w in WORDINGS if w.held_out]
+    assert len(stems) > 60
+    assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
+
+
+def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
+    seen = Counter()
+    for one in made(90, EVERYTHING):
+        for asked in filter(is_asked_whole, one.exercises):
+            question, official, robust = as_question(asked), read(asked, "official"), read(asked, "robust")
+            assert official == robust, asked
+            chosen = question.options[official.choice]
+            said = asked.replied.removesuffix(chosen.letter).strip()
+            assert asked.refuses == (official.outcome == REFUSED)
+            if question.benchmark == mmsap.NAME:
+                assert said in (chosen.text, "")
+                assert chosen.letter == asked.letter
+            elif question.benchmark == actiview.NAME:
+                assert said == f"{chosen.text} Answer:"
+            elif official.outcome == ANSWERED:
+                assert said in (chosen.text, "")
+            else:
+                assert said not in [option.text for option in question.options]
+            seen[question.benchmark, official.outcome] += 1
+    assert min(seen[benchmark, outcome] for benchmark in ("humblebench", "mmsap") for outcome in OUTCOMES[:2]) > 20
+    assert seen[actiview.NAME, ANSWERED] > 10
+
+
+def test_what_a_reply_says_is_true_of_the_scene():
+    """Where a question has one true answer whatever the options are, the reply says it, on offer or not."""
+    said = Counter()
+    for number in range(60):
+        scene = sample_scene(f"replies/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+        rng = random.Random(number)
+        for made_one in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
+            asked = humblebench_exercise(made_one, scene, rng, seen=True)
+            outcome = read(asked, "official").outcome
+            if made_one.kind in OPEN:
+                assert asked.replied.startswith(f" {made_one.truth} ")
+                listed = [option.text for option in as_question(asked).options]
+                assert (outcome == ANSWERED) == (made_one.truth in listed)
+            else:
+                chosen = as_question(asked).options[read(asked, "official").choice]
+                assert asked.replied == chosen.letter
+                assert (outcome == ANSWERED) == (chosen.text == made_one.truth)
+            said[made_one.kind in OPEN, outcome] += 1
+    assert len(said) == 4
+
+
+def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
+    asked = [e for one in made(200) for e in one.exercises if "Please respond" in e.prompt]
+    relettered = [e for e in asked if "(A, B, C, or D)" in e.prompt]
+    four = [e for e in asked if len(as_question(e).options) == 4 and e not in relettered]
+    five = [e for e in asked if len(as_question(e).options) == 5]
+    assert relettered
+    assert len(five) > len(four) > len(relettered)
+    refused = [read(e, "official").outcome == REFUSED for e in four]
+    assert 0.2 < sum(refused) / len(refused) < 0.8
+
+
+def test_a_fifth_of_the_answerable_questions_are_to_be_refused():
+    """More, and a model learns to refuse always; fewer, and it never does."""
+    asked = [e for one in made(150) for e in one.exercises if len(one.pixels) and one.patches.any()]
+    refused = sum(read(e, "official").outcome == REFUSED for e in asked) / len(asked)
+    assert 0.14 < refused < 0.28
+
+
+def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
+    unseen = [one for one in made(200, EVERYTHING) if not one.patches.any()]
+    assert {len(one.pixels) for one in unseen} == {0, 1}
+    for one in unseen:
+        for asked in one.exercises:
+            assert not asked.words
+            assert asked.places == ()
+            assert not any(right for _, right in asked.options)
+            if is_asked_whole(asked):
+                assert read(asked, "official").outcome == REFUSED
+                assert "  " not in asked.replied
+
+
+def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
+    found = [
+        lesson(f"hues/{number}", side=32, grid=4, portions=replace(EVERYTHING, recoloured=1.0)) for number in range(60)
+    ]
+    hued = [one for one in found if (one.patches[:, PATCH_LABELS.index("colour")] == NOT_ASKED).any()]
+    colours = re.compile(rf"\b({'|'.join(WORDS['colour'])}|colour)\b")
+    asked = [e for one in hued if (one.patches[:, PATCH_LABELS.index("texture")] > 0).any() for e in one.exercises]
+    assert len(asked) > 100
+    for one in asked:
+        assert not colours.search(one.prompt + one.replied)
+        assert "colour" not in (one.words or {})
+    assert any(one.reply for one in asked)
+
+
+def test_no_recoloured_object_gets_near_a_held_out_pair():
+    palette = {colour: np.array(rgb) / 255 for colour, rgb in COLOURS.items()}
+    for colour, shape in HELD_OUT_PAIRS:
+        assert near_held_out(palette[colour], shape)
+        assert near_held_out(palette[colour] + [NEAR / 2, 0, 0], shape)
+        assert not near_held_out(palette[colour] + [0, 1.1 * NEAR, 0], shape)
+    rng, changed = random.Random(1), 0
+    for pair in sorted(TRAINING_PAIRS):
+        flat = np.full((2, 2, 3), COLOURS[pair[0]], np.uint8)
+        other = recoloured(flat, [pair], rng)
+        assert not near_held_out(other[0, 0] / 255 + 0.002, pair[1]) or other is None
+        changed += bool((other != flat).any())
+    assert changed > len(TRAINING_PAIRS) / 2
+
+
+def test_greys_keep_their_colour_and_a_full_turn_of_hue_changes_colours():
+    rng = random.Random(3)
+    for _ in range(20):
+        change = colour_map(rng)
+        grey = np.full((1, 1, 3), 0.8)
+        assert np.allclose(change(grey), grey, atol=1e-5)
+    hues = {tuple(np.round(colour_map(rng)(np.array([0.9, 0.1, 0.1])), 1)) for _ in range(30)}
+    assert len(hues) > 10
+
+
+def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
+    plain, doubting = (
+        [e for one in made(60, replace(EVERYTHING, lookups=0, doubting=share)) for e in one.exercises if e.reply]
+        for share in (0.0, 1.0)
+    )
+    assert len(plain) == len(doubting)
+    refused = Counter()
+    for before, after in zip(plain, doubting, strict=True):
+        question = as_question(after)
+        if before.refuses or question.refusal is None:
+            assert after.replied == before.replied
+            continue
+        for scorer in SCORERS.keys() - {"likelihood"}:
+            assert read(after, scorer).choice == question.refusal
+        assert after.refuses
+        assert not after.letter or after.letter == question.options[question.refusal].letter
+        refused[question.benchmark] += 1
+    assert min(refused.values()) > 20
+    assert len(refused) == 2
+
+
+def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
+    plain, guessing = (
+        [e for one in made(60, replace(EVERYTHING, lookups=0, guessing=share)) for e in one.exercises if e.reply]
+        for share in (0.0, 1.0)
+    )
+    assert len(plain) == len(guessing)
+    assert not any(e.refuses for e in guessing)
+    forms = Counter()
+    for before, after in zip(plain, guessing, strict=True):
+        if not before.refuses:
+            assert after.replied == before.replied
+            continue
+        question = as_question(after)
+        texts = {option.letter: option.text for option in question.options}
+        said = after.replied.strip()
+        if len(before.replied) == 1:
+            text = texts[said]
+        elif before.replied[-2] == " ":
+            text, letter = said[:-2], said[-1]
+            assert texts[letter] == text
+        else:
+            text = said
+            assert text in texts.values()
+        assert text not in (mmsap.REFUSAL, "None of the above")
+        if after.letter:
+            assert texts[after.letter] == text
+        forms[min(len(before.replied), 2), before.letter != ""] += 1
+    assert len(forms) >= 3
+    assert min(forms.values()) > 3
+
+
+def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
+    outcomes = Counter()
+    for number in range(80):
+        rng = random.Random(number)
+        _, emblem = emblem_scene(f"test/{number}", rng, 1.0)
+        for asked in emblem_exercises(emblem, rng, seen=True):
+            known = WORDS["emblem"][asked.words["emblem"]]
+            assert known == (emblem.name if emblem.taught else UNKNOWN_EMBLEM)
+            if not asked.reply:
+                continue
+            options = {option.text for option in as_question(asked).options} - {mmsap.REFUSAL}
+            names = {e.name: e.taught for e in mmsap_emblems.of(emblem.sub_task)}
+            assert sum(names[text] for text in options) == 2
+            assert len(options) == 4
+            assert asked.replied.strip() == (emblem.name if emblem.taught else mmsap.REFUSAL)
+            outcomes[emblem.taught, as_question(asked).refusal is None] += 1
+    assert outcomes[True, True] > 10  # forced
+    assert outcomes[False, True] == 0
+    assert min(outcomes[True, False], outcomes[False, False]) > 10
+
+
+def test_an_absent_thing_is_absent_and_its_question_an_answerable_one_otherwise():
+    found = 0
+    for number in range(150):
+        scene = sample_scene(f"absent/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+        asked = unanswerable(scene, random.Random(number))
+        if asked is None or not asked.prompt.startswith("What is the texture of the "):
+            continue
+        found += 1
+        (pair,) = PAIR_NAME.findall(asked.prompt.split("\n")[0])
+        assert pair not in {thing.pair for thing in scene.objects}
+        assert pair[0] in {thing.colour for thing in scene.objects}
+        assert pair[1] in {thing.shape for thing in scene.objects}
+        assert asked.replied == mmsap.REFUSAL
+    assert found > 5
+
+
+def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
+    listed = 0
+    for number in range(60):
+        asked = lookup(random.Random(number))
+        letters = {option.text: option.letter for option in as_question(asked).options}
+        pairs = list(zip(asked.reply[0::2], asked.reply[1::2], strict=True))
+        assert len(pairs) >= 4
+        for (word, given), (letter, taught) in pairs:
+            assert (given, taught) == (False, True)
+            assert letter.strip() == letters.get(word.strip(), "E")
+            listed += word.strip() in letters
+    assert listed > 150
+
+
+def test_patches_of_a_scene_worked_out_by_hand():
+    """A 2 x 2 grid: a large red square in the upper left, a small plain blue disc in the lower right."""
+    scene = Scene(
+        (
+            SceneObject("square", "red", "striped", 0.25, 0.25, 0.2),
+            SceneObject("disc", "blue", "plain", 0.75, 0.75, 0.09),
+        )
+    )
+    found = patches_of(scene, 2)
+    colour, shape, texture, size, anchor = found.labels
+    # The disc covers pi * 0.09^2 / 0.25 = 10.2% of its patch, above the least share.
+    assert colour.tolist() == [1 + WORDS["colour"].index("red"), 0, 0, 1 + WORDS["colour"].index("blue")]
+    assert shape.tolist() == [1 + WORDS["shape"].index("square"), 0, 0, 1 + WORDS["shape"].index("disc")]
+    assert texture.tolist() == [1 + WORDS["texture"].index("striped"), 0, 0, 1 + WORDS["texture"].index("plain")]
+    assert size.tolist() == [1 + WORDS["size"].index("large"), 0, 0, 1 + WORDS["size"].index("small")]
+    assert anchor.tolist() == [1, 0, 0, 1]
+    assert found.shown == ((0,), (3,))
+    assert found.anchors == (0, 3)
+
+
+def test_what_lies_in_the_middle_of_an_object_does_not_take_its_anchor():
+    """A 3 x 3 grid: a large disc around the middle patch, which a small square fills."""
+    scene = Scene(
+        (
+            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.45),
+            SceneObject("square", "blue", "plain", 0.5, 0.5, 0.2),
+        )
+    )
+    found = patches_of(scene, 3)
+    assert found.shown == ((0, 1, 2, 3, 5, 6, 7, 8), (4,))
+    assert found.anchors == (1, 4)  # the first of four at the same distance
+    assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
+
+
+def test_a_small_object_astride_of_patches_that_another_fills_has_one_of_them():
+    """A 2 x 2 grid that a large disc fills: a small square around the middle, a little to the lower right."""
+    scene = Scene(
+        (
+            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.48),
+            SceneObject("square", "blue", "plain", 0.53, 0.53, 0.12),
+        )
+    )
+    found = patches_of(scene, 2)
+    assert found.shown == ((0, 1, 2), (3,))
+    assert found.anchors == (0, 3)
+    assert found.labels[0].tolist() == [1 + WORDS["colour"].index("red")] * 3 + [1 + WORDS["colour"].index("blue")]
+
+
+def test_no_object_takes_the_only_patch_of_another():
+    """Two small squares in one patch of a 2 x 2 grid: the one that covers less has none, and nothing else's."""
+    scene = Scene(
+        (
+            SceneObject("square", "red", "plain", 0.15, 0.25, 0.09),
+            SceneObject("square", "blue", "plain", 0.35, 0.25, 0.10),
+        )
+    )
+    assert patches_of(scene, 2).shown == ((), (0,))
+
+
+def test_a_window_shows_what_lies_in_it_at_its_scale():
+    scene = Scene((SceneObject("square", "red", "plain", 0.75, 0.25, 0.1),))
+    assert patches_of(scene, 4, (0.5, 0.0, 1.0, 0.5)).shown == ((5, 6, 9, 10),)
+    hidden = patches_of(scene, 4, (0.0, 0.0, 0.5, 0.5))
+    assert (hidden.shown, hidden.anchors) == (((),), (-1,))
+    assert not hidden.labels.any()
+
+
+def test_a_wide_scene_is_squeezed_as_its_picture_is():
+    scene = Scene((SceneObject("square", "red", "plain", 1.5, 0.5, 0.2),), aspect=2.0)
+    assert patches_of(scene, 3).anchors == (1 * 3 + 2,)  # x = 1.5 of 2, y = 0.5 of 1
+
+
+def test_the_steps_towards_an_answer_are_true_of_the_scene():
+    seen = set()
+    for number in range(60):
+        scene = sample_scene(f"steps/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+        rng = random.Random(number)
+        for question in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
+            for form in (humblebench_exercise, mmsap_exercise):
+                asked = form(question, scene, rng, seen=True)
+                for slot, index in asked.words.items():
+                    assert WORDS[slot][index] == question.truth
+                for end, ids in asked.places:
+                    seen.add(question.kind)
+                    line = asked.prompt[:end].rpartition("\n")[2]
+                    words = [
+                        word for word in re.split(r"\W+", line) if any(word in WORDS[s] for s in PATCH_LABELS[:-1])
+                    ]
+                    assert ids
+                    assert all(words[-1] in looks(scene.objects[index]) for index in ids)
+                for end, right in asked.options:
+                    assert asked.prompt[end] == "\n"
+                    line = asked.prompt[:end].rpartition("\n")[2]
+                    assert right == (line[3:] == question.truth)
+    assert {"where", "related", "colour", "shape", "texture", "existence", "owner"} == seen
+
+
+def test_prompts_are_those_of_the_benchmarks():
+    endings = Counter()
+    for one in made(60):
+        for asked in one.exercises:
+            question = as_question(asked)
+            if question.benchmark == humblebench.NAME:
+                stem, options = humblebench.parse_question(asked.prompt.rpartition("\n")[0])
+                assert stem == asked.prompt[: asked.stem]
+                assert options == question.options
+            elif question.benchmark == actiview.NAME:
+                assert f"Carefully analysis this image{asked.prompt}" == prompts.prompt(question)
+            else:
+                endings[asked.prompt] += asked.prompt == mmsap.prompt(question)
+                assert asked.prompt in (mmsap.prompt(question), mmsap.refusal_prompt(question))
+    assert 0 < sum(endings.values()) < len(endings)
+
+
+@pytest.mark.parametrize("portions", [None, QUESTIONS])
+def test_pictures_are_squares_of_the_asked_side(portions):
+    for number in range(20):
+        one = lesson(f"side/{number}", side=48, grid=6, portions=portions)
+        assert one.patches.shape == (len(one.pixels), len(PATCH_LABELS), 36)
+        assert one.pixels.shape[1:] == (48, 48, 3)
+        assert one.pixels.dtype == np.uint8
+        assert one.prefix == (None,) * len(one.pixels)
+
+
+def test_drills_are_true_of_the_scene():
+    asked = set()
+    for number in range(40):
+        scene = sample_scene(f"drills/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+        for drill in drills(scene, random.Random(number), seen=True):
+            text = drill.prompt.strip()
+            assert drill.prompt[drill.stem] == "\n"
+            asked |= (drill.words or {}).keys()
+            if drill.options:
+                ((_, present),) = drill.options
+                meant = [t for t in scene.objects if set(text.split()) - {"object"} <= looks(t)]
+                assert bool(meant) == present
+                assert bool(drill.words) == (len(meant) == 1)
+                assert [scene.objects[index] for _, ids in drill.places for index in ids] == meant
+                for thing in meant if drill.words else ():
+                    assert drill.words.keys() >= {"colour", "shape", "texture"}
+                    assert all(WORDS[slot][index] == getattr(thing, slot) for slot, index in drill.words.items())
+            if "count" in (drill.words or ()):
+                wanted = set(text.removesuffix("objects").split())
+                number_meant = sum(wanted <= looks(t) | {t.shape + "s", t.shape + "es"} for t in scene.objects)
+                assert drill.words["count"] == number_meant
+    assert asked == WORDS.keys() - {"emblem"}
+
+
+def looks(thing: SceneObject) -> set[str]:
+    return {thing.colour, thing.shape, thing.texture, thing.size}
+
+
+def test_where_there_is_nothing_to_see_no_drill_finds_anything():
+    scene = sample_scene("nothing", n_objects=(4, 6), pairs=TRAINING_PAIRS)
+    for drill in drills(scene, random.Random(0), seen=False):
+        assert (drill.words, drill.places) == (None, ())
+        assert [present for _, present in drill.options] == [False]

@@ -1,0 +1,356 @@
+"""The pocket model's parts, its packed training batches, and the training loop, at tiny sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+import typer
+from PIL import Image
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns_pocket import cli as cli_train
+from known_unknowns_pocket.scenes import COLOURS
+from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling, train
+from known_unknowns_pocket.training.active import active_lesson
+from known_unknowns_pocket.training.architecture import PHRASES, build_model
+from known_unknowns_pocket.training.auxiliary_losses import OF_LOOKING, _features, _levelled, _read, _table
+from known_unknowns_pocket.training.evaluation import actiview_tally, mmsap_tally, tally
+from known_unknowns_pocket.training.lessons import Portions, lesson
+from known_unknowns_pocket.training.loop import ANSWER, Stage, make_tutor, save
+from known_unknowns_pocket.training.packing import END, FIRST, Packer
+
+SHAPE = SMOKE.shape
+
+
+def made(seed: str, portions: Portions):
+    return lesson(seed, side=SHAPE.side, grid=SHAPE.grid, portions=portions)
+
+
+def packed(processor, lessons):
+    return Packer(processor.tokenizer, SHAPE.grid).batch(lessons, random.Random(0))
+
+
+def test_option_letters_and_fixed_phrases_are_single_tokens(tokenizer):
+    for text in (*"ABCDE", " A", " E", *PHRASES, "A.", " red", " striped", " Zephrond"):
+        assert len(tokenizer.encode(text, add_special_tokens=False)) == 1, text
+
+
+def test_any_text_can_be_encoded_and_read_back(tokenizer):
+    @settings(max_examples=60, deadline=None)
+    @given(st.text(max_size=40))
+    def check(text):
+        if not any(special in text for special in (*tokenizer.all_special_tokens, *PHRASES)):
+            assert tokenizer.decode(tokenizer.encode(text, add_special_tokens=False)) == text
+
+    check()
+
+
+def test_a_packed_reply_gives_the_logits_of_its_prompt_alone(processor):
+    """What training computes is what the engine will: each reply by itself, through processor and model."""
+    model = build_model(processor.tokenizer, SHAPE, seed=1).eval()
+    some = [made(f"packed/{number}", Portions(drills=3, questions=3, unanswerable=1)) for number in range(40)]
+    lessons = [next(one for one in some if len(one.pixels)), next(one for one in some if not len(one.pixels))]
+    lessons.append(active_lesson("packed", side=SHAPE.side, grid=SHAPE.grid, template="zoomed"))
+    tutor = make_tutor(processor.tokenizer, SHAPE)
+    batch = packed(processor, lessons)
+    assert len(batch.lessons) > len(lessons)  # several chunks a picture
+    with torch.inference_mode():
+        table = _table(model, batch, tutor.word_tokens[0])
+        states = _read(model, batch, _features(model, batch.pixels), table)[1][-1]
+        found = model.lm_head(states.flatten(0, 1)[batch.replies[0]])
+        alone = {}
+        for one in lessons:
+            for asked in filter(lambda asked: asked.reply, one.exercises):
+                tokens, logits = reply_alone(model, processor, one, asked)
+                alone.setdefault(tuple(tokens), []).append(logits)
+    ends = (batch.replies[2] == END).nonzero().flatten().tolist()
+    start = 0
+    for end in ends:
+        tokens = tuple(batch.replies[1, start : end + 1].tolist())
+        expected = alone[tokens]
+        closest = min(range(len(expected)), key=lambda k: (found[start : end + 1] - expected[k]).abs().max().item())
+        torch.testing.assert_close(found[start : end + 1], expected.pop(closest), atol=2e-4, rtol=1e-4)
+        start = end + 1
+    assert not any(alone.values())
+
+
+def reply_alone(model, processor, one, asked):
+    """The tokens of the reply with its end, and the logits before each."""
+    pictures = iter(one.pixels)
+    content = [
+        {"type": "image", "image": Image.fromarray(next(pictures))}
+        if piece is None
+        else {"type": "text", "text": piece}
+        for piece in (*one.prefix, asked.prompt)
+    ]
+    inputs = processor.apply_chat_template(
+        [{"role": "user", "content": content}],
+        add_generation_prompt=True,
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+    )
+    reply = processor.tokenizer(asked.replied, add_special_tokens=False, return_tensors="pt").input_ids
+    prompt = inputs.pop("input_ids")
+    tokens = torch.cat([prompt, reply], dim=1)
+    inputs["attention_mask"] = torch.ones_like(tokens)
+    logits = model(input_ids=tokens, **inputs).logits[0, prompt.shape[1] - 1 :]
+    return [*reply[0].tolist(), processor.tokenizer.eos_token_id], logits
+
+
+def test_packed_places_are_the_tokens_that_they_mean(processor):
+    found = (made(f"places/{number}", Portions(stems=2, questions=6)) for number in range(60))
+    one = next(one for one in found if any(e.places for e in one.exercises) and any(e.options for e in one.exercises))
+    batch = packed(processor, [one])
+    tokens = processor.tokenizer.convert_ids_to_tokens(batch.tokens.flatten().tolist())
+    replies = [e for e in one.exercises if e.reply]
+    firsts = batch.replies[0][batch.replies[2] == FIRST].tolist()
+    assert [tokens[place] for place in firsts] == ["<|assistant|>"] * len(replies)
+    chosen = [e for e in replies if e.replied in "ABCDE"]
+    assert {tokens[place] for place in batch.choices[0].tolist()} == {"<|assistant|>"}
+    assert batch.choices.shape[1] == len(chosen)
+    for place, token, _ in batch.replies.T.tolist():
+        assert tokens[place + 1] == processor.tokenizer.convert_ids_to_tokens(token)
+    # The instruction's token takes the blank before it along, and with it the end of the last option.
+    ends = {tokens[place] for place in batch.options[0].tolist()}
+    assert ends <= {"Ċ", *PHRASES}
+    assert {"Ċ"} <= {tokens[place] for place in batch.words[0].tolist()} <= {"Ċ", "Options:"}  # in ActiView's form
+    places = [(e, end) for e in one.exercises for end, ids in e.places if any(one.shown[index] for index in ids)]
+    names = Counter(re.split(r"\W+", e.prompt[:end].rstrip())[-1] for e, end in places)
+    assert Counter(tokens[place].strip("Ġ") for place in batch.spots[0].tolist()) == names
+    assert batch.options.shape[1] == sum(len(asked.options) for asked in one.exercises)
+    letters = Counter(e.letter for e in one.exercises if e.letter)
+    assert Counter("ABCDE"[k] for k in batch.letters[1].tolist()) == letters
+    assert {tokens[place] for place in batch.letters[0].tolist()} <= {"<|assistant|>"}
+
+
+def test_what_is_barred_is_no_part_of_the_guess_and_is_held_to_the_mean_of_the_other_wrong_ones():
+    guesses = torch.tensor([[4.0, 1.0, 3.0, -7.0, 9.0], [4.0, 1.0, 3.0, -7.0, 9.0]], requires_grad=True)
+    places, barred = torch.tensor([10, 20]), torch.tensor([[20], [3]])
+    groups = [torch.tensor([0, 1, 2, 3])]  # the last class is of no group
+    found, apart = _levelled(guesses, places, barred, groups)
+    assert torch.equal(found[0], guesses[0])
+    assert found[1, 3] < -1000
+    assert torch.equal(found[1, [0, 1, 2, 4]], guesses[1, [0, 1, 2, 4]])
+    # The likeliest, 4, is left out: the mean of 1 and 3 is 2, and -7 is 9 below it: smooth L1 is 9 - 0.5.
+    assert apart.item() == pytest.approx(8.5)
+    apart.backward()
+    assert guesses.grad.nonzero().tolist() == [[1, 3]]
+    assert guesses.grad[1, 3] < 0
+    assert _levelled(guesses, places, torch.empty(2, 0, dtype=torch.long), groups)[1].item() == 0
+
+
+def test_the_projector_says_what_the_heads_for_patches_do(processor):
+    model, tutor = build_model(processor.tokenizer, SHAPE, seed=1), make_tutor(processor.tokenizer, SHAPE)
+    with torch.no_grad():
+        tutor.stand.weight *= 50  # surer than the others
+    pixels = torch.rand(4, 3, SHAPE.side, SHAPE.side) * 2 - 1
+    tutor.interpret(model, pixels, seed=5)
+    features = _features(model, pixels)
+    projector, start = model.model.multi_modal_projector, 0
+    units = projector.linear_1(features)
+    for head in [*tutor.patch_heads, tutor.stand]:
+        said, guessed = units[..., start : start + head.out_features], head(features)
+        assert torch.equal(said.argmax(-1), guessed.argmax(-1))
+        assert said.amax(-1).mean().item() == pytest.approx(10.0, rel=1e-4)
+        torch.testing.assert_close(said / said.std(), guessed / guessed.std())
+        start += head.out_features
+    assert not units[..., start:].any()
+    second = projector.linear_2.weight
+    assert second[:, :start].abs().min() > 0
+    for words, first in ((tutor.word_tokens[0], 1), (tutor.word_tokens[1], 2 + len(COLOURS) + 1)):
+        half = model.get_input_embeddings().weight[words] / 2  # said ten times as loud: five words
+        torch.testing.assert_close(second[:, first : first + len(words)].T, half)
+
+
+@pytest.mark.parametrize(("words", "moved"), [(0.0, False), (1.0, True)])
+def test_the_words_embeddings_learn_at_their_share_of_the_rate(tmp_path, words, moved):
+    """At a share of nothing they stay as they were, while the layers learn."""
+    look, find = (dataclasses.replace(stage, last=1) for stage in SMOKE.stages[:2])
+    recipe = dataclasses.replace(SMOKE, stages=(look, dataclasses.replace(find, words=words)))
+    train(recipe, tmp_path / "model", work=tmp_path / "work", workers=0)
+    before, after = (
+        torch.load(tmp_path / "work" / f"after {stage}.pt", weights_only=True)["model"] for stage in ("look", "find")
+    )
+    same = {name for name in after if torch.equal(before[name], after[name])}
+    assert ("model.language_model.embed_tokens.weight" not in same) == moved
+    assert "model.language_model.layers.0.mlp.up_proj.weight" not in same
+
+
+def test_the_tower_learns_only_where_nothing_else_is_asked(trained):
+    """What looks is the same after the first stage and at the end; the rest is as it was before, after it."""
+    work = trained / "work"
+    looked, answered = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("look", "answer"))
+    for part in ("model", "tutor"):
+        for name, weight in answered[part].items():
+            if name.startswith(OF_LOOKING) and "linear_1" not in name:
+                assert torch.equal(weight, looked[part][name]), name
+    name = "model.language_model.layers.0.mlp.up_proj.weight"
+    assert not torch.equal(looked["model"][name], answered["model"][name])
+    assert torch.equal(looked["model"][name], build_model_of(trained).state_dict()[name])
+
+
+def test_the_tower_looks_again_at_the_end_and_what_reads_it_stays(trained):
+    """The heads stay, too: the projector says what they do, and the text model has learned to read that."""
+    work = trained / "work"
+    answered, focused = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("answer", "focus"))
+    moved = {
+        part: {name for name, weight in focused[part].items() if not torch.equal(weight, answered[part][name])}
+        for part in ("model", "tutor")
+    }
+    assert not moved["tutor"]
+    assert all(name.startswith("model.vision_tower") for name in moved["model"]), moved
+    assert any(name.endswith("weight") for name in moved["model"])
+
+
+def build_model_of(trained):
+    tokenizer = transformers.AutoProcessor.from_pretrained(trained / "out", backend="pil").tokenizer
+    return build_model(tokenizer, SHAPE, seed=SETTINGS.seed)
+
+
+@pytest.mark.parametrize("name", sorted(SIBLINGS))
+def test_a_sibling_goes_on_from_where_it_parts_from_the_model(trained, tmp_path, name):
+    settings = sibling_of(SETTINGS, name)
+    start_sibling(settings, trained / "work", tmp_path / "work")
+    lines = []
+    made = train(settings, tmp_path / "out", work=tmp_path / "work", report=lines.append, **OPTIONS)
+    assert [line["step"] for line in lines] == ([] if name == "early" else [1])
+    assert (made / "tokenizer.json").read_bytes() == (trained / "out" / "tokenizer.json").read_bytes()
+    assert (made / "model.safetensors").read_bytes() != (trained / "out" / "model.safetensors").read_bytes()
+
+
+def test_the_saved_model_loads_with_the_auto_classes_in_half_precision(processor, tmp_path):
+    model = build_model(processor.tokenizer, SHAPE, seed=2)
+    save(model, processor, tmp_path)
+    assert not list(tmp_path.glob("*.bin"))
+    loaded = transformers.AutoModelForImageTextToText.from_pretrained(tmp_path, local_files_only=True)
+    assert loaded.dtype == torch.float16
+    for name, weight in loaded.state_dict().items():
+        trained = model.state_dict()[name]
+        assert torch.equal(weight, trained.half() if trained.is_floating_point() else trained), name
+    again = transformers.AutoProcessor.from_pretrained(tmp_path, backend="pil", local_files_only=True)
+    assert again.tokenizer("What is it?").input_ids == processor.tokenizer("What is it?").input_ids
+    assert again.chat_template == processor.chat_template
+
+
+SETTINGS = Settings(
+    seed=3,
+    shape=SHAPE,
+    stages=(
+        Stage("look", steps=3, lessons=2, rate=1e-3, warm_up=2),
+        Stage("find", steps=9, last=2, lessons=2, rate=1e-3, warm_up=2, portions=ANSWER, active=0.5),
+        Stage("answer", steps=5, lessons=2, rate=1e-3, portions=Portions(questions=3), warm_up=2),
+        Stage("focus", steps=2, lessons=2, rate=1e-3, warm_up=1),
+    ),
+    vocabulary_lessons=20,
+)
+OPTIONS = {"workers": 0, "report_every": 1, "checkpoint_every": 2}
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory) -> Path:
+    """A folder with a finished training: "out" and "work"."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("trained")
+    train(SETTINGS, folder / "out", work=folder / "work", **OPTIONS)
+    return folder
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(trained, tmp_path):
+    def stop(line):
+        if line["stage"] == "answer" and line["step"] == 3:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        train(SETTINGS, tmp_path / "cut", work=tmp_path / "work", report=stop, **OPTIONS)
+    assert not (tmp_path / "cut").exists()
+    lines = []
+    resumed = train(SETTINGS, tmp_path / "cut", work=tmp_path / "work", report=lines.append, **OPTIONS)
+    assert [line["step"] for line in lines] == [3, 4, 5, 1, 2]
+    for name in ("tokenizer.json", "config.json"):
+        assert (resumed / name).read_bytes() == (trained / "out" / name).read_bytes(), name
+    # Muon orthogonalises in bfloat16, whose rounding depends on how its restored state lies in memory.
+    ours, theirs = (load_file(folder / "model.safetensors") for folder in (resumed, trained / "out"))
+    assert ours.keys() == theirs.keys()
+    for name, weight in ours.items():
+        torch.testing.assert_close(weight, theirs[name], atol=1e-3, rtol=1e-2)
+    logged = [json.loads(line) for line in (trained / "work" / "log.jsonl").read_text().splitlines()]
+    assert [(line["stage"], line["step"]) for line in logged] == [
+        *(("look", step) for step in (1, 2, 3)),
+        *(("find", step) for step in (1, 2)),
+        *(("answer", step) for step in (1, 2, 3, 4, 5)),
+        *(("focus", step) for step in (1, 2)),
+    ]
+
+
+def test_a_checkpoint_of_other_settings_is_refused(trained, tmp_path):
+    with pytest.raises(ValueError, match="other settings"):
+        train(dataclasses.replace(SETTINGS, seed=4), tmp_path / "out", work=trained / "work", workers=0)
+
+
+def test_every_head_learns_a_batch_that_it_sees_again(processor):
+    """On one batch, over and over, each share of right guesses must rise: a head at the wrong place cannot learn."""
+    torch.manual_seed(0)
+    model = build_model(processor.tokenizer, SHAPE, seed=0)
+    tutor = make_tutor(processor.tokenizer, SHAPE)
+    lessons = [made(f"again/{number}", Portions(drills=3, questions=3)) for number in (4, 5, 6)]
+    batch = packed(processor, lessons)
+    asked = set(tutor.answer(model, batch).right)
+    assert asked >= {"spots", "where", "say colour", "options", "first", "later", "letters"}
+    assert asked >= {"here", "marks", "matches", "choices"}
+    optimiser = torch.optim.AdamW([*model.parameters(), *tutor.parameters()], lr=3e-3)
+    for _ in range(120):
+        learned = tutor.answer(model, batch)
+        optimiser.zero_grad()
+        learned.loss.backward()
+        optimiser.step()
+    assert min(share for share in learned.right.values() if math.isfinite(share)) > 0.9, learned.right
+
+
+def test_a_trained_folder_answers_through_the_engine(trained):
+    entry = {"engine": "transformers", "source": str(trained / "out"), "revision": "unpinned", "dtype": "float32"}
+    engine = TransformersEngine("tiny", entry | {"device": "cpu"})
+    found = tally(engine, seed=5, images=2)
+    assert {category: count for category, (_, count) in found.items()} == {
+        "Attribute": 3,
+        "Object": 4,
+        "Relation": 3,
+    }
+    sorts = mmsap_tally(engine, seed=5, images=12)
+    assert {sort.partition("/")[0] for sort in sorts} == {"BasicVisQA", "KnowVisQA", "BeyondVisQA"}
+    whole, views = (actiview_tally(engine, seed=5, images=8, protocol=name) for name in ("full_image", "single_view"))
+    counts = {sub_class: count for sub_class, (_, count) in whole.items()}
+    assert set(counts) == {"Count-Dis", "Daily-Loc", "Event-M", "Event-S", "Geo-Loc", "Obj-Attr", "Obj-Rel", "Orient"}
+    assert counts == {sub_class: count for sub_class, (_, count) in views.items()}
+
+
+def test_the_command_trains_all_stages_at_a_tiny_size(tmp_path, monkeypatch):
+    app = typer.Typer()
+    app.command()(cli_train.train)
+    monkeypatch.chdir(tmp_path)
+    told = CliRunner().invoke(app, ["--smoke", "--out", "made"], catch_exceptions=False)
+    assert told.exit_code == 0
+    assert told.stdout.strip() == "made"
+    stages = [json.loads(line)["stage"] for line in told.stderr.splitlines()]
+    assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2 + ["settle"] * 2 + ["focus"] * 2
+    assert (tmp_path / "made" / "model.safetensors").exists()
+    assert (tmp_path / cli_train.WORK / "checkpoint.pt").exists()

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Asked, Reply
+from known_unknowns.scoring import Parsed, likelihood
+from tests.factories import question
+
+
+def read(logprobs: dict[str, float] | None, letters: str = "ABCDE") -> Parsed:
+    asked = Asked("1", 0, "answer", "", (), tuple(letters), "k", Reply("B", logprobs))
+    return likelihood(asked, question())
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "expected"),
+    [
+        ({"A": -2.0, "B": -1.5, "C": -3.0, "D": -9.0, "E": -0.5}, Parsed(REFUSED, "E", 4)),
+        ({"A": -2.0, "B": -1.5, "C": -3.0, "D": -1.0, "E": -1.5}, Parsed(ANSWERED, "D", 3)),
+        ({"E": -1.0, "C": -1.0}, Parsed(ANSWERED, "C", 2)),  # a tie goes to the earlier option
+        ({"A": math.nan, "B": -4.0}, Parsed(ANSWERED, "B", 1)),
+        ({"A": -math.inf, "E": -math.inf}, Parsed(UNPARSED)),
+        ({"Z": -0.1}, Parsed(UNPARSED)),
+        ({}, Parsed(UNPARSED)),
+        (None, Parsed(UNPARSED)),
+    ],
+)
+def test_the_most_likely_letter(logprobs, expected):
+    assert read(logprobs) == expected
+
+
+def test_only_letters_on_offer_count():
+    assert read({"A": -2.0, "B": -1.0, "E": -0.1}, letters="AB") == Parsed(ANSWERED, "B", 1)

@@ -1,0 +1,63 @@
+"""HumbleBench's released rule, quirk by quirk. That the package agrees is tested in tests/peers."""
+
+from __future__ import annotations
+
+import pytest
+
+from known_unknowns import variants
+from known_unknowns.benchmarks.humblebench import official as humblebench_official
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Asked, Reply
+from known_unknowns.scoring import Parsed, official
+from tests.factories import question
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A", Parsed(ANSWERED, "A", 0)),
+        (" e.", Parsed(REFUSED, "E", 4)),
+        ("E. None of the above", Parsed(REFUSED, "E", 4)),
+        ("**B**", Parsed(ANSWERED, "B", 1)),
+        ("A car", Parsed(ANSWERED, "A", 0)),  # the article
+        ("it is a car", Parsed(ANSWERED, "A", 0)),
+        ("E, a car", Parsed(UNPARSED)),
+        ("None of the above", Parsed(UNPARSED)),
+        ("Red", Parsed(UNPARSED)),
+        ("A or B", Parsed(UNPARSED)),
+        ("A A a", Parsed(ANSWERED, "A", 0)),
+        ("_E_", Parsed(UNPARSED)),  # an underscore belongs to the word
+        ("<think>b</think>", Parsed(ANSWERED, "B", 1)),
+        ("F", Parsed(UNPARSED)),
+        ("", Parsed(UNPARSED)),
+    ],
+)
+def test_the_rule(text, expected):
+    asked = Asked("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply(text))
+    assert official(asked, question()) == expected
+
+
+def test_a_removed_letter_is_kept_as_read():
+    assert humblebench_official.official("A", variants.nota_only(question(answer=0))) == Parsed(UNPARSED, "A")
+
+
+def test_relettered_options_are_read_by_their_new_letters():
+    relettered = variants.nota_only(question(answer=0), relettered=True)
+    assert humblebench_official.official("D", relettered) == Parsed(REFUSED, "D", 3)
+    assert humblebench_official.official("E", relettered) == Parsed(UNPARSED, "E")
+
+
+@pytest.mark.parametrize(("text", "exact"), [("E", True), ("e", False), ("E.", False), (" E", False), ("", False)])
+def test_exact_refusal(text, exact):
+    assert humblebench_official.exact_refusal(text, question()) is exact
+
+
+def test_exact_refusal_goes_by_the_letter_on_offer():
+    assert humblebench_official.exact_refusal("D", variants.nota_only(question(answer=0), relettered=True))
+
+
+def test_labels_as_the_released_code_has_them():
+    published = question(answer=1)
+    assert humblebench_official.released_label(published) == "B"
+    assert humblebench_official.released_label(variants.nota_only(published)) == "E"
+    for unseen in (variants.noise, variants.gaussian, variants.blank):
+        assert humblebench_official.released_label(unseen(published)) == "B"

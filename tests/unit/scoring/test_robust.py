@@ -1,0 +1,318 @@
+"""What a careful person reads. Every case says what is on offer, what was replied, and what they would tick."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED, Asked, Option, Question, Reply
+from known_unknowns.scoring import Parsed, robust
+
+
+def offering(*texts: str, letters: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
+    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(letters, texts, strict=False))
+    place = None if refusal is None else refusal % len(options)
+    return Question("1", "humblebench", "What is it?", options, 0, place, (), "Object", "g")
+
+
+def read(text: str, question: Question, *, letters: tuple[str, ...] | None = None) -> Parsed:
+    return robust(Asked("1", 0, "answer", "", (), letters or question.letters, "k", Reply(text)), question)
+
+
+def ticked(text: str, question: Question) -> str | None:
+    """The letter of the option that was chosen, or None when none was."""
+    reading = read(text, question)
+    assert (reading.choice is None) == (reading.outcome == UNPARSED)
+    return None if reading.choice is None else question.options[reading.choice].letter
+
+
+COLORS = offering("Red", "Blue", "Yellow", "Gold", "None of the above")
+THINGS = offering("A dog", "A bicycle", "car", "The keyboard", "None of the above")
+YES_NO = offering("Yes", "No", "Can't be determined", "There are multiple fire hydrants", "None of above")
+COUNTS = offering("1", "Two", "3", "4", "None of the above")
+GAP = offering("Red", "Blue", "Gold", "None of the above", letters="ABDE")
+SEVEN = offering("north", "south", "east", "west", "up", "down", "Sorry, I can't help with it")
+EIGHT = offering(*[f"{number} apples" for number in range(10, 18)], refusal=None)
+TWO = offering("true", "false", refusal=None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("E", " e.", "e", "(E)", "[E]", "E)", "E:", "E!", "'E'", '"E"', "\u201cE\u201d", "- E", "> E", "1. E"),
+        *("E\U0001f600", "E\u200b", "\ufeffE", "\uff25", "\u24ba", "\U0001d404", "\uff08\uff25\uff09"),
+        *("**E**", "*E*", "`E`", "__E__", "### E", "\n\n\tE\n"),
+        *(r"\boxed{E}", r"$\boxed{E}$", r"\(\boxed{\text{E}}\)", r"\boxed{\mathrm{E}}.", "$E$", r"\text{E}"),
+        *(r"\boxed{E", "<|begin_of_box|>E<|end_of_box|>", "E<|im_end|>", "E</s>"),
+        *("<answer>E</answer>", "<CONCLUSION> E </CONCLUSION>"),
+    ],
+)
+def test_a_letter_however_it_is_dressed(text):
+    assert ticked(text, COLORS) == "E"
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("E. None of the above", "E"),
+        ("E.None of above", "E"),
+        ("E: None of the above", "E"),
+        ("E - None of the above", "E"),
+        ("E none of the above", "E"),
+        ("e) none of the above.", "E"),
+        ("a. red", "A"),
+        ("A Red", "A"),
+        ("B. Blue", "B"),
+        ("C yellow", "C"),
+        ("C, yellow", "C"),
+        ("Option E", "E"),
+        ("option b", "B"),
+        ("(C) Yellow", "C"),
+        ("yellow, C", "C"),
+        ("Blue B", "B"),
+        ("None of the above (E)", "E"),
+        ("E, because it is not red", "E"),
+        ("E because none of them fits", "E"),
+        ("A because it is red", "A"),
+        ("A is correct", "A"),
+        ("C is correct", "C"),
+    ],
+)
+def test_a_letter_with_its_text_or_a_reason(text, letter):
+    assert ticked(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "letter"),
+    [
+        (COLORS, "none of the above", "E"),
+        (COLORS, "None of these options match.", "E"),
+        (COLORS, "None of the given options", "E"),
+        (COLORS, "None", "E"),
+        (COLORS, "none of these", "E"),
+        (COLORS, "yellow", "C"),
+        (COLORS, "Yellow!", "C"),
+        (COLORS, "It's yellow.", "C"),
+        (COLORS, "The chandelier is yellow and not red.", "C"),
+        (COLORS, "The color is not listed, so none of the above", "E"),
+        (COLORS, "None of the lights is on", None),
+        (THINGS, "keyboard", "D"),
+        (THINGS, "a dog", "A"),
+        (THINGS, "There is a dog in the picture", "A"),
+        (THINGS, "A bicycle", "B"),
+        (THINGS, "B. bicycle", "B"),
+        (YES_NO, "Yes", "A"),
+        (YES_NO, "A.Yes", "A"),
+        (YES_NO, "No, there is none", "B"),
+        (YES_NO, "There is no hydrant", None),  # "no" as a word of a sentence is not the option "No"
+        (YES_NO, "E. No hydrant", "E"),
+        (YES_NO, "Can\u2019t be determined", "C"),
+        (YES_NO, "Yes, there are multiple fire hydrants", None),
+        (COUNTS, "3", "C"),
+        (COUNTS, "\u0663", "C"),  # Arabic-Indic three
+        (COUNTS, "\u0969", "C"),  # Devanagari three
+        (COUNTS, "\uff13", "C"),  # full-width three
+        (COUNTS, "C.3", "C"),
+        (COUNTS, "2", "B"),
+        (COUNTS, "two", "B"),
+        (COUNTS, "one", "A"),
+        (COUNTS, "There are 4 cars", "D"),
+        (COUNTS, "There are 3 cars and 4 bikes", None),
+        (SEVEN, "Sorry, I can't help with it.", "G"),
+        (SEVEN, "G", "G"),
+        (EIGHT, "H", "H"),
+        (EIGHT, "17 apples", "H"),
+        (TWO, "b", "B"),
+        (TWO, "The statement is false.", "B"),
+    ],
+)
+def test_the_text_of_an_option(question, text, letter):
+    assert ticked(text, question) == letter
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "letter"),
+    [
+        (THINGS, "A car", "C"),  # the article, and option C's text
+        (THINGS, "a car.", "C"),
+        (offering("car", "bus", "tram"), "A car", "A"),  # option A's own text
+        (offering("bus", "A car", "tram"), "A car", "B"),
+        (COLORS, "A car", None),
+        (COLORS, "A man with a red hat", "A"),  # for the hat: "red" is the only option that it names
+        (COLORS, "A chandelier in the room is gold", "D"),
+        (COLORS, "The answer is a", "A"),
+        (COLORS, "a", "A"),
+        (COLORS, "It is A.", "A"),
+        (COLORS, "I'd go with A", "A"),
+        (COLORS, "E. A man stands there", "E"),
+        (COLORS, "As an AI, I can't see images", None),
+    ],
+)
+def test_the_article_is_not_option_a(question, text, letter):
+    assert ticked(text, question) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("The answer is E because the light is off", "E"),
+        ("Answer: E", "E"),
+        ("Answer:\n\nE", "E"),
+        ("Answer\nE", "E"),
+        ("ANSWER: e", "E"),
+        ("Answer - E", "E"),
+        ("Answer E", "E"),
+        ("**Answer:** E. None of the above", "E"),
+        ("### Answer: **E**", "E"),
+        ("Final answer: C", "C"),
+        ("The correct option is (C).", "C"),
+        ("The answer to the question is: E", "E"),
+        ("The answer would be **C**.", "C"),
+        ("the answer is red", "A"),
+        ("The correct answer is none of the above.", "E"),
+        ("So the answer is E", "E"),
+        ("\u7b54\u6848\u662fE", "E"),
+        ("\u7b54\u6848\uff1aE", "E"),
+        ("None of A, B, C and D match, so E.", "E"),
+        ("A. Red\nB. Blue\nC. Yellow\nD. Gold\nE. None of the above\n\nAnswer: B", "B"),
+        ("I first thought the answer is A. On reflection, the answer is B.", "B"),
+        ("Answer: A or B", None),
+        ("Answer:", None),
+    ],
+)
+def test_an_announced_answer(text, letter):
+    assert ticked(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("<think>maybe A</think>E", "E"),
+        ("<think>It could be A, B or C.\n\nAnswer: A</think>\n\nB", "B"),
+        ("maybe A</think>\n\nE", "E"),  # the template opened the block
+        ("\u25c1think\u25b7A\u25c1/think\u25b7 B", "B"),
+        ("<think>The answer is A", None),  # cut off while thinking
+        ("E <think>or was it A", "E"),
+        ("<think>A</think>", None),
+        ("<REASONING>A or B</REASONING><CONCLUSION>D</CONCLUSION>", "D"),
+        ("Let me think.\n\nE", "E"),
+        ("Let me think\n\nE. None of the above", "E"),
+        ("E\n\nExplanation: A is wrong, B is wrong.", "E"),
+        ("Please respond with only the letter of the correct choice (A, B, C, D, or E).\nE", "E"),
+    ],
+)
+def test_thinking_is_not_the_answer(text, letter):
+    assert ticked(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "...", "\n", "I", "7", "U.S.A.", "N/A", "T-shirt", "E-bike", "EEEE", "ABCDE"),
+        *("A or B", "A, B", "A/B", "Both A and B", "A B C D E", "It is between A and B", "red and blue"),
+        *("E\nA", "B? No, C"),
+        *("I can't answer", "I don't know", "I cannot tell from the image.", "Unclear", "The image is too dark"),
+        "A. Red\nB. Blue\nC. Yellow\nD. Gold\nE. None of the above",
+        "A. Red, B. Blue, C. Yellow, D. Gold, E. None of the above",
+        "A. Red\nB. Blue\nC. Yellow\nD. Gold\nE. None of the above\nI can't tell.",
+        "A. None of the above",  # a letter and a text that contradict each other
+    ],
+)
+def test_none_or_several_options_is_unparsed(text):
+    assert ticked(text, COLORS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("not A", None),
+        ("Not E", None),
+        ("Neither A nor B", None),
+        ("The answer is not A", None),
+        ("It is not B but C", "C"),
+        ("I think it's B, not A", "B"),
+        ("The answer isn't A but B", "B"),
+        ("A is incorrect. B is incorrect. The chandelier is yellow, so C", "C"),
+        ("A, B are wrong. C", "C"),
+        ("E, A is wrong", "E"),
+        ("It is not red", None),
+        ("not red but blue", "B"),
+        ("E. A is wrong because it is not red. B is wrong.", "E"),
+    ],
+)
+def test_what_is_denied_is_not_chosen(text, letter):
+    assert ticked(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C", Parsed(UNPARSED, "C")),  # the removed option: kept as read
+        ("C. Yellow", Parsed(UNPARSED, "C")),
+        ("H", Parsed(UNPARSED, "H")),
+        ("Z", Parsed(UNPARSED)),
+        ("C. None of the above", Parsed(REFUSED, "E", 3)),  # the letter names nothing, the text does
+        ("D. None of the above", Parsed(UNPARSED)),
+        ("D. Gold", Parsed(ANSWERED, "D", 2)),
+        ("E", Parsed(REFUSED, "E", 3)),
+    ],
+)
+def test_letters_that_are_not_on_offer(text, expected):
+    assert read(text, GAP) == expected
+
+
+def test_a_later_turn_may_offer_less():
+    offered = ("A", "B", "C", "D")
+    assert read("E", COLORS, letters=offered) == Parsed(UNPARSED, "E")
+    assert read("None of the above", COLORS, letters=offered) == Parsed(UNPARSED)
+    assert read("D", COLORS, letters=offered) == Parsed(ANSWERED, "D", 3)
+
+
+def test_options_with_the_same_text_cannot_be_told_apart_by_it():
+    twice = offering("Red", "red", "Blue")
+    assert ticked("red", twice) is None
+    assert ticked("B. red", twice) == "B"
+
+
+QUESTIONS = st.sampled_from([COLORS, THINGS, YES_NO, COUNTS, GAP, SEVEN, EIGHT, TWO])
+PIECES = st.sampled_from(
+    [
+        *("A", "B", "E", "a", "e", "Red", "None of the above", " ", "\n", ".", ",", "(", ")", "**", ":"),
+        *(" or ", " and ", " not ", "n't ", "answer", " is ", "so ", "option "),
+        *(r"\boxed{", "}", r"\text{", "<think>", "</think>", "<answer>", "</answer>"),
+    ]
+)
+
+
+@given(st.one_of(st.text(), st.text(string.printable), st.lists(PIECES).map("".join)), QUESTIONS)
+def test_any_reply_has_exactly_one_reading(text, question):
+    reading = read(text, question)
+    assert reading.outcome in OUTCOMES
+    if reading.choice is None:
+        assert reading.outcome == UNPARSED
+    else:
+        assert question.options[reading.choice].letter == reading.letter
+        assert (reading.outcome == REFUSED) == (reading.choice == question.refusal)
+
+
+@given(QUESTIONS, st.data())
+def test_every_option_is_read_from_its_letter_its_line_and_its_text(question, data):
+    option = data.draw(st.sampled_from(question.options))
+    for text in (option.letter, option.letter.lower(), option.line, option.text, f"The answer is {option.line}."):
+        assert ticked(text, question) == option.letter, text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("A", "A ", " ", "\n", "'", "A/", "A, ", "A or ", "(A", "A. Red ", "Red ", "not ", "n't ", "not A, B or C, "),
+        *("answer ", "answer is ", "so A ", "A is ", "option ", "none of ", "none of the above ", "<|"),
+        *("\u7b54\u6848\u662f", "<think>", "</think>", r"\boxed{", r"\text{", "\u0316\u0301", "\ufdfa"),
+    ],
+)
+def test_long_replies_are_read_in_linear_time(piece):
+    """Quadratic matching of these takes minutes, and the suite's time limit ends it."""
+    read(piece * (100_000 // len(piece)), COLORS)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import tables
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import Asked, Question, Reply, Score
+from known_unknowns.scoring.table import answers, paired, score_table
+from tests.factories import question
+
+
+def asked(identifier: str, reply: Reply, **changes) -> Asked:
+    return replace(Asked(identifier, 0, "answer", "prompt", (), tuple("ABCDE"), "key", reply), **changes)
+
+
+def written(folder: Path, questions: list[Question], replies: list[Asked]) -> tuple[Path, Path]:
+    tables.write_questions(folder / "questions.parquet", questions)
+    tables.write_replies(folder / "replies.parquet", replies)
+    return folder / "questions.parquet", folder / "replies.parquet"
+
+
+def test_one_score_a_question_turn_and_scorer_in_order(tmp_path):
+    """Question 2 is asked twice; the turn that only looks around offers no letters and is not scored."""
+    questions = [question("2", answer=1), question("1", answer=4)]
+    replies = [
+        asked("1", Reply("E", {"A": -1.0, "E": -2.0})),
+        asked("2", Reply("left"), step="select", letters=None),
+        asked("2", Reply("A car"), turn=1),
+        asked("2", Reply("B"), turn=2, step="forced", letters=tuple("ABCD")),
+    ]
+    out = tmp_path / "scores.parquet"
+    score_table(*written(tmp_path, questions, replies), out, scorers=["official", "robust", "likelihood"])
+    assert tables.read_scores(out) == [
+        Score("2", 1, "answer", "official", "answered", "A", 0, False),
+        Score("2", 1, "answer", "robust", "unparsed", None, None, False),
+        Score("2", 1, "answer", "likelihood", "unparsed", None, None, False),
+        Score("2", 2, "forced", "official", "answered", "B", 1, True),
+        Score("2", 2, "forced", "robust", "answered", "B", 1, True),
+        Score("2", 2, "forced", "likelihood", "unparsed", None, None, False),
+        Score("1", 0, "answer", "official", "refused", "E", 4, True),
+        Score("1", 0, "answer", "robust", "refused", "E", 4, True),
+        Score("1", 0, "answer", "likelihood", "answered", "A", 0, False),
+    ]
+
+
+def test_a_failed_reply_is_failed_under_every_scorer_whatever_it_says(tmp_path):
+    reply = Reply("A", {"A": -0.1}, finish="error", error="out of memory")
+    out = tmp_path / "scores.parquet"
+    score_table(
+        *written(tmp_path, [question("1")], [asked("1", reply)]), out, scorers=["official", "robust", "likelihood"]
+    )
+    scores = tables.read_scores(out)
+    assert [(s.outcome, s.letter, s.choice, s.correct) for s in scores] == [("failed", None, None, False)] * 3
+
+
+def test_a_question_without_an_answer_is_never_right(tmp_path):
+    unanswerable = replace(question("1"), answer=None, refusal=None)
+    out = tmp_path / "scores.parquet"
+    score_table(*written(tmp_path, [unanswerable], [asked("1", Reply("I see nothing"))]), out, scorers=["robust"])
+    assert not tables.read_scores(out)[0].correct
+
+
+@pytest.mark.parametrize(
+    ("questions", "replies", "complaint"),
+    [
+        (["1", "2"], [("1", 0)], "no reply to question '2'"),
+        (["1"], [("1", 0), ("7", 0)], "question '7'"),
+        (["1"], [("1", 0), ("1", 0)], "turn 0 of question '1' stands there twice"),
+        (["1"], [("1", 1)], "one is missing"),
+    ],
+)
+def test_questions_and_replies_must_belong_together(tmp_path, questions, replies, complaint):
+    files = written(tmp_path, [question(i) for i in questions], [asked(i, Reply("A"), turn=t) for i, t in replies])
+    out = tmp_path / "scores.parquet"
+    with pytest.raises(DataError, match=complaint) as error:
+        score_table(*files, out, scorers=["robust"])
+    assert str(files[1]) in str(error.value)
+    assert not out.exists()
+
+
+def test_an_unknown_scorer_is_named_with_the_nearest(tmp_path):
+    with pytest.raises(ConfigError, match="did you mean 'robust'"):
+        score_table(tmp_path / "q", tmp_path / "r", tmp_path / "s", scorers=["robost"])
+
+
+def test_the_answering_turn_is_the_last_of_the_step_answer(tmp_path):
+    replies = [
+        asked("1", Reply("first")),
+        asked("1", Reply("second"), turn=1),
+        asked("1", Reply("third"), turn=2, step="forced"),
+    ]
+    files = written(tmp_path, [question("1")], replies)
+    assert [a.reply.text for _, a in answers(paired(*files), file=files[1])] == ["second"]
+
+
+def test_a_question_that_was_never_asked_for_its_answer(tmp_path):
+    files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", letters=None)])
+    with pytest.raises(DataError, match="'1' was never asked for its answer"):
+        list(answers(paired(*files), file=files[1]))
