@@ -1,0 +1,23 @@
+"""Rendered data of the pocket edition, and training of the pocket model.
+
+`POCKETS` and `TRAIN` are all that the package ``known_unknowns`` uses (`known_unknowns.benchmarks._pocket`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from known_unknowns.benchmarks._interface import Lazy, Pocket
+
+
+def _pocket(benchmark: str) -> Pocket:
+    module = f"{__name__}.benchmarks.{benchmark}"
+    return Pocket(render=Lazy(f"{module}:build"), digest=Lazy(f"{module}:content_digest"))
+
+
+POCKETS = {benchmark: _pocket(benchmark) for benchmark in ("humblebench", "mmsap", "actiview")}
+"""The rendered edition of each benchmark."""
+
+TRAIN: Lazy[Callable[..., Any]] = Lazy(f"{__name__}.cli:train")
+"""The function of the ``train`` command."""

@@ -10,11 +10,13 @@ No other module of the package knows a benchmark by name.
 from __future__ import annotations
 
 import pkgutil
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
 from known_unknowns.benchmarks._interface import Audit, Benchmark, Check, Lazy, Load, OfficialParser, Pocket, Prompt
+from known_unknowns.benchmarks._pocket import pocket_of
 from known_unknowns.errors import ConfigError, unknown_name
 
 __all__ = [
@@ -61,7 +63,7 @@ def get(name: str) -> Benchmark:
             f"the folder of the benchmark {name!r} must define BENCHMARK = Benchmark(name={name!r}, ...)",
             path=f"benchmarks.{name}",
         )
-    return found
+    return found if found.pocket is not None else replace(found, pocket=pocket_of(name))
 
 
 @cache

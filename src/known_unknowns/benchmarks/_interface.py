@@ -136,7 +136,7 @@ class Benchmark:
     report : Lazy[Section], optional
         What the report says of this benchmark alone.
     pocket : Pocket, optional
-        The rendered edition.
+        The rendered edition. If absent, the registry takes the one that `known_unknowns_pocket` has for the name.
     """
 
     name: str

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns import __version__
+from known_unknowns.benchmarks._pocket import train_command
 from known_unknowns.cli import (
     data as cli_data,
 )
@@ -30,7 +31,6 @@ from known_unknowns.cli import (
 )
 from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns_pocket import cli as cli_train
 
 app = typer.Typer(
     name="known-unknowns",
@@ -228,9 +228,9 @@ for command in (
     cli_share.licences,
     cli_share.pin,
     cli_endpoints.served,
-    cli_train.train,
 ):
     app.command()(command)
+app.command("train")(train_command())
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The pocket edition's data: rendered here, from a seed, rather than fetched."""
+"""Rendered data: made here from a seed instead of being fetched."""
 
 from __future__ import annotations
 
@@ -8,17 +8,36 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks
+from known_unknowns.benchmarks._pocket import pocket_package
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import progress
 
 UNPINNED = "unpinned"
-"""A revision that accepts any content: for those who change the data on purpose, never for a release."""
+"""A revision that accepts any content. Use it to change the data on purpose, never in a release."""
 
 
 def render(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
-    """Render the benchmark's files into ``out``. DataError where their content is not the pinned one."""
+    """Render a benchmark's files and check their content against the pinned digest.
+
+    Parameters
+    ----------
+    benchmark : str
+        Name of the benchmark.
+    entry : mapping
+        The data's entry in params.yaml: ``seed``, ``images``, ``questions_per_image`` and ``revision``.
+    out : Path
+        Folder to write to.
+
+    Raises
+    ------
+    ConfigError
+        If the benchmark has no rendered edition.
+    DataError
+        If the digest of the content is not ``revision``.
+    """
     pocket = benchmarks.get(benchmark).pocket
     if pocket is None:
+        pocket_package()  # raises ConfigError if the package itself is absent
         raise ConfigError("the benchmark has no rendered edition", path=f"benchmarks.{benchmark}.data")
     settings = {key: entry[key] for key in ("seed", "images", "questions_per_image")}
     with progress(f"rendering {benchmark}", entry["images"]) as advance:
@@ -29,7 +48,7 @@ def render(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
     elif digest != entry["revision"]:
         raise DataError(
             f"the rendered content has the digest {digest}, but params.yaml pins {entry['revision']}: "
-            "another version of pillow or of the renderer drew other pixels. Install the locked versions, or, if "
-            f"the data were changed on purpose, set benchmarks.{benchmark}.data.pocket.revision to the new digest",
+            "another version of pillow or of the renderer produced other pixels. Install the locked versions or, if "
+            f"the change is intended, set benchmarks.{benchmark}.data.pocket.revision to the new digest",
             file=path,
         )

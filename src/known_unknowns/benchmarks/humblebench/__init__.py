@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+from known_unknowns.benchmarks._interface import Benchmark, Lazy
 
 BENCHMARK = Benchmark(
     name="humblebench",
@@ -14,8 +14,4 @@ BENCHMARK = Benchmark(
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     check=Lazy(f"{__name__}.check:check"),
     report=Lazy(f"{__name__}.section:SECTION"),
-    pocket=Pocket(
-        render=Lazy("known_unknowns_pocket.benchmarks.humblebench:build"),
-        digest=Lazy("known_unknowns_pocket.benchmarks.humblebench:content_digest"),
-    ),
 )

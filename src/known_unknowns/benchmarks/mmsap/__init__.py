@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+from known_unknowns.benchmarks._interface import Benchmark, Lazy
 
 BENCHMARK = Benchmark(
     name="mmsap",
@@ -17,8 +17,4 @@ BENCHMARK = Benchmark(
     audit=Lazy(f"{__name__}.audit:with_flags"),
     check=Lazy(f"{__name__}.check:check"),
     report=Lazy(f"{__name__}.section:SECTION"),
-    pocket=Pocket(
-        render=Lazy("known_unknowns_pocket.benchmarks.mmsap:build"),
-        digest=Lazy("known_unknowns_pocket.benchmarks.mmsap:content_digest"),
-    ),
 )

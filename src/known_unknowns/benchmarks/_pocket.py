@@ -1,0 +1,53 @@
+"""Access to the package of rendered data and training. No other module of this package imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from known_unknowns.benchmarks._interface import Pocket
+from known_unknowns.errors import ConfigError
+
+PACKAGE = "known_unknowns_pocket"
+
+
+def pocket_package() -> ModuleType:
+    """Import `PACKAGE`.
+
+    Raises
+    ------
+    ConfigError
+        If it is not installed.
+    """
+    try:
+        return import_module(PACKAGE)
+    except ModuleNotFoundError as error:
+        if error.name != PACKAGE:
+            raise
+        raise ConfigError(
+            f"the package {PACKAGE} is not installed: install the whole project (pip install -e .), "
+            "or put the src folder of a checkout on PYTHONPATH"
+        ) from error
+
+
+def pocket_of(benchmark: str) -> Pocket | None:
+    """Return the rendered edition that `PACKAGE` has for a benchmark; None if it has none or is not installed."""
+    try:
+        return pocket_package().POCKETS.get(benchmark)
+    except ConfigError:
+        return None
+
+
+def train_command() -> Callable[..., Any]:
+    """Return the function of the ``train`` command. If `PACKAGE` is not installed, calling it raises ConfigError."""
+    try:
+        return pocket_package().TRAIN.get()
+    except ConfigError:
+        return _train_without_package
+
+
+def _train_without_package() -> None:
+    """Train the pocket model. Its package is not installed."""
+    pocket_package()

@@ -1,0 +1,74 @@
+"""The package ``known_unknowns`` reaches ``known_unknowns_pocket`` through one module."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from known_unknowns import benchmarks
+from known_unknowns.benchmarks import Lazy, Pocket, _pocket
+from known_unknowns.cli import app
+from known_unknowns.data.rendered import render
+from known_unknowns.errors import ConfigError
+
+SOURCE = Path(benchmarks.__file__).parents[1]
+
+
+@pytest.fixture
+def fresh_registry():
+    benchmarks.get.cache_clear()
+    yield
+    benchmarks.get.cache_clear()
+
+
+@pytest.fixture
+def without_package(monkeypatch, fresh_registry):
+    monkeypatch.setitem(sys.modules, _pocket.PACKAGE, None)
+
+
+def test_one_module_names_the_package() -> None:
+    def names_it(path: Path) -> bool:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        modules = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        modules += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+        # A docstring may mention the package; a module path or an import may not.
+        return any(isinstance(text, str) and text.startswith(_pocket.PACKAGE) for text in [*texts, *modules])
+
+    found = [path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py")) if names_it(path)]
+    assert found == ["benchmarks/_pocket.py"]
+
+
+def test_every_pocket_has_a_renderer_and_a_digest() -> None:
+    pockets = _pocket.pocket_package().POCKETS
+    assert set(pockets) == {"humblebench", "mmsap", "actiview"}
+    for name, pocket in pockets.items():
+        assert benchmarks.get(name).pocket == pocket
+        assert callable(pocket.render.get()) and callable(pocket.digest.get())
+
+
+def test_a_benchmark_may_bring_its_own_renderer(monkeypatch, fresh_registry) -> None:
+    own = Pocket(render=Lazy("json:dumps"), digest=Lazy("json:loads"))
+    module = sys.modules[benchmarks.get("humblebench").package]
+    benchmarks.get.cache_clear()
+    monkeypatch.setattr(module, "BENCHMARK", replace(module.BENCHMARK, pocket=own))
+    assert benchmarks.get("humblebench").pocket == own
+
+
+def test_without_the_package_the_registry_works_and_rendering_tells_what_to_install(without_package, tmp_path) -> None:
+    assert benchmarks.get("humblebench").pocket is None
+    with pytest.raises(ConfigError, match="known_unknowns_pocket is not installed"):
+        render("humblebench", {}, tmp_path)
+    with pytest.raises(ConfigError, match="known_unknowns_pocket is not installed"):
+        _pocket.train_command()()
+
+
+def test_train_is_a_command() -> None:
+    result = CliRunner().invoke(app, ["train", "--help"])
+    assert result.exit_code == 0
+    assert "--smoke" in result.output
