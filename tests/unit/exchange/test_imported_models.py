@@ -12,7 +12,7 @@ from known_unknowns import config, engines
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def checked(entry: dict[str, Any]) -> Params:

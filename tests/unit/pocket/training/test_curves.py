@@ -1,4 +1,4 @@
-"""Training's curves in a real MLflow store."""
+"""Training curves in a real MLflow store."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from known_unknowns_pocket.training import SMOKE
 from known_unknowns_pocket.training.curves import EXPERIMENT, curves
 
 
-def test_a_line_of_the_log_is_a_point_of_each_curve(empty_database: Path, tmp_path: Path, monkeypatch):
+def test_each_log_line_adds_one_point_per_curve(tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    database = tmp_path / "curves.db"
-    database.write_bytes(empty_database.read_bytes())
-    uri = f"sqlite:///{database}"
+    uri = f"sqlite:///{tmp_path}/curves.db"
     with curves(uri, SMOKE) as report:
         report({"stage": "answer", "step": 20, "say colour": 0.25, "loss": 2.0})
         report({"stage": "answer", "step": 40, "say colour": 0.5, "loss": 1.0})
