@@ -22,7 +22,7 @@ LOCK = ROOT / "requirements.lock"
 PYTHON = "3.11"
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "core": (),
-    "models": ("models", "api"),
+    "models": ("models", "adapters", "api"),
     "report": ("report",),
     "workflow": ("workflow",),
 }

@@ -1,14 +1,14 @@
-"""Low-rank adapters (LoRA; Hu et al., arXiv:2106.09685) as peft saves them, merged into a checkpoint's weights.
+"""LoRA adapters (Hu et al., arXiv:2106.09685) that peft saved, merged into a checkpoint's weights.
 
-A checkpoint that was trained with one for pictures (Phi-4 multimodal) is another model without it. Merging takes no
-package besides torch, and the passes cost what they did. Only plain LoRA is known; anything else is refused.
+Merging needs the package peft (the extra "adapters"). Only safetensors files are read, never a pickle.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import warnings
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -19,81 +19,81 @@ from safetensors.torch import load_file
 from known_unknowns.data.files import pin, safe
 from known_unknowns.errors import ConfigError
 
-SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-_PREFIX = "base_model.model."
-_DOWN, _UP = ".lora_A.weight", ".lora_B.weight"
-_PLAIN = {"peft_type": "LORA", "bias": "none"}
-_BEYOND = (
-    "alora_invocation_tokens",
-    "alpha_pattern",
-    "fan_in_fan_out",
-    "layer_replication",
-    "lora_bias",
-    "modules_to_save",
-    "rank_pattern",
-    "target_parameters",
-    "trainable_token_indices",
-    "use_bdlora",
-    "use_dora",
-    "use_qalora",
-    "use_rslora",
-)
-"""Settings that change what an adapter does; plain LoRA has none of them."""
+CONFIG_FILE, WEIGHTS_FILE = "adapter_config.json", "adapter_model.safetensors"
 
 
-def folder(source: str, name: str, where: Mapping[str, Any]) -> Path:
-    """Where the adapter ``name`` of a folder or a repository lies, downloaded where it has to be.
+def find_adapter(source: str, name: str, *, revision: str | None) -> Path:
+    """Return the folder of the adapter ``name`` in a local folder or a hub repository; download it if necessary.
 
-    Raises OSError or ValueError where it cannot be had.
+    Raises
+    ------
+    OSError, ValueError
+        The adapter cannot be found or downloaded, or ``name`` leaves the source's folder.
     """
     name = safe(name)
     root = Path(source)
     if not root.is_dir():
-        patterns = [f"{name}/{file}" for file in (SETTINGS, WEIGHTS)]
-        root = Path(snapshot_download(source, revision=where["revision"], allow_patterns=patterns))
-    found = root / name
-    for file in (SETTINGS, WEIGHTS):
-        if not (found / file).is_file():
-            raise OSError(f"there is no {name}/{file} in it")
-    return found
+        patterns = [f"{name}/{file}" for file in (CONFIG_FILE, WEIGHTS_FILE)]
+        root = Path(snapshot_download(source, revision=revision, allow_patterns=patterns))
+    for file in (CONFIG_FILE, WEIGHTS_FILE):
+        if not (root / name / file).is_file():
+            raise OSError(f"it has no file {name}/{file}")
+    return root / name
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """What pins an adapter: the sha256 of each of its files."""
-    return {file: str(pin(folder / file).sha256) for file in (SETTINGS, WEIGHTS)}
+def file_digests(folder: Path) -> dict[str, str]:
+    """Return the sha256 of each of an adapter's files. They are part of the checkpoint's identity."""
+    return {file: str(pin(folder / file).sha256) for file in (CONFIG_FILE, WEIGHTS_FILE)}
 
 
 @torch.no_grad()
-def merge(model: Any, folder: Path, *, path: str) -> None:
-    """Add the adapter in ``folder`` to the model's weights, W + alpha / r * B A, in float32.
+def merge_adapter(model: Any, folder: Path, *, path: str) -> None:
+    """Merge the adapter in ``folder`` into the model's weights, in place: W + alpha / r * B A for plain LoRA.
 
-    Raises ConfigError, naming ``path``, for an adapter that is not plain LoRA or not of this model.
+    Parameters
+    ----------
+    model : torch.nn.Module
+        The base model.
+    folder : Path
+        The adapter's folder (see `find_adapter`).
+    path : str
+        The dotted path of the key in params.yaml, for errors.
+
+    Raises
+    ------
+    ConfigError
+        peft is not installed, the files cannot be read, or the adapter is not a LoRA of exactly this model.
     """
+    peft = _import_peft(path)
     try:
-        settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        beyond = {key: settings[key] for key in _BEYOND if settings.get(key)}
-        beyond |= {key: settings.get(key) for key, plain in _PLAIN.items() if settings.get(key) != plain}
-        scale = settings["lora_alpha"] / settings["r"]
-        tensors = load_file(folder / WEIGHTS)
-    except (ValueError, LookupError, TypeError, AttributeError, SafetensorError) as error:
-        raise ConfigError(f"{folder.name} is no adapter that peft has saved ({error!r})", path=path) from error
-    if beyond:
-        raise ConfigError(f"{folder.name} is no plain LoRA ({beyond}); merge it with peft", path=path)
-    modules = {name.removeprefix(_PREFIX).removesuffix(_DOWN) for name in tensors if name.endswith(_DOWN)}
-    if set(tensors) != {f"{_PREFIX}{module}{part}" for module in modules for part in (_DOWN, _UP)} or not modules:
-        raise ConfigError(f"{folder.name} holds other tensors than a LoRA's pairs; merge it with peft", path=path)
-    for name in sorted(modules):
-        down, up = (tensors[f"{_PREFIX}{name}{part}"].float() for part in (_DOWN, _UP))
-        weight = _weight(model, name, (up.shape[0], down.shape[1]))
-        if weight is None:
-            raise ConfigError(f"{folder.name} is not of this model: it has no {name} of such a shape", path=path)
-        weight.copy_(weight.float() + scale * (up @ down))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # peft warns of settings that it ignores
+            config = _config(peft, folder)
+            wrapped = peft.PeftModel(model, config)
+        loaded = peft.set_peft_model_state_dict(wrapped, load_file(folder / WEIGHTS_FILE))
+        absent = [name for name in loaded.missing_keys if ".lora_" in name or ".modules_to_save." in name]
+        if absent or loaded.unexpected_keys:
+            raise ValueError(f"its tensors do not match the model: {sorted([*absent, *loaded.unexpected_keys])[:3]}")
+        wrapped.merge_and_unload(safe_merge=True)
+    except (Warning, ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ConfigError(f"cannot merge the adapter {folder.name!r}: {reason}", path=path) from error
 
 
-def _weight(model: Any, name: str, shape: tuple[int, ...]) -> torch.Tensor | None:
-    """The weight of the linear layer ``name``, if the model has one of this shape."""
+def _config(peft: ModuleType, folder: Path) -> Any:
+    """Return the adapter's configuration, for a plain PeftModel, which fits every model class."""
+    config = peft.PeftConfig.from_pretrained(str(folder))
+    if config.peft_type != peft.PeftType.LORA:
+        raise ValueError(f"its type is {config.peft_type}; only LORA is supported")
+    if config.megatron_config:
+        raise ValueError("its megatron_config would import a module that the file names")
+    config.task_type, config.inference_mode = None, True
+    return config
+
+
+def _import_peft(path: str) -> ModuleType:
     try:
-        layer = model.get_submodule(name)
-    except AttributeError:
-        return None
-    return layer.weight if isinstance(layer, torch.nn.Linear) and layer.weight.shape == shape else None
+        return import_module("peft")
+    except ImportError as error:
+        message = "an adapter needs the package peft; install the extra: pip install 'known-unknowns[adapters]'"
+        raise ConfigError(message, path=path) from error

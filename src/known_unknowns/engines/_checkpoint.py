@@ -105,8 +105,8 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),
     }
     if adapter:
-        _adapters.merge(model, adapter, path=f"{path}.adapter")
-        identity["adapter"] = _adapters.digests(adapter)
+        _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
+        identity["adapter"] = _adapters.file_digests(adapter)
     _complete(processor)
     _check_takes_pictures(processor, source, path=path)
     _look_both_ways(model)
@@ -200,7 +200,7 @@ def _adapter(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *,
     if "adapter" not in entry:
         return None
     try:
-        return _adapters.folder(source, entry["adapter"], where)
+        return _adapters.find_adapter(source, entry["adapter"], revision=where.get("revision"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot load {entry['adapter']!r} of {source!r}: {error}", path=f"{path}.adapter") from error
 

@@ -84,7 +84,8 @@ def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
     model = _checkpoint.load("mine", ENTRY, "cpu").model
     height, width = model.model.language_model.layers[0].mlp.up_proj.weight.shape
     pair = {f"{name}.lora_A.weight": torch.ones(1, width), f"{name}.lora_B.weight": torch.ones(height, 1)}
-    settings = {"peft_type": "LORA", "bias": "none", "r": 1, "lora_alpha": 1}
+    layer = name.removeprefix("base_model.model.")
+    settings = {"peft_type": "LORA", "bias": "none", "r": 1, "lora_alpha": 1, "target_modules": [layer]}
     adapter = {"adapter_config.json": json.dumps(settings).encode(), "adapter_model.safetensors": save(pair)}
     hub.commit(REPOSITORY, FILES | {f"lora/{file}": content for file, content in adapter.items()}, kind="model")
     with lock_file.changing() as entries:

@@ -1,8 +1,9 @@
-"""A LoRA merged into a checkpoint's weights: by hand, from a folder, and nothing but what is understood."""
+"""A LoRA merged into a checkpoint's weights: expected weights by hand, engine facts, and rejected adapters."""
 
 from __future__ import annotations
 
 import json
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+peft = pytest.importorskip("peft")
 
 from safetensors.torch import load_file, save_file
 
@@ -18,8 +20,8 @@ from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
 from tests.unit.engines import tiny
 
-PLAIN = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, "bias": "none", "target_modules": ".*", "task_type": "CAUSAL_LM"}
-WHERE = "models.m.adapter"
+PLAIN = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, "bias": "none", "target_modules": ["proj"]}
+PATH = "models.m.adapter"
 
 
 class Model(torch.nn.Module):
@@ -46,61 +48,97 @@ def write(folder: Path, tensors=PAIR, **settings) -> Path:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_by_hand(tmp_path, dtype):
-    """B A = [[1 1 2], [0 2 0]], and alpha / r = 3."""
+@pytest.mark.parametrize(
+    ("settings", "scale"),
+    [
+        ({}, 3.0),  # alpha / r
+        ({"task_type": "CAUSAL_LM"}, 3.0),
+        ({"use_rslora": True, "r": 4, "rank_pattern": {"proj": 2}, "lora_alpha": 2 * 2**0.5}, 2.0),  # alpha / sqrt(r)
+        ({"alpha_pattern": {"proj": 4}}, 2.0),
+    ],
+)
+def test_weights_computed_by_hand(tmp_path, dtype, settings, scale):
+    """B A = [[1 1 2], [0 2 0]]."""
     model = Model(dtype)
-    _adapters.merge(model, write(tmp_path), path=WHERE)
-    assert model.model.proj.weight.tolist() == [[4, 5, 9], [4, 11, 6]]
+    _adapters.merge_adapter(model, write(tmp_path, **settings), path=PATH)
+    expected = [[1 + scale, 2 + scale, 3 + 2 * scale], [4, 5 + 2 * scale, 6]]
+    assert model.model.proj.weight.tolist() == [
+        pytest.approx(row, rel=2**-8 if dtype == torch.bfloat16 else 1e-6) for row in expected
+    ]
     assert model.model.proj.weight.dtype == dtype
+    assert [name for name, _ in model.named_modules()] == [name for name, _ in Model().named_modules()]
 
 
 @pytest.mark.parametrize(
-    "setting",
+    ("settings", "message"),
     [
-        {"peft_type": "IA3"},
-        {"bias": "all"},
-        {"use_dora": True},
-        {"use_rslora": True},
-        {"fan_in_fan_out": True},
-        {"modules_to_save": ["lm_head"]},
-        {"rank_pattern": {"proj": 4}},
-        {"alpha_pattern": {"proj": 4}},
-        {"alora_invocation_tokens": [1, 2]},
+        ({"use_dora": True}, "do not match the model: .*lora_magnitude_vector"),
+        ({"rank_pattern": {"proj": 4}}, "size mismatch for .*proj"),
+        ({"fan_in_fan_out": True}, "fan_in_fan_out"),
+        ({"alora_invocation_tokens": [1, 2]}, "aLoRA is currently only supported"),
+        ({"target_modules": ["gone"]}, "not found in the base model"),
+        ({"some_new_setting": 1}, r"Unexpected keyword arguments \['some_new_setting'\]"),
+        ({"megatron_config": {"a": 1}, "megatron_core": "antigravity"}, "megatron_config would import a module"),
     ],
 )
-def test_what_is_no_plain_lora_is_refused_and_the_model_left_alone(tmp_path, setting):
-    model = Model()
-    with pytest.raises(ConfigError, match=rf"models\.m\.adapter: .*no plain LoRA \({{'{next(iter(setting))}'"):
-        _adapters.merge(model, write(tmp_path, **setting), path=WHERE)
-    assert torch.equal(model.model.proj.weight, Model().model.proj.weight)
+def test_adapters_that_cannot_be_merged_exactly_are_rejected(tmp_path, settings, message):
+    with pytest.raises(ConfigError, match=rf"models\.m\.adapter: cannot merge the adapter .*{message}"):
+        _adapters.merge_adapter(Model(), write(tmp_path, **settings), path=PATH)
+
+
+def test_only_lora_is_supported(tmp_path):
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"peft_type": "IA3", "target_modules": ["proj"]}))
+    save_file(PAIR, tmp_path / "adapter_model.safetensors")
+    with pytest.raises(ConfigError, match=r"models\.m\.adapter: .*only LORA is supported"):
+        _adapters.merge_adapter(Model(), tmp_path, path=PATH)
 
 
 @pytest.mark.parametrize(
     ("tensors", "message"),
     [
-        (dict(list(PAIR.items())[:1]), "other tensors than a LoRA's pairs"),
-        (PAIR | {"base_model.model.model.proj.bias": torch.ones(2)}, "other tensors than a LoRA's pairs"),
-        ({name.removeprefix("base_model.model."): tensor for name, tensor in PAIR.items()}, "other tensors"),
-        ({}, "other tensors"),
-        ({name.replace("proj", "gone"): tensor for name, tensor in PAIR.items()}, r"not of this model: .*model\.gone"),
-        ({name.replace("proj", "norm"): tensor for name, tensor in PAIR.items()}, r"not of this model: .*model\.norm"),
-        ({name: tensor.T.contiguous() for name, tensor in PAIR.items()}, r"not of this model: .*model\.proj"),
+        (dict(list(PAIR.items())[:1]), "do not match the model: .*proj.lora_B"),
+        (PAIR | {"base_model.model.model.proj.bias": torch.ones(2)}, "do not match the model: .*proj.bias"),
+        ({name.removeprefix("base_model.model."): tensor for name, tensor in PAIR.items()}, "do not match the model"),
+        ({}, "do not match the model"),
+        (
+            {name.replace("proj", "gone"): tensor for name, tensor in PAIR.items()},
+            r"do not match the model: .*model\.gone",
+        ),
+        (
+            {name.replace("proj", "norm"): tensor for name, tensor in PAIR.items()},
+            r"do not match the model: .*model\.norm",
+        ),
+        ({name: tensor.T.contiguous() for name, tensor in PAIR.items()}, r"size mismatch for .*model\.proj"),
     ],
 )
-def test_tensors_that_do_not_fit_are_refused(tmp_path, tensors, message):
+def test_tensors_that_do_not_match_the_model_are_rejected(tmp_path, tensors, message):
     with pytest.raises(ConfigError, match=message):
-        _adapters.merge(Model(), write(tmp_path, tensors), path=WHERE)
+        _adapters.merge_adapter(Model(), write(tmp_path, tensors), path=PATH)
 
 
 @pytest.mark.parametrize(
     ("file", "content"),
     [("adapter_config.json", b"{"), ("adapter_config.json", b"{}"), ("adapter_model.safetensors", b"no tensors")],
 )
-def test_files_that_cannot_be_read_are_one_clear_error(tmp_path, file, content):
+def test_unreadable_files_are_one_clear_error(tmp_path, file, content):
     write(tmp_path)
     (tmp_path / file).write_bytes(content)
-    with pytest.raises(ConfigError, match=r"models\.m\.adapter: .*no adapter that peft has saved"):
-        _adapters.merge(Model(), tmp_path, path=WHERE)
+    with pytest.raises(ConfigError, match=r"models\.m\.adapter: cannot merge the adapter"):
+        _adapters.merge_adapter(Model(), tmp_path, path=PATH)
+
+
+def test_pickled_weights_are_never_loaded(tmp_path):
+    """peft would read adapter_model.bin with torch.load where there is no safetensors file."""
+    adapter = write(tmp_path / "adapter")
+    (adapter / "adapter_model.safetensors").rename(adapter / "adapter_model.bin")
+    with pytest.raises(OSError, match=r"no file adapter/adapter_model\.safetensors"):
+        _adapters.find_adapter(str(tmp_path), "adapter", revision=None)
+
+
+def test_without_peft_the_error_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(ConfigError, match=r"models\.m\.adapter: .*known-unknowns\[adapters\]"):
+        _adapters.merge_adapter(Model(), write(tmp_path), path=PATH)
 
 
 def engine(folder: Path, **entry) -> TransformersEngine:
@@ -118,11 +156,11 @@ def llava(tmp_path) -> Path:
         f"{name}.lora_A.weight": torch.randn(2, 32, generator=random),
         f"{name}.lora_B.weight": torch.randn(48, 2, generator=random),
     }
-    write(tmp_path / "vision-lora", tensors)
+    write(tmp_path / "vision-lora", tensors, target_modules=r".*language_model\.layers\.0\.mlp\.up_proj")
     return tmp_path
 
 
-def test_an_engine_merges_it_and_it_is_part_of_what_decides_a_reply(llava):
+def test_the_engine_merges_the_adapter_and_records_its_digests(llava):
     plain, adapted = engine(llava), engine(llava, adapter="vision-lora")
     layers = [made.checkpoint.model.model.language_model.layers for made in (plain, adapted)]
     down, up = load_file(llava / "vision-lora/adapter_model.safetensors").values()
@@ -135,14 +173,13 @@ def test_an_engine_merges_it_and_it_is_part_of_what_decides_a_reply(llava):
 
 
 @pytest.mark.parametrize("name", ["gone", "../elsewhere"])
-def test_one_that_cannot_be_had_is_one_clear_error(llava, name):
+def test_a_missing_adapter_is_one_clear_error(llava, name):
     with pytest.raises(ConfigError, match=rf"models\.m\.adapter: cannot load '{name}'"):
         engine(llava, adapter=name)
 
 
-def test_as_peft_itself_applies_it(tmp_path):
-    """With an adapter that it made, for Phi-4's kind of model."""
-    peft = pytest.importorskip("peft")
+def test_merged_weights_give_the_logits_of_the_unmerged_adapter(tmp_path):
+    """The adapter is created by peft, for a model with Phi-4's architecture."""
     tiny.build("phi-4-multimodal", tmp_path)
     entry = {"source": str(tmp_path), "revision": "unpinned", "dtype": "float32", "device": "cpu"}
     plain = tiny.engine("phi-4-multimodal", tmp_path).checkpoint
