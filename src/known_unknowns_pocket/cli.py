@@ -33,6 +33,10 @@ def train(
     """Train the pocket model from nothing, on pictures drawn from seeds: more than an hour on one core of a CPU.
 
     `make run` never trains: it uses the weights that the repository ships.
+
+    \b
+    Example:
+      known-unknowns train --smoke --work /tmp/training
     """
     import torch
     from transformers.utils import logging

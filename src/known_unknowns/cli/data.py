@@ -1,5 +1,4 @@
-"""The subcommands that bring published data here and hold them fast: fetch and lock. `known_unknowns.cli` registers
-them."""
+"""Commands that fetch published data, and lock data and models to fixed revisions."""
 
 from __future__ import annotations
 
@@ -13,21 +12,27 @@ from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
 
 def fetch(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A benchmark, or a data set that one is made from (psg).")
+        str, typer.Argument(metavar="NAME", help="A benchmark, or a data set that a benchmark is made from.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder to make; by default data/<edition>/raw/NAME.")
+        Path | None, typer.Option("--out", help="Folder to write; by default data/<edition>/raw/NAME.")
     ] = None,
     given: Annotated[
-        Path | None, typer.Option("--from", metavar="FOLDER", help="Take files that you have, in any layout, if right.")
+        Path | None,
+        typer.Option("--from", metavar="FOLDER", help="Copy files from this folder if their hashes are right."),
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Get data in their published format: rendered (pocket), or from their hub, git repository or addresses (full).
+    """Fetch data in their published format.
 
-    Every file is checked against params.lock.yaml. What was cut is continued; where all is there, nothing is done.
-    HF_ENDPOINT names a mirror of the hub, HF_TOKEN a token. docs/data.md says more.
+    The pocket edition is rendered. The full edition comes from a hub, a git repository, or plain addresses. Every file
+    is checked against params.lock.yaml. An interrupted download is continued; correct files are not fetched again.
+    HF_ENDPOINT names a mirror of the hub, HF_TOKEN an access token. See docs/data.md.
+
+    \b
+    Example:
+      known-unknowns fetch BENCHMARK --edition full --from ~/Downloads
     """
     from known_unknowns import config
     from known_unknowns.data.fetch import default_out
@@ -41,20 +46,26 @@ def lock(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Benchmarks and models; by default all.")
     ] = None,
-    update: Annotated[bool, typer.Option("--update", help="Take what is newest, and tell what moved.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; end with 1 if something has moved.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Lock the newest revisions, and list the changes.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit with 1 if a source has changed or is not locked.")
+    ] = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write into params.lock.yaml which commit every data set and model is, and the hash of every file.
+    """Write the commit and file hashes of every data set and model into params.lock.yaml.
 
-    What is locked stays as it is, unless --update asks for newer.
+    Existing entries are kept unless --update is given.
+
+    \b
+    Example:
+      known-unknowns lock --check
     """
     from known_unknowns import config
     from known_unknowns.data import lock_command
     from known_unknowns.errors import ConfigError
 
     if update and check:
-        raise ConfigError("--check changes nothing, so it does not go with --update", path="lock")
+        raise ConfigError("--check writes nothing and cannot be combined with --update", path="lock")
     if not lock_command.run(config.load(params, edition=edition), names or (), update=update, check=check):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""The subcommand that looks at endpoints. `known_unknowns.cli` registers it."""
+"""Command that checks the endpoint of a model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ from known_unknowns.errors import ConfigError
 
 def served(
     model: Annotated[str, typer.Argument(help="The name of a model in params.yaml whose engine is openai.")],
-    out: Annotated[Path | None, typer.Option("--out", help="A JSON file to write what the endpoint says to.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="A JSON file to write the endpoint's answer to.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Check that a model's endpoint serves the model and revision that params.yaml names. Asks no question."""
+    """Check that a model's endpoint serves the model and revision that params.yaml names.
+
+    No question is sent.
+
+    \b
+    Example:
+      known-unknowns served MODEL
+    """
     from known_unknowns import config, tables
 
     entry = config.load(params, edition=edition).model(model)

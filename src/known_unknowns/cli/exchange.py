@@ -30,6 +30,10 @@ def check(
 
     A benchmark: ends with 0 where all is well or worth a note, 1 with warnings (a number may suffer), 3 with errors
     (the data cannot be used).
+
+    \b
+    Example:
+      known-unknowns check params
     """
     from known_unknowns import config
     from known_unknowns.data import check as checks
@@ -79,6 +83,10 @@ def rescore(
 ) -> None:
     """Score other people's predictions with every scorer: HumbleBench's and ActiView's results, lmms-eval's and
     VLMEvalKit's logs, or a CSV or JSONL of question_id and prediction. docs/rescore.md says more.
+
+    \b
+    Example:
+      known-unknowns rescore predictions.csv --benchmark BENCHMARK
     """
     from known_unknowns import config
     from known_unknowns.exchange import output
@@ -115,7 +123,13 @@ def export(
         str, typer.Option(help="humblebench, actiview, lmms_eval, vlmevalkit, csv or jsonl.")
     ] = "humblebench",
 ) -> None:
-    """Write our replies in the format of somebody else's tool."""
+    """Write our replies in the format of somebody else's tool.
+
+    \b
+    Example:
+      known-unknowns export --questions questions/original/seed0.parquet \\
+        --replies replies/original/seed0.parquet --format csv --out predictions.csv
+    """
     from known_unknowns.exchange.export import export as run
 
     run(format, questions, replies, out)

@@ -1,4 +1,4 @@
-"""The subcommand that lists models. `known_unknowns.cli` registers it."""
+"""Command that lists the models."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
 if TYPE_CHECKING:
     from known_unknowns.config.catalogue import Listed, Machine
 
-_HEADS = ("model", "family", "GiB", "fits", "pictures", "thinks", "weights", "stands for")
+_HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
 
 def models(
-    fits: Annotated[bool, typer.Option("--fits", help="Only models that fit this machine, or are hosted.")] = False,
+    fits: Annotated[bool, typer.Option("--fits", help="List only models that fit this machine or are hosted.")] = False,
     absent: Annotated[
-        bool, typer.Option("--absent", help="The published rows that no model stands for, and why.")
+        bool, typer.Option("--absent", help="List the published rows without a model, and the reasons.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """List the models: what each needs, whether it fits this machine, and the published rows it stands for.
+    """List the models, their memory requirements, and the published rows that they reproduce.
 
-    A star marks those that the edition names; all others are off.
+    A star marks the models of the edition. All others are off.
+
+    \b
+    Example:
+      known-unknowns models --fits
     """
     from known_unknowns import config
     from known_unknowns.config import catalogue
@@ -41,7 +45,7 @@ def models(
         found = {"machine": asdict(here), "models": [row.as_json() for row in listed], "absent": catalogue.absent()}
         print(json.dumps(found, indent=2))
     elif absent:
-        print(_columns([("benchmark", "row", "why there is no model for it"), *_absent(catalogue.absent())]))
+        print(_columns([("benchmark", "row", "reason"), *_absent(catalogue.absent())]))
     else:
         print(_columns([_HEADS, *map(_row, listed)]))
         print(_below(listed, here))
@@ -82,8 +86,8 @@ def _below(listed: Sequence[Listed], here: Machine) -> str:
     lines = ["", f"This machine: {here.ram_gib:g} GiB of main memory, {gpus}."]
     for package in sorted({package for row in listed for package in row.missing}):
         names = ", ".join(row.name for row in listed if package in row.missing)
-        lines.append(f"Not installed: {package}, which these need: {names}.")
+        lines.append(f"Not installed: {package}, required by {names}.")
     lines.append(
-        "server: loads only behind a server of one's own (profiles/vllm/README.md). gated: accept its licence first."
+        "server: needs an inference server (profiles/vllm/README.md). gated: accept the licence on the hub first."
     )
     return "\n".join(lines)

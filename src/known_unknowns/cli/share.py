@@ -1,4 +1,4 @@
-"""The subcommands for sharing: pin and licences. `known_unknowns.cli` registers them."""
+"""Commands for sharing data and replies: pin and licences."""
 
 from __future__ import annotations
 
@@ -16,22 +16,26 @@ def pin(
         list[str] | None,
         typer.Option(
             metavar="BENCHMARK",
-            help="Let this benchmark's data go into shared storage, although its terms do not say that it may. "
-            "You say with it that you have the right to. Give it once for each benchmark.",
+            help="Allow this benchmark's data in shared storage although its licence does not. "
+            "Use it only if you have the right to redistribute them. Repeat it for each benchmark.",
         ),
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Pin a finished run with DVC: its data, and the journals of its replies. Then commit the .dvc files, and dvc push.
+    """Pin the data and journals of a finished run with DVC.
 
-    Data that may not be passed on are pinned by their hash alone.
+    Data that may not be redistributed are pinned by hash only. Commit the .dvc files, then run dvc push.
+
+    \b
+    Example:
+      known-unknowns pin --edition pocket
     """
     from known_unknowns import config
     from known_unknowns.data import pinning
 
-    for each in pinning.pin(config.load(params, edition=edition), redistribute=redistribute or ()):
-        print(f"{each.file}  {'shared by dvc push' if each.shared else 'hash only: ' + each.meta['why']}")
+    for pinned in pinning.pin(config.load(params, edition=edition), redistribute=redistribute or ()):
+        print(f"{pinned.file}  {'shared by dvc push' if pinned.shared else 'hash only: ' + pinned.meta['why']}")
 
 
 def licences(
@@ -39,7 +43,12 @@ def licences(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers to cite, as BibTeX.")] = False,
 ) -> None:
-    """Tell the licence of each data set, whether it may be passed on, and what to cite."""
+    """Show the licence of each data set, whether it may be redistributed, and its citation.
+
+    \b
+    Example:
+      known-unknowns licences --bibtex
+    """
     from known_unknowns.data import licences as known
 
     for name in names or ():

@@ -17,7 +17,7 @@ from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE
 from known_unknowns.engines.endpoint.settings import Settings
 from known_unknowns.errors import ConfigError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 ENTRIES = catalogue.entries()
 OF_TRANSFORMERS = [name for name, entry in ENTRIES.items() if entry["engine"] == "transformers"]

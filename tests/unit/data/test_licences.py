@@ -14,7 +14,7 @@ from known_unknowns.data.questions import normalise
 from known_unknowns.errors import ConfigError
 from tests.factories import published_row, write_published
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 PUBLISHED = [name for name in licences.every() if name != licences.RENDERED]
 

@@ -1,0 +1,218 @@
+"""Commands that the workflow runs, one for each step from published files to the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
+
+QuestionFolder = Annotated[Path, typer.Option("--questions", help="The benchmark's question folder.")]
+Replies = Annotated[Path, typer.Option(help="The folder of the model's replies to the benchmark.")]
+MetricTables = Annotated[list[Path], typer.Argument(help="Tables of metrics.")]
+Results = Annotated[Path, typer.Option(help="The edition's results folder.")]
+Data = Annotated[Path, typer.Option(help="The edition's data folder.")]
+
+
+def questions(
+    benchmark: str,
+    raw: Annotated[Path, typer.Option(help="Folder of the published files.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write: questions.parquet and images/.")],
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes that decode and write images.")] = 1,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Convert published files to a table of questions and a folder of images.
+
+    \b
+    Example:
+      known-unknowns questions BENCHMARK --raw data/pocket/raw/BENCHMARK \\
+        --out questions
+    """
+    from known_unknowns import config
+    from known_unknowns.data.questions import normalise
+
+    normalise(benchmark, raw, out, settings=config.load(params, edition=edition).data(benchmark), workers=workers)
+
+
+def vary(
+    variant: str,
+    questions: Annotated[Path, typer.Option(help="The table of original questions.")],
+    out: Out,
+    seed: Annotated[int, typer.Option(help="Seed of the variant.")] = 0,
+    params: ParamsFile = PARAMS,
+) -> None:
+    """Apply a variant of params.yaml (nota_only, noise, shuffled_options, ...) to a table of questions.
+
+    \b
+    Example:
+      known-unknowns vary noise --questions questions/questions.parquet \\
+        --out questions/noise/seed1.parquet --seed 1
+    """
+    from known_unknowns import config
+    from known_unknowns.data.questions import vary as run
+
+    run(config.load(params).variant(variant), questions, out, seed=seed)
+
+
+def infer(
+    model: str,
+    benchmark: str,
+    questions: QuestionFolder,
+    out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet.")],
+    journal: Annotated[Path, typer.Option(help="Journal of replies. Only turns that it lacks are sent to the model.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Ask a model every question of a benchmark, in all its variants and seeds.
+
+    The model is loaded once. A run that was killed continues from its journal.
+
+    \b
+    Example:
+      known-unknowns infer MODEL BENCHMARK --questions questions \\
+        --out replies --journal journal.jsonl
+    """
+    from known_unknowns import config
+    from known_unknowns.inference import infer as run
+
+    run(config.load(params, edition=edition), model, benchmark, questions=questions, out=out, journal=journal)
+
+
+def score(
+    benchmark: str,
+    questions: QuestionFolder,
+    replies: Replies,
+    out: Out,
+    model: Annotated[str | None, typer.Option(help="The model, if its replies were imported.")] = None,
+    params: ParamsFile = PARAMS,
+) -> None:
+    """Parse every reply of a model to a benchmark with every scorer.
+
+    \b
+    Example:
+      known-unknowns score BENCHMARK --questions questions \\
+        --replies replies --out scores
+    """
+    from known_unknowns import config
+    from known_unknowns.scoring.table import score_tables
+
+    chosen = config.load(params)
+    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), scorers=chosen.scorers)
+
+
+def measure(
+    model: str,
+    benchmark: str,
+    questions: QuestionFolder,
+    scores: Annotated[Path, typer.Option(help="The folder of the model's scores on the benchmark.")],
+    replies: Replies,
+    out: Out,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Compute every metric with its confidence interval.
+
+    \b
+    Example:
+      known-unknowns measure MODEL BENCHMARK --questions questions \\
+        --scores scores --replies replies --out metrics.parquet
+    """
+    from known_unknowns import config
+    from known_unknowns.metrics import measure as run
+
+    run(
+        config.load(params, edition=edition),
+        model,
+        benchmark,
+        questions=questions,
+        scores=scores,
+        replies=replies,
+        out=out,
+    )
+
+
+def compare(metrics: MetricTables, out: Out, params: ParamsFile = PARAMS, edition: Edition = None) -> None:
+    """Compare every published number with the reproduced one, and give a verdict.
+
+    \b
+    Example:
+      known-unknowns compare metrics/*/*.parquet --out comparison.parquet
+    """
+    from known_unknowns import config
+    from known_unknowns.comparison import compare as run
+
+    run(config.load(params, edition=edition), metrics, out)
+
+
+def summarise(
+    metrics: MetricTables,
+    out: Annotated[Path, typer.Option("--out", help="The JSON file of headline numbers (dvc metrics show).")],
+    table: Annotated[Path, typer.Option(help="The CSV file of all metrics.")],
+    plot: Annotated[Path, typer.Option(help="The CSV file that dvc plots draws.")],
+) -> None:
+    """Write all metrics as CSV, and the headline metrics as JSON for DVC.
+
+    \b
+    Example:
+      known-unknowns summarise metrics/*/*.parquet --out metrics.json \\
+        --table metrics.csv --plot plot.csv
+    """
+    from known_unknowns.metrics.summary import summarise as run
+
+    run(metrics, out=out, table=table, plot=plot)
+
+
+def track(
+    metrics: MetricTables,
+    results: Results,
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", help="A JSON file that lists the runs by their key.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Log one MLflow run per model, benchmark, variant and seed. A rerun updates its runs.
+
+    \b
+    Example:
+      known-unknowns track results/pocket/metrics/*/*.parquet \\
+        --results results/pocket --data data/pocket --out tracking.json
+    """
+    from known_unknowns import config
+    from known_unknowns.tracking import track as run
+
+    run(config.load(params, edition=edition), metrics, results=results, data=data, out=out)
+
+
+def report(
+    metrics: MetricTables,
+    results: Results,
+    data: Data,
+    comparison: Annotated[Path, typer.Option(help="The table of published and reproduced numbers.")],
+    out: Annotated[Path, typer.Option("--out", help="The HTML file. Figures are written into its folder.")],
+    checks: Annotated[Path | None, typer.Option(help="Folder of <benchmark>.json, written by check --json.")] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the report as one HTML file that opens offline.
+
+    \b
+    Example:
+      known-unknowns report results/pocket/metrics/*/*.parquet \\
+        --results results/pocket --data data/pocket \\
+        --comparison results/pocket/comparison.parquet --out report/index.html
+    """
+    from known_unknowns import config
+    from known_unknowns.report import build
+
+    build(
+        config.load(params, edition=edition),
+        metrics,
+        results=results,
+        data=data,
+        comparison=comparison,
+        out=out,
+        checks=checks,
+    )

@@ -1,0 +1,46 @@
+"""The help text of every command: an example that the command accepts, and the exit codes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from known_unknowns import cli
+from known_unknowns.errors import ConfigError, DataError, MachineError
+
+NAMES = "fetch lock questions vary infer score measure compare summarise track report check rescore export models"
+
+
+def commands() -> list[str]:
+    return [command.name or command.callback.__name__ for command in cli.app.registered_commands]
+
+
+def shown(*arguments: str) -> str:
+    output = CliRunner().invoke(cli.app, arguments, env={"COLUMNS": "100", "TERM": "dumb"}).output
+    return re.sub(r" +$", "", output, flags=re.MULTILINE)
+
+
+def test_command_names():
+    names = [*NAMES.split(), "licences", "pin", "served", "train"]
+    assert commands() == names
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_example_uses_options_of_the_command(name):
+    text = shown(name, "--help")
+    lines = re.search(r"Examples?:\n(.*?)\n\s*\n", text, re.DOTALL)
+    assert lines, f"{name} shows no example"
+    assert f"known-unknowns {name}" in lines[1]
+    options = set(re.findall(r"--[a-z-]+", lines[1]))
+    listed = set(re.findall(r"--[a-z-]+", text.replace(lines[1], "")))
+    assert options <= listed
+
+
+def test_the_exit_codes_are_listed():
+    codes = dict(re.findall(r"^ *(\d) {2}(.+)$", shown("--help"), re.MULTILINE))
+    assert set(codes) == {"0", "1", "2", "3", "4"}
+    assert "params.yaml" in codes[str(ConfigError.exit_code)]
+    assert "data" in codes[str(DataError.exit_code)]
+    assert "machine" in codes[str(MachineError.exit_code)]
