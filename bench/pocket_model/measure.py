@@ -25,7 +25,7 @@ from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.protocols import PROTOCOLS, Dialogue, ask
-from known_unknowns.records import Asked, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring import SCORERS
 from known_unknowns.variants import blank, gaussian, noise, nota_only, original, shuffled_options, text_only
 from known_unknowns_pocket.benchmarks import actiview as pocket_actiview
@@ -102,7 +102,7 @@ def talked(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Pa
 
 
 def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
-    asked = Asked(question.id, 0, turn.step, turn.text, (), turn.letters, turn.right, reply)
+    asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, turn.right, reply)
     return SCORERS[scorer](asked, question).choice == question.answer
 
 

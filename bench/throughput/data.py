@@ -102,7 +102,7 @@ def turn(asked: Question, folder: Path) -> Turn:
     """The question as the engine's runner would ask it: pictures first, then text with the released instruction."""
     pictures = [_on_disk(folder, image) for image in asked.images]
     content = (*pictures, prompt(asked))
-    return Turn(asked.id, "answer", content, asked.letters, max_new_tokens=MAX_NEW_TOKENS)
+    return Turn(asked.id, "answer", content, asked.labels, max_new_tokens=MAX_NEW_TOKENS)
 
 
 def _set(name: str, folder: Path, questions: Sequence[Question]) -> QuestionSet:

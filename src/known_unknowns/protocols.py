@@ -34,7 +34,7 @@ from known_unknowns.benchmarks.actiview.protocols import (
     zooming,
 )
 from known_unknowns.errors import ConfigError
-from known_unknowns.records import REFUSED, Asked, Question, Reply, Turn
+from known_unknowns.records import REFUSED, AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring import SCORERS
 from known_unknowns.variants import without_refusal
 
@@ -77,7 +77,7 @@ ANSWER, FORCED = "answer", "forced"
 
 def ask(question: Question, *, max_new_tokens: int = 16, step: str = ANSWER, prompt: str | None = None) -> Turn:
     """The question with its pictures first, then its benchmark's prompt (or ``prompt``), to be answered by a letter."""
-    letters = question.letters
+    labels = question.labels
     if prompt is None:
         prompt = benchmarks.get(question.benchmark).prompt.get()(question)
     return Turn(
@@ -87,10 +87,10 @@ def ask(question: Question, *, max_new_tokens: int = 16, step: str = ANSWER, pro
             *question.images,
             benchmarks.get(question.benchmark).prompt.get()(question) if prompt is None else prompt,
         ),
-        letters=letters,
+        labels=labels,
         max_new_tokens=max_new_tokens,
-        right="" if question.answer is None else letters[question.answer],
-        refuse="" if question.refusal is None else letters[question.refusal],
+        right="" if question.answer is None else labels[question.answer],
+        refuse="" if question.refusal is None else labels[question.refusal],
     )
 
 
@@ -146,7 +146,7 @@ def may_have_refused(reply: Reply, question: Question) -> bool:
     """Whether any scorer reads the reply as the refusal option. A failed reply is not read at all."""
     if reply.error is not None:
         return False
-    asked = Asked(question.id, 0, ANSWER, "", (), question.letters, "", reply)
+    asked = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
     return any(read(asked, question).outcome == REFUSED for read in SCORERS.values())
 
 

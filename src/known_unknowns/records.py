@@ -25,7 +25,7 @@ OVERALL = "Overall"
 class Option:
     """One option as published: ``mark`` is everything before its text, so that "A.Yes" stays "A.Yes"."""
 
-    letter: str
+    label: str
     text: str
     mark: str
 
@@ -68,33 +68,33 @@ class Question:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        letters = [option.letter for option in self.options]
-        if len(set(letters)) != len(letters):
-            raise ValueError(f"question {self.id}: the option letters {letters} repeat")
+        labels = [option.label for option in self.options]
+        if len(set(labels)) != len(labels):
+            raise ValueError(f"question {self.id}: the option letters {labels} repeat")
         for name in ("answer", "refusal"):
             index = getattr(self, name)
             if index is not None and not 0 <= index < len(self.options):
                 raise ValueError(f"question {self.id}: {name} {index} is not one of {len(self.options)} options")
 
     @property
-    def letters(self) -> tuple[str, ...]:
-        return tuple(option.letter for option in self.options)
+    def labels(self) -> tuple[str, ...]:
+        return tuple(option.label for option in self.options)
 
     @property
     def rendered(self) -> str:
         """The question and its options, one a line, as the benchmark publishes them."""
         return "\n".join([self.text, *(option.line for option in self.options)])
 
-    def index_of(self, letter: str) -> int | None:
+    def index_of(self, label: str) -> int | None:
         """The option with this letter; None when it is not on offer (the letter of a removed option, say)."""
-        return next((i for i, option in enumerate(self.options) if option.letter == letter), None)
+        return next((i for i, option in enumerate(self.options) if option.label == label), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """What is asked once. ``content`` interleaves pictures and text in the order the model sees them.
 
-    ``letters`` are the options on offer, or None for free text. ``step`` names the turn within its protocol
+    ``labels`` are the options on offer, or None for free text. ``step`` names the turn within its protocol
     ("answer", "forced", "select"). ``right`` and ``refuse`` are what a perfect and a refusing respondent would
     say: only the scripted respondents read them, a model never sees them. ``seed`` is for engines that draw.
     ``json_schema`` is the JSON text of the schema that the reply is asked to follow, "" for none; an engine that
@@ -104,7 +104,7 @@ class Turn:
     question_id: str
     step: str
     content: tuple[Image | str, ...]
-    letters: tuple[str, ...] | None
+    labels: tuple[str, ...] | None
     max_new_tokens: int = 16
     right: str = ""
     refuse: str = ""
@@ -128,7 +128,7 @@ class Turn:
         parts = [p if isinstance(p, str) else ["image", p.sha256, p.width, p.height] for p in self.content]
         asked: dict[str, Any] = {
             "content": parts,
-            "letters": self.letters,
+            "letters": self.labels,
             "max_new_tokens": self.max_new_tokens,
         }
         if self.json_schema:
@@ -163,7 +163,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredTurn:
     """One row of the table of replies: a question's ``turn``-th turn (from 0) and its reply."""
 
     question_id: str
@@ -171,14 +171,14 @@ class Asked:
     step: str
     text: str
     images: tuple[str, ...]
-    letters: tuple[str, ...] | None
+    labels: tuple[str, ...] | None
     key: str
     reply: Reply
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How one scorer read one turn. ``letter`` may be one that was not on offer (outcome "unparsed");
+    """How one scorer read one turn. ``label`` may be one that was not on offer (outcome "unparsed");
     ``choice`` is the index of the option chosen, or None; ``correct`` is False unless the choice is the answer."""
 
     question_id: str
@@ -186,7 +186,7 @@ class Score:
     step: str
     scorer: str
     outcome: str
-    letter: str | None
+    label: str | None
     choice: int | None
     correct: bool
 

@@ -3,10 +3,11 @@
 | table     | one row is                                   | columns                                      |
 |-----------|----------------------------------------------|----------------------------------------------|
 | questions | a `Question`                                 | `QUESTIONS`                                  |
-| replies   | a `Turn` and its `Reply` (`Asked`)           | `REPLIES`                                    |
+| replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | `REPLIES`                                    |
 | scores    | how one scorer read one turn (`Score`)       | `SCORES`                                     |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
+A label is in the column ``letter``, labels are in ``letters``: the names that published tables have.
 The same rows give the same bytes (pyarrow, zstd, no timestamps), so that tables can be compared with cmp.
 """
 
@@ -27,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from known_unknowns.errors import DataError, MachineError
-from known_unknowns.records import Asked, Image, Metric, Option, Question, Reply, Score
+from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:
@@ -195,7 +196,14 @@ def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any
 
 def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
     """Write a question table. ``expect`` is the number of rows that must be there (DataError otherwise)."""
-    rows = (asdict(q) | {"extra": json.dumps(dict(q.extra), sort_keys=True)} for q in questions)
+    rows = (
+        asdict(q)
+        | {
+            "options": [{"letter": option.label, "text": option.text, "mark": option.mark} for option in q.options],
+            "extra": json.dumps(dict(q.extra), sort_keys=True),
+        }
+        for q in questions
+    )
     _write(path, rows, QUESTIONS, expect=expect)
 
 
@@ -207,7 +215,7 @@ def read_questions(path: str | Path) -> list[Question]:
         lambda row: Question(
             **row
             | {
-                "options": tuple(Option(**option) for option in row["options"]),
+                "options": tuple(Option(o["letter"], o["text"], o["mark"]) for o in row["options"]),
                 "images": tuple(Image(**image) for image in row["images"]),
                 "extra": json.loads(row["extra"]),
             }
@@ -225,16 +233,16 @@ def read_questions(path: str | Path) -> list[Question]:
     return questions
 
 
-def write_replies(path: str | Path, asked: Iterable[Asked]) -> None:
+def write_replies(path: str | Path, asked: Iterable[AnsweredTurn]) -> None:
     """Write a table of replies, in the order given."""
     rows = []
     for a in asked:
         reply = a.reply
         rows.append(
-            {f.name: getattr(a, f.name) for f in fields(Asked) if f.name != "reply"}
+            {f.name: getattr(a, f.name) for f in fields(AnsweredTurn) if f.name not in ("labels", "reply")}
             | {
                 "images": list(a.images),
-                "letters": None if a.letters is None else list(a.letters),
+                "letters": None if a.labels is None else list(a.labels),
                 "reply": reply.text,
                 "logprobs": None if reply.logprobs is None else sorted(reply.logprobs.items()),
                 "input_tokens": reply.input_tokens,
@@ -247,31 +255,31 @@ def write_replies(path: str | Path, asked: Iterable[Asked]) -> None:
     _write(path, rows, REPLIES, expect=None)
 
 
-def _asked(row: dict[str, Any]) -> Asked:
+def _asked(row: dict[str, Any]) -> AnsweredTurn:
     reply = Reply(
         text=row.pop("reply"),
         logprobs=None if row["logprobs"] is None else dict(row["logprobs"]),
         **{name: row.pop(name) for name in ("input_tokens", "visual_tokens", "output_tokens", "finish", "error")},
     )
     del row["logprobs"]
-    letters = row.pop("letters")
-    return Asked(
+    labels = row.pop("letters")
+    return AnsweredTurn(
         **row | {"images": tuple(row["images"])},
-        letters=None if letters is None else tuple(letters),
+        labels=None if labels is None else tuple(labels),
         reply=reply,
     )
 
 
-def read_replies(path: str | Path) -> list[Asked]:
+def read_replies(path: str | Path) -> list[AnsweredTurn]:
     return _records(path, REPLIES, _asked)
 
 
 def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
-    _write(path, [asdict(score) for score in scores], SCORES, expect=expect)
+    _write(path, [asdict(score) | {"letter": score.label} for score in scores], SCORES, expect=expect)
 
 
 def read_scores(path: str | Path) -> list[Score]:
-    return _records(path, SCORES, lambda row: Score(**row))
+    return _records(path, SCORES, lambda row: Score(label=row.pop("letter"), **row))
 
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:

@@ -54,10 +54,10 @@ def nota_only(question: Question, *, seed: int = 0, relettered: bool = False) ->
 
 
 def _relettered(question: Question) -> Question:
-    letters = [chr(ord("A") + i) for i in range(len(question.options))]
+    labels = [chr(ord("A") + i) for i in range(len(question.options))]
     options = tuple(
-        Option(letter, option.text, option.mark.replace(option.letter, letter, 1))
-        for letter, option in zip(letters, question.options, strict=True)
+        Option(label, option.text, option.mark.replace(option.label, label, 1))
+        for label, option in zip(labels, question.options, strict=True)
     )
     return replace(question, options=options, extra=dict(question.extra) | {"relettered": True})
 

@@ -78,7 +78,7 @@ def assert_scores_alike(
         expected = as_the_package_reports(ours)
         asked = tables.read_questions(questions / variant / f"seed{seed}.parquet")
         found = theirs["Accuracy"] | theirs["Proportions"]
-        if any(question.options[question.refusal].letter != "E" for question in asked):
+        if any(question.options[question.refusal].label != "E" for question in asked):
             del expected["E_accuracy"], found["E_accuracy"]  # it knows no refusal but E, ours is the one on offer
         assert found == pytest.approx(expected), (model, variant, seed)
 

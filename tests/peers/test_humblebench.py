@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 from known_unknowns import images, tables, variants
 from known_unknowns.benchmarks.humblebench.loader import parse_question
 from known_unknowns.metrics import measure
-from known_unknowns.records import Asked, Image, Question, Reply
+from known_unknowns.records import AnsweredTurn, Image, Question, Reply
 from known_unknowns.scoring.table import score_table
 from tests.peers import humblebench
 from tests.unit.metrics.answered import params
@@ -48,14 +48,14 @@ REPLIES = [
 
 def as_question(number: int, text: str, label: str, kind: str, *, picture: int = 0) -> Question:
     stem, options = parse_question(text)
-    letters = [option.letter for option in options]
+    labels = [option.label for option in options]
     return Question(
         id=str(number),
         benchmark="humblebench",
         text=stem,
         options=options,
-        answer=letters.index(label),
-        refusal=letters.index("E"),
+        answer=labels.index(label),
+        refusal=labels.index("E"),
         images=(Image(f"images/{picture}.jpg", f"{picture:064}", 40, 30),),
         category=kind,
         group=str(picture),
@@ -70,7 +70,9 @@ def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]
         file = f"{variant}/seed0.parquet"
         tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
         asked = [
-            Asked(q.id, 0, "answer", "p", (), q.letters, "k", Reply(text or "", error="no" if text is None else None))
+            AnsweredTurn(
+                q.id, 0, "answer", "p", (), q.labels, "k", Reply(text or "", error="no" if text is None else None)
+            )
             for q, text in pairs
         ]
         tables.write_replies(replies / file, asked)
@@ -152,7 +154,7 @@ def test_our_nota_only_is_its_nota_only(tmp_path):
     theirs = loaded(tmp_path, "nota_only", questions)
     ours = [variants.nota_only(question) for question in questions]
     assert [q.rendered for q in ours] == [sample["question"] for sample in theirs]
-    assert [q.options[q.answer].letter for q in ours] == [sample["label"] for sample in theirs]
+    assert [q.options[q.answer].label for q in ours] == [sample["label"] for sample in theirs]
 
 
 def real_texts() -> list[str]:

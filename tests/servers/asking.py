@@ -17,7 +17,7 @@ from tests.servers.endpoint import LETTERS, MODEL
 
 
 def turn(identifier: str, *images: Image, **changes: Any) -> Turn:
-    values = {"question_id": identifier, "step": "answer", "letters": tuple(LETTERS), "max_new_tokens": 16}
+    values = {"question_id": identifier, "step": "answer", "labels": tuple(LETTERS), "max_new_tokens": 16}
     return Turn(**values | {"content": (*images, f"[{identifier}] Which?")} | changes)
 
 

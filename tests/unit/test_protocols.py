@@ -11,7 +11,7 @@ from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask, forced_choice, refusal_prompt, single_turn
-from known_unknowns.records import Asked, Image, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
 from known_unknowns.scoring import SCORERS
 from tests.factories import question as humble_question
 
@@ -58,7 +58,7 @@ FORCED = PROMPT.replace("C. Sorry, I can't help with it\n", "")
 
 def test_single_turn_asks_once():
     (turn,) = talk(single_turn(question(), max_new_tokens=5), "C")
-    assert (turn.step, turn.text, turn.letters, turn.max_new_tokens) == ("answer", PROMPT, tuple("ABCDE"), 5)
+    assert (turn.step, turn.text, turn.labels, turn.max_new_tokens) == ("answer", PROMPT, tuple("ABCDE"), 5)
     assert turn.images == question().images
 
 
@@ -67,7 +67,7 @@ def test_a_refused_question_is_asked_again_without_the_refusal(said):
     first, second = talk(forced_choice(question(), max_new_tokens=7), said, "E")
     assert (first.step, second.step) == ("answer", "forced")
     assert first.text == PROMPT and second.text == FORCED
-    assert second.letters == ("A", "B", "D", "E")  # the others keep their letters
+    assert second.labels == ("A", "B", "D", "E")  # the others keep their letters
     assert second.images == first.images and second.max_new_tokens == 7
     assert (first.right, first.refuse) == ("E", "C")
     assert (second.right, second.refuse) == ("E", "")
@@ -90,7 +90,7 @@ def test_a_failed_reply_is_not_read():
     ],
 )
 def test_a_refusal_under_any_scorer_is_followed_by_the_forced_choice(reply):
-    asked = Asked("1", 0, "answer", "", (), tuple("ABCDE"), "", reply)
+    asked = AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "", reply)
     assert sum(read(asked, question()).outcome == "refused" for read in SCORERS.values()) == 1
     assert [turn.step for turn in talk(forced_choice(question()), reply, "E")] == ["answer", "forced"]
 
@@ -116,10 +116,10 @@ def test_without_a_picture_the_answer_is_still_forced():
 @pytest.mark.parametrize("seed", range(12))
 def test_shuffled_options_are_forced_by_their_own_letters(seed):
     shuffled = variants.shuffled_options(question(), seed=seed)
-    refuse, right = shuffled.letters[shuffled.refusal], shuffled.letters[shuffled.answer]
+    refuse, right = shuffled.labels[shuffled.refusal], shuffled.labels[shuffled.answer]
     assert shuffled.options[shuffled.answer].text == "Mapo Tofu"
     _, second = talk(forced_choice(shuffled), refuse, right)
-    assert second.right == right and second.letters == tuple(x for x in "ABCDE" if x != refuse)
+    assert second.right == right and second.labels == tuple(x for x in "ABCDE" if x != refuse)
     assert f"\n{right}. Mapo Tofu\n" in second.text and REFUSAL not in second.text
 
 
@@ -139,7 +139,7 @@ def test_a_benchmark_without_a_refusal_prompt_says_so():
 
 def test_humblebench_can_be_forced_too_and_is_not_offered_what_is_gone():
     _, second = talk(forced_choice(humble_question(answer=1)), "E", "B")
-    assert second.letters == ("A", "B", "C", "D") and second.right == "B"
+    assert second.labels == ("A", "B", "C", "D") and second.right == "B"
     assert "E" not in second.text.split("(")[1] and "None of the above" not in second.text
 
 
@@ -176,7 +176,7 @@ def test_who_only_refuses_knows_nothing_in_the_forced_choice(tmp_path):
         assert mmsap.official(rows[q.id, "answer"].reply.text, q).outcome == "refused"
         if q.id in forced:
             row = rows[q.id, "forced"]
-            assert row.reply.text == "" and row.letters == ("A", "B", "C", "D")
+            assert row.reply.text == "" and row.labels == ("A", "B", "C", "D")
             assert {read(row, q).outcome for read in SCORERS.values()} == {"unparsed"}
 
 

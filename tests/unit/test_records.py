@@ -37,7 +37,7 @@ def test_an_unknown_outcome_is_refused():
     [
         {"content": ("What?",)},
         {"content": (Image("images/a.png", "b" * 64, 40, 30), "What?")},
-        {"letters": ("A", "B")},
+        {"labels": ("A", "B")},
         {"max_new_tokens": 99},
     ],
 )

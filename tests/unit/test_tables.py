@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.records import Asked, Metric, Reply, Score
+from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
 from tests.factories import question
 
 
@@ -34,10 +34,10 @@ replies = st.builds(
 
 
 @settings(max_examples=30, deadline=None)
-@given(reply=replies, letters=st.none() | st.lists(st.sampled_from("ABCDE"), unique=True).map(tuple))
-def test_replies_survive_the_round_trip(tmp_path_factory, reply, letters):
+@given(reply=replies, labels=st.none() | st.lists(st.sampled_from("ABCDE"), unique=True).map(tuple))
+def test_replies_survive_the_round_trip(tmp_path_factory, reply, labels):
     path = tmp_path_factory.mktemp("replies") / "r.parquet"
-    asked = Asked("1", 0, "answer", "What?", ("a" * 64,), letters, "k", reply)
+    asked = AnsweredTurn("1", 0, "answer", "What?", ("a" * 64,), labels, "k", reply)
     tables.write_replies(path, [asked])
     assert tables.read_replies(path) == [asked]
 

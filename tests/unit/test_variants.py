@@ -16,10 +16,10 @@ from tests.factories import question
 def questions(draw):
     """Any question with a refusal option: two to eight options, the refusal anywhere, gaps in the lettering."""
     count = draw(st.integers(2, 8))
-    letters = sorted(draw(st.lists(st.sampled_from("ABCDEFGHIJ"), min_size=count, max_size=count, unique=True)))
+    labels = sorted(draw(st.lists(st.sampled_from("ABCDEFGHIJ"), min_size=count, max_size=count, unique=True)))
     texts = draw(st.lists(st.text(min_size=1, max_size=9), min_size=count, max_size=count, unique=True))
     space = draw(st.sampled_from(["", " "]))
-    options = tuple(Option(x, t, f"{x}.{space}") for x, t in zip(letters, texts, strict=True))
+    options = tuple(Option(x, t, f"{x}.{space}") for x, t in zip(labels, texts, strict=True))
     index = st.integers(0, count - 1)
     return question(options=options, answer=draw(index), refusal=draw(index), extra={})
 
@@ -42,13 +42,13 @@ def test_nota_only_keeps_every_wrong_option_and_leaves_one_right_answer(q, relet
 def test_nota_only_keeps_the_published_letters_and_relettered_closes_the_gap(q):
     kept = variants.nota_only(q)
     assert [o for o in q.options if o in kept.options] == list(kept.options)
-    assert variants.nota_only(q, relettered=True).letters == tuple("ABCDEFGH"[: len(kept.options)])
+    assert variants.nota_only(q, relettered=True).labels == tuple("ABCDEFGH"[: len(kept.options)])
 
 
 def test_nota_only_by_hand():
     changed = variants.nota_only(question(answer=1))
     assert changed.rendered == "What color is the chandelier?\nA. Red\nC. Black\nD. Gold\nE. None of the above"
-    assert changed.letters[changed.answer] == "E"
+    assert changed.labels[changed.answer] == "E"
     closed = variants.nota_only(question(answer=1), relettered=True)
     assert closed.rendered == "What color is the chandelier?\nA. Red\nB. Black\nC. Gold\nD. None of the above"
 
@@ -106,7 +106,7 @@ def test_without_refusal_takes_the_refusal_and_nothing_else(q, relettered):
     changed = variants.without_refusal(q, relettered=relettered)
     kept = [option for i, option in enumerate(q.options) if i != q.refusal]
     assert [option.text for option in changed.options] == [option.text for option in kept]
-    assert changed.letters == (tuple("ABCDEFGH"[: len(kept)]) if relettered else tuple(o.letter for o in kept))
+    assert changed.labels == (tuple("ABCDEFGH"[: len(kept)]) if relettered else tuple(o.label for o in kept))
     assert changed.refusal is None
     if q.answer == q.refusal:
         assert changed.answer is None

@@ -30,7 +30,7 @@ def accuracy(project: Project, model: str, variant: str, scorer: str) -> Metric:
 def share_of_answer(project: Project, letter: str) -> float:
     """The share of the original questions whose published answer is this letter."""
     questions = tables.read_questions(project.root / "data/pocket/questions/humblebench/original/seed0.parquet")
-    counts = Counter(question.letters[question.answer] for question in questions)
+    counts = Counter(question.labels[question.answer] for question in questions)
     return counts[letter] / len(questions)
 
 

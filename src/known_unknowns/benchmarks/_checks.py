@@ -68,27 +68,27 @@ def leaks(options: Sequence[Option]) -> Iterator[str]:
     A letter alone is one only where it is another's or the option's own; letters may be what is asked for, which only
     a person can tell.
     """
-    letters = {option.letter for option in options}
+    labels = {option.label for option in options}
     for option in options:
         found = _LEAK.search(option.text.strip())
-        if found and (found["alone"] is None or found["alone"] in letters):
-            yield f"option {option.letter} reads {option.text!r}, which names a letter or says that it is right"
+        if found and (found["alone"] is None or found["alone"] in labels):
+            yield f"option {option.label} reads {option.text!r}, which names a letter or says that it is right"
 
 
 def option_findings(options: Sequence[Option], *, expected: int | None, where: str) -> Iterator[Finding]:
     """What is wrong with the options of one question."""
     if expected is not None and len(options) != expected:
         yield Finding(WARNING, "option-count", where, f"{len(options)} options, where {expected} are promised")
-    letters = [option.letter for option in options]
-    if letters != [chr(ord("A") + place) for place in range(len(letters))]:
-        yield Finding(WARNING, "lettering", where, f"the options are lettered {', '.join(letters)}")
+    labels = [option.label for option in options]
+    if labels != [chr(ord("A") + place) for place in range(len(labels))]:
+        yield Finding(WARNING, "lettering", where, f"the options are lettered {', '.join(labels)}")
     counts = Counter(" ".join(option.text.split()).casefold() for option in options)
     for text, count in counts.items():
         if count > 1:
             yield Finding(WARNING, "option-twice", where, f"{count} options read {text!r}")
     for option in options:
         if not option.text.strip():
-            yield Finding(WARNING, "option-empty", where, f"option {option.letter} has no text")
+            yield Finding(WARNING, "option-empty", where, f"option {option.label} has no text")
     for text in leaks(options):
         yield Finding(WARNING, "leak", where, text)
 

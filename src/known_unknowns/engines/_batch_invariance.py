@@ -57,7 +57,7 @@ class Flips:
         """The letters' log-probabilities at batch 1, and as they were answered."""
         first, second = sorted(alone.values(), reverse=True)[:2] if len(alone) > 1 else (0.0, 0.0)
         flip = max(alone, key=alone.__getitem__) != max(together, key=together.__getitem__)
-        apart = round(max(abs(alone[letter] - together[letter]) for letter in alone), 6)
+        apart = round(max(abs(alone[label] - together[label]) for label in alone), 6)
         self._flips.append(flip)
         self._gaps.append(round(first - second, 6))
         self.apart = max(self.apart, apart)

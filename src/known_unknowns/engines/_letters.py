@@ -20,17 +20,17 @@ Forms = Mapping[str, tuple[int, ...]]
 _WORD_STARTS = ("", "Ġ", "▁")  # byte-level BPE and SentencePiece write a leading space so
 
 
-def token_forms(tokenizer: Any, letters: Iterable[str]) -> Forms:
+def token_forms(tokenizer: Any, labels: Iterable[str]) -> Forms:
     """The tokens that are a bare letter, with and without a leading space: {"E": (36, 412), ...}.
 
     A letter that is no single token of this vocabulary has no entry.
     """
     vocabulary = tokenizer.get_vocab()
     forms = {
-        letter: tuple(vocabulary[start + letter] for start in _WORD_STARTS if start + letter in vocabulary)
-        for letter in letters
+        label: tuple(vocabulary[start + label] for start in _WORD_STARTS if start + label in vocabulary)
+        for label in labels
     }
-    return {letter: tokens for letter, tokens in forms.items() if tokens}
+    return {label: tokens for label, tokens in forms.items() if tokens}
 
 
 class LetterRecorder(LogitsProcessor):
@@ -67,10 +67,8 @@ class LetterRecorder(LogitsProcessor):
     def logprobs(self, row: int, step: int, forms: Forms) -> dict[str, float]:
         """Each letter's natural log-probability at a row's step: that of the likelier of its forms."""
         recorded = self._steps[step][row]
-        best = {
-            letter: max(recorded[self.columns[token]].item() for token in tokens) for letter, tokens in forms.items()
-        }
-        return {letter: round(value, DECIMALS) if math.isfinite(value) else LOWEST for letter, value in best.items()}
+        best = {label: max(recorded[self.columns[token]].item() for token in tokens) for label, tokens in forms.items()}
+        return {label: round(value, DECIMALS) if math.isfinite(value) else LOWEST for label, value in best.items()}
 
 
 def letter_step(tokenizer: Any, tokens: Sequence[int], forms: Forms) -> int:

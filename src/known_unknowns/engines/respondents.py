@@ -32,9 +32,9 @@ def _always_a(turn: Turn) -> str:
 
 
 def _uniform(turn: Turn) -> str:
-    if not turn.letters:
+    if not turn.labels:
         return ""
-    return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}").choice(turn.letters)
+    return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}").choice(turn.labels)
 
 
 BEHAVIOURS: dict[str, Callable[[Turn], str]] = {
@@ -64,14 +64,14 @@ class Respondent:
 
     def _reply(self, turn: Turn) -> Reply:
         text = self._reply_to(turn)
-        return Reply(text, logprobs=_logprobs(text, turn.letters), seconds=self._pace)
+        return Reply(text, logprobs=_logprobs(text, turn.labels), seconds=self._pace)
 
 
-def _logprobs(text: str, letters: tuple[str, ...] | None) -> dict[str, float] | None:
-    if not letters or text not in letters:
+def _logprobs(text: str, labels: tuple[str, ...] | None) -> dict[str, float] | None:
+    if not labels or text not in labels:
         return None
-    rest = math.log((1 - _CONFIDENCE) / (len(letters) - 1)) if len(letters) > 1 else 0.0
-    return {letter: round(math.log(_CONFIDENCE) if letter == text else rest, 6) for letter in letters}
+    rest = math.log((1 - _CONFIDENCE) / (len(labels) - 1)) if len(labels) > 1 else 0.0
+    return {label: round(math.log(_CONFIDENCE) if label == text else rest, 6) for label in labels}
 
 
 def _batched(items: list, size: int) -> Iterator[list]:

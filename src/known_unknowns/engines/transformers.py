@@ -320,7 +320,7 @@ class TransformersEngine:
         ]
 
     def _recorder(self, turns: Sequence[Turn]) -> tuple[list[Forms], LetterRecorder]:
-        forms = [self._forms(turn.letters or ()) for turn in turns]
+        forms = [self._forms(turn.labels or ()) for turn in turns]
         return forms, LetterRecorder(token for row in forms for tokens in row.values() for token in tokens)
 
     def _counted(self, reply: Reply, prompt: Sequence[int]) -> Reply:
@@ -336,15 +336,15 @@ class TransformersEngine:
             error = f"the logits are no finite numbers in {self.facts['dtype']}; use float32 or bfloat16"
             return Reply(text="", finish="error", error=error)
         logprobs = None
-        if turn.letters and len(forms) == len(turn.letters):
+        if turn.labels and len(forms) == len(turn.labels):
             logprobs = recorder.logprobs(row, letter_step(tokenizer, tokens, forms), forms)
         text = tokenizer.decode(tokens, skip_special_tokens=True)
         return Reply(text=text, logprobs=logprobs, output_tokens=len(tokens), finish=finish)
 
-    def _forms(self, letters: tuple[str, ...]) -> Forms:
-        if letters not in self._known_forms:
-            self._known_forms[letters] = token_forms(self.checkpoint.tokenizer, letters)
-        return self._known_forms[letters]
+    def _forms(self, labels: tuple[str, ...]) -> Forms:
+        if labels not in self._known_forms:
+            self._known_forms[labels] = token_forms(self.checkpoint.tokenizer, labels)
+        return self._known_forms[labels]
 
     def _until_end(self, tokens: list[int]) -> tuple[list[int], str]:
         """A row's tokens up to and with its end token (padding follows), and how it finished."""

@@ -37,17 +37,17 @@ def question(benchmark: str, fields: Mapping[str, Any], identifier: str, functio
 
 def _humblebench(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
     stem, options = _options(fields)
-    letters = [option.letter for option in options]
-    refusal = letters.index(humblebench.REFUSAL) if humblebench.REFUSAL in letters else None
+    labels = [option.label for option in options]
+    refusal = labels.index(humblebench.REFUSAL) if humblebench.REFUSAL in labels else None
     if refusal is None and function != "without_refusal":
-        raise ValueError(f"no option {humblebench.REFUSAL}, which is the refusal; there are {', '.join(letters)}")
+        raise ValueError(f"no option {humblebench.REFUSAL}, which is the refusal; there are {', '.join(labels)}")
     label = _first(fields, "label", "answer", "target")
     return Question(
         id=identifier,
         benchmark=humblebench.NAME,
         text=stem,
         options=options,
-        answer=_answer(label, letters, refusal, function),
+        answer=_answer(label, labels, refusal, function),
         refusal=refusal,
         images=_images(fields, function),
         category=_first(fields, "type", "category"),
@@ -58,7 +58,7 @@ def _humblebench(fields: Mapping[str, Any], identifier: str, function: str) -> Q
 
 def _mmsap(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
     stem, options = _options(fields)
-    letters = [option.letter for option in options]
+    labels = [option.label for option in options]
     refusal = next((i for i, option in enumerate(options) if plain(option.text) == plain(mmsap.REFUSAL)), None)
     subset = _first(fields, "subset")
     if subset not in mmsap.SUBSETS:
@@ -68,7 +68,7 @@ def _mmsap(fields: Mapping[str, Any], identifier: str, function: str) -> Questio
         benchmark=mmsap.NAME,
         text=stem,
         options=options,
-        answer=_answer(_first(fields, "label", "answer", "target"), letters, refusal, function),
+        answer=_answer(_first(fields, "label", "answer", "target"), labels, refusal, function),
         refusal=refusal,
         images=_images(fields, function),
         category=_first(fields, "sub_task", "type", "category", "subset"),
@@ -92,8 +92,8 @@ def _options(fields: Mapping[str, Any]) -> tuple[str, tuple[Option, ...]]:
     question = text_of(fields)
     if question is None:
         raise ValueError("it carries no question")
-    columns = {letter: fields.get(letter) for letter in string.ascii_uppercase}
-    options = tuple(Option(letter, str(v), f"{letter}. ") for letter, v in columns.items() if not _empty(v))
+    columns = {label: fields.get(label) for label in string.ascii_uppercase}
+    options = tuple(Option(label, str(v), f"{label}. ") for label, v in columns.items() if not _empty(v))
     return (question, options) if options else humblebench.parse_question(question)
 
 
@@ -108,11 +108,11 @@ def _first(fields: Mapping[str, Any], *names: str) -> str:
     raise ValueError(f"it carries no {' or '.join(names)}")
 
 
-def _answer(label: str, letters: list[str], refusal: int | None, function: str) -> int | None:
+def _answer(label: str, labels: list[str], refusal: int | None, function: str) -> int | None:
     """The option that is right in this variant, given the label that the row carries."""
     if len(label) != 1 or label not in string.ascii_uppercase:
         raise ValueError(f"the label is {label!r}, not an option's letter")
-    on_offer = letters.index(label) if label in letters else None
+    on_offer = labels.index(label) if label in labels else None
     if function == "nota_only":
         if on_offer not in (None, refusal):
             raise ValueError(f"labelled {label}, which is still on offer; in nota_only the right option is removed")
@@ -121,7 +121,7 @@ def _answer(label: str, letters: list[str], refusal: int | None, function: str) 
         if function == "without_refusal":
             return None
         raise ValueError(
-            f"labelled {label}, where the options are {', '.join(letters)}; "
+            f"labelled {label}, where the options are {', '.join(labels)}; "
             "if the right option was removed, it is the variant nota_only"
         )
     return refusal if function in NOTHING_TO_SEE and refusal is not None else on_offer

@@ -15,20 +15,20 @@ from known_unknowns.benchmarks.humblebench.official import released_label
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.export_harnesses import lmms_eval, separated, vlmevalkit
 from known_unknowns.images import is_drawn
-from known_unknowns.records import Asked, Question
+from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.table import ANSWER_STEP, answers, paired, read
 
-Pair = tuple[Question, list[Asked]]
-Writer = Callable[[Sequence[tuple[Question, Asked]]], str]
+Pair = tuple[Question, list[AnsweredTurn]]
+Writer = Callable[[Sequence[tuple[Question, AnsweredTurn]]], str]
 """From every question with the turn that answers it to the text of the file."""
 
 
-def humblebench(answered: Sequence[tuple[Question, Asked]]) -> str:
+def humblebench(answered: Sequence[tuple[Question, AnsweredTurn]]) -> str:
     """JSON lines that the ``humblebench`` package's ``evaluate`` reads."""
     return "".join(json.dumps(humblebench_line(*pair), ensure_ascii=False) + "\n" for pair in answered)
 
 
-def humblebench_line(question: Question, asked: Asked) -> dict[str, Any]:
+def humblebench_line(question: Question, asked: AnsweredTurn) -> dict[str, Any]:
     """A line of what the ``humblebench`` package's ``evaluate`` reads; it refuses any other key.
 
     The label is the one its own loader would have: E on HumbleBench-E, as published on HumbleBench-GN. A failed
@@ -46,7 +46,7 @@ def humblebench_line(question: Question, asked: Asked) -> dict[str, Any]:
     }
 
 
-def actiview(answered: Sequence[tuple[Question, Asked]]) -> str:
+def actiview(answered: Sequence[tuple[Question, AnsweredTurn]]) -> str:
     """The result file of ActiView's toolkit: the replies in the order of data.json, and the share that its rule calls
     right. A failed reply is an empty one, as it counts there."""
     right = [read(asked, question, "official").correct for question, asked in answered]
@@ -101,7 +101,7 @@ def _plain(pairs: Sequence[Pair], format: str) -> str:
         }
         for question, turns in pairs
         for asked in turns
-        if asked.letters is not None
+        if asked.labels is not None
     ]
     if all(row["step"] == ANSWER_STEP for row in rows):
         rows = [{key: value for key, value in row.items() if key != "step"} for row in rows]

@@ -9,13 +9,13 @@ from hashlib import sha256
 from io import StringIO
 from typing import Any
 
-from known_unknowns.records import Asked, Question
+from known_unknowns.records import AnsweredTurn, Question
 
 FAILED = "Failed to obtain answer"
 """What VLMEvalKit writes where a model gave no answer."""
 
 
-def lmms_eval(answered: Sequence[tuple[Question, Asked]]) -> str:
+def lmms_eval(answered: Sequence[tuple[Question, AnsweredTurn]]) -> str:
     """JSON lines as lmms-eval's ``--log_samples`` writes them, with the ``doc`` that newer versions leave out.
 
     A failed reply is an empty one: lmms-eval knows no other.
@@ -40,21 +40,21 @@ def lmms_eval(answered: Sequence[tuple[Question, Asked]]) -> str:
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-def vlmevalkit(answered: Sequence[tuple[Question, Asked]]) -> str:
+def vlmevalkit(answered: Sequence[tuple[Question, AnsweredTurn]]) -> str:
     """A TSV as VLMEvalKit writes it with ``PRED_FORMAT=tsv``: index, the question's columns, prediction.
 
     A failed reply reads `FAILED`, which VLMEvalKit asks again and our rescoring counts as failed.
     """
-    letters = sorted({letter for question, _ in answered for letter in question.letters})
+    labels = sorted({label for question, _ in answered for label in question.labels})
     rows = []
     for place, (question, asked) in enumerate(answered):
-        texts = {option.letter: option.text for option in question.options}
+        texts = {option.label: option.text for option in question.options}
         failed = asked.reply.error is not None
         rows.append(
             {
                 "index": place,
                 "question": question.text,
-                **{letter: texts.get(letter, "") for letter in letters},
+                **{label: texts.get(label, "") for label in labels},
                 "answer": _letter(question),
                 "category": question.category,
                 "question_id": question.id,
@@ -91,7 +91,7 @@ def _own(question: Question) -> dict[str, Any]:
 
 
 def _letter(question: Question) -> str:
-    return "" if question.answer is None else question.letters[question.answer]
+    return "" if question.answer is None else question.labels[question.answer]
 
 
 def _hash(text: str) -> str:

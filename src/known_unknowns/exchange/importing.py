@@ -27,7 +27,7 @@ from known_unknowns.exchange.matching import Pair, matched
 from known_unknowns.exchange.measure import Rescored, measured, refused_once
 from known_unknowns.exchange.predictions import read
 from known_unknowns.metrics.measure import Statistics
-from known_unknowns.records import Asked, Question
+from known_unknowns.records import AnsweredTurn, Question
 
 ENGINE = "imported"
 """What params.yaml's ``models.<name>.engine`` and the engine.json of an imported model say."""
@@ -109,14 +109,14 @@ def _refuse_others(file: Path) -> None:
         raise DataError("these are replies of a model that was asked here; choose another name", file=file)
 
 
-def _turns(pair: Pair, model: str) -> list[Asked]:
+def _turns(pair: Pair, model: str) -> list[AnsweredTurn]:
     """The turns with what the edition's table knows of the question. What was really sent, nobody told."""
     question, turns = pair
     images = tuple(image.sha256 for image in question.images)
     return [replace(turn, images=images, key=_key(model, question, turn)) for turn in turns]
 
 
-def _key(model: str, question: Question, turn: Asked) -> str:
+def _key(model: str, question: Question, turn: AnsweredTurn) -> str:
     told = [ENGINE, model, question.id, turn.step, turn.reply.text, turn.reply.error]
     return sha256(json.dumps(told).encode()).hexdigest()
 

@@ -10,10 +10,10 @@ from known_unknowns.errors import DataError
 from known_unknowns.exchange import embedded_questions
 from known_unknowns.exchange.predictions import Prediction, Predictions
 from known_unknowns.protocols import ANSWER, FORCED
-from known_unknowns.records import Asked, Question, Reply
+from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.variants import without_refusal
 
-Pair = tuple[Question, list[Asked]]
+Pair = tuple[Question, list[AnsweredTurn]]
 """A question with its turns, in the order they were asked."""
 NOTA_ONLY, ORIGINAL = "nota_only", "original"
 
@@ -49,10 +49,10 @@ def guessed_function(files: Iterable[Predictions]) -> str:
         for prediction in file.predictions:
             text = embedded_questions.text_of(prediction.fields or {}) or ""
             try:
-                letters = [option.letter for option in parse_question(text)[1]]
+                labels = [option.label for option in parse_question(text)[1]]
             except ValueError:
                 continue
-            if letters != [chr(ord("A") + place) for place in range(len(letters))]:
+            if labels != [chr(ord("A") + place) for place in range(len(labels))]:
                 return NOTA_ONLY
     return ORIGINAL
 
@@ -130,28 +130,28 @@ def _check_text(prediction: Prediction, question: Question, format: str) -> None
         )
 
 
-def _turns(question: Question, steps: Mapping[str, Prediction]) -> list[Asked]:
+def _turns(question: Question, steps: Mapping[str, Prediction]) -> list[AnsweredTurn]:
     if ANSWER not in steps:
         raise next(iter(steps.values())).row.error(f"the step {ANSWER!r} of question {question.id!r} is missing")
     ordered = [ANSWER, *(step for step in steps if step != ANSWER)]
     return [_asked(question, turn, steps[step]) for turn, step in enumerate(ordered)]
 
 
-def _asked(question: Question, turn: int, prediction: Prediction) -> Asked:
+def _asked(question: Question, turn: int, prediction: Prediction) -> AnsweredTurn:
     if prediction.step not in (ANSWER, FORCED):
         raise prediction.row.error(f"the step is {prediction.step!r}, neither {ANSWER!r} nor {FORCED!r}")
     offered = without_refusal(question) if prediction.step == FORCED else question
-    return Asked(question.id, turn, prediction.step, "", (), offered.letters, "", _reply(prediction, offered))
+    return AnsweredTurn(question.id, turn, prediction.step, "", (), offered.labels, "", _reply(prediction, offered))
 
 
 def _reply(prediction: Prediction, question: Question) -> Reply:
     if prediction.logprobs is None:
         return Reply(prediction.text, error=prediction.error)
-    letters = question.letters
-    if len(prediction.logprobs) != len(letters):
-        raise prediction.row.error(f"{len(prediction.logprobs)} likelihoods for {len(letters)} options")
-    logprobs = dict(zip(letters, prediction.logprobs, strict=True))
-    return Reply(max(letters, key=lambda letter: logprobs[letter]), logprobs=logprobs)
+    labels = question.labels
+    if len(prediction.logprobs) != len(labels):
+        raise prediction.row.error(f"{len(prediction.logprobs)} likelihoods for {len(labels)} options")
+    logprobs = dict(zip(labels, prediction.logprobs, strict=True))
+    return Reply(max(labels, key=lambda label: logprobs[label]), logprobs=logprobs)
 
 
 def likelihoods(pairs: Iterable[Pair]) -> bool:

@@ -11,7 +11,7 @@ from known_unknowns.metrics.benchmark_hooks import Scored
 from known_unknowns.metrics.loading import Table
 from known_unknowns.metrics.measure import Statistics, metrics_of
 from known_unknowns.protocols import FORCED
-from known_unknowns.records import REFUSED, Asked, Metric, Reply
+from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import SCORERS
 from known_unknowns.scoring.table import read
 from known_unknowns.variants import without_refusal
@@ -96,8 +96,8 @@ def refused_once(pairs: Sequence[Pair], scorers: Sequence[str]) -> Iterator[str]
 def _with_failed_choice(pair: Pair) -> Pair:
     """The pair with a forced choice that failed, which the metrics can then count, before some are set undefined."""
     question, turns = pair
-    letters = without_refusal(question).letters
-    choice = Asked(question.id, len(turns), FORCED, "", (), letters, "", Reply("", error="not asked again"))
+    labels = without_refusal(question).labels
+    choice = AnsweredTurn(question.id, len(turns), FORCED, "", (), labels, "", Reply("", error="not asked again"))
     return question, [*turns, choice]
 
 

@@ -10,7 +10,7 @@ from known_unknowns.engines import Engine
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.progress import progress
-from known_unknowns.records import Asked, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 
 Cell = tuple[str, int]
 """A variant and a seed."""
@@ -27,7 +27,7 @@ class _Dialogue:
     turns: Generator[Turn, Reply, None]
     turn: Turn | None = None
     key: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AnsweredTurn] = field(default_factory=list)
 
     def advance(self, reply: Reply | None, key_of: Callable[[Turn], str]) -> None:
         try:
@@ -41,13 +41,13 @@ class _Dialogue:
     def record(self, reply: Reply) -> None:
         turn = self.turn
         self.asked.append(
-            Asked(
+            AnsweredTurn(
                 question_id=turn.question_id,
                 turn=len(self.asked),
                 step=turn.step,
                 text=turn.text,
                 images=tuple(image.sha256 for image in turn.images),
-                letters=turn.letters,
+                labels=turn.labels,
                 key=self.key,
                 reply=reply,
             )
@@ -59,7 +59,7 @@ class Outcome:
     """``replies``: the rows of each cell, in the order of its questions. ``newly_asked``: how many turns were not
     in the journal. ``distinct``: the replies by key, each of which was given once, now or in an earlier run."""
 
-    replies: Mapping[Cell, list[Asked]]
+    replies: Mapping[Cell, list[AnsweredTurn]]
     newly_asked: int
     distinct: Mapping[str, Reply]
 
@@ -93,7 +93,7 @@ def run(
             distinct[dialogue.key] = reply
             dialogue.record(reply)
             dialogue.advance(reply, key_of)
-    replies: dict[Cell, list[Asked]] = {cell: [] for cell in cells}
+    replies: dict[Cell, list[AnsweredTurn]] = {cell: [] for cell in cells}
     for dialogue in dialogues:
         replies[dialogue.cell].extend(dialogue.asked)
     return Outcome(replies, newly_asked, distinct)

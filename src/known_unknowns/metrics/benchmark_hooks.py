@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from known_unknowns import benchmarks
-from known_unknowns.records import FAILED, Asked, Metric, Question, Score
+from known_unknowns.records import FAILED, AnsweredTurn, Metric, Question, Score
 
 if TYPE_CHECKING:
     from known_unknowns.metrics.proportions import Ratio
@@ -26,10 +26,10 @@ class Scored:
 
     scorer: str
     questions: Sequence[Question]
-    answers: Sequence[Asked]
+    answers: Sequence[AnsweredTurn]
     readings: Sequence[Score]
     later: Sequence[Mapping[str, Score]] = field(default=())
-    dialogues: Sequence[Sequence[Asked]] = field(default=())
+    dialogues: Sequence[Sequence[AnsweredTurn]] = field(default=())
 
     @property
     def outcome(self) -> np.ndarray:

@@ -22,7 +22,7 @@ from known_unknowns.scoring.table import answers, paired
 class Table:
     """What became of every question of one variant and seed, under each scorer.
 
-    ``groups`` is an array (questions,), ``categories`` has one of flags for each; ``letters`` are all that the
+    ``groups`` is an array (questions,), ``categories`` has one of flags for each; ``labels`` are all that the
     questions offer; ``own`` and ``curves`` are what only this benchmark counts.
     """
 
@@ -31,7 +31,7 @@ class Table:
     ids: tuple[str, ...]
     groups: np.ndarray
     categories: Mapping[str, np.ndarray]
-    letters: frozenset[str]
+    labels: frozenset[str]
     scored: Mapping[str, Scored]
     observed: Mapping[str, Observed]
     own: Mapping[str, Mapping[str, Ratio]]
@@ -48,7 +48,7 @@ class Table:
             ids=tuple(question.id for question in questions),
             groups=np.array([question.group for question in questions]),
             categories=_categories(benchmark, questions),
-            letters=frozenset(letter for question in questions for letter in question.letters),
+            labels=frozenset(label for question in questions for label in question.labels),
             scored=scored,
             observed={scorer: Observed.of(questions, s.readings) for scorer, s in scored.items()},
             own={scorer: benchmark_hooks.of(benchmark).ratios(s) for scorer, s in scored.items()},

@@ -86,14 +86,14 @@ def metrics_of(found: Sequence[Table], statistics: Statistics, *, model: str, be
 
     All variants and seeds are resampled by the same draws, so that a resample is the same pictures everywhere.
     """
-    letters = sorted(frozenset().union(*(table.letters for table in found)))
+    labels = sorted(frozenset().union(*(table.labels for table in found)))
     groups = np.unique(np.concatenate([table.groups for table in found]))
     weights = group_weights(len(groups), statistics.resamples, statistics.seed)
     metrics: list[Metric] = []
     for variant in dict.fromkeys(table.variant for table in found):
         seeds = [table for table in found if table.variant == variant]
         for scorer in seeds[0].observed:
-            by_seed = {table.seed: estimates(table, scorer, letters, groups, weights) for table in seeds}
+            by_seed = {table.seed: estimates(table, scorer, labels, groups, weights) for table in seeds}
             for category in by_seed[seeds[0].seed]:
                 blank = Metric(model, benchmark, variant, None, scorer, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
@@ -102,13 +102,13 @@ def metrics_of(found: Sequence[Table], statistics: Statistics, *, model: str, be
 
 
 def estimates(
-    table: Table, scorer: str, letters: Sequence[str], groups: np.ndarray, weights: np.ndarray
+    table: Table, scorer: str, labels: Sequence[str], groups: np.ndarray, weights: np.ndarray
 ) -> dict[str, Estimates]:
     """By category, `records.OVERALL` first: all metrics of one scorer's readings.
 
     ``groups`` (groups,) are the sorted names of the columns of ``weights`` (resamples, groups).
     """
-    counted = ratios(table.observed[scorer], letters) | dict(table.own[scorer])
+    counted = ratios(table.observed[scorer], labels) | dict(table.own[scorer])
     column = np.searchsorted(groups, table.groups)
     found = _estimates(counted, table.categories, column, weights)
     for name, curve in table.curves[scorer].items():

@@ -45,7 +45,7 @@ class Observed:
     """What one scorer made of the questions of one table: arrays (questions,), in the table's order."""
 
     outcome: np.ndarray
-    letter: np.ndarray  # "" where none was read
+    label: np.ndarray  # "" where none was read
     correct: np.ndarray
     refusal_is_right: np.ndarray
     chance: np.ndarray  # of a blind guess being right; 0 where no option is
@@ -55,14 +55,14 @@ class Observed:
         """``scores`` are one scorer's, one a question, in the same order."""
         return cls(
             outcome=np.array([score.outcome for score in scores]),
-            letter=np.array([score.letter or "" for score in scores]),
+            label=np.array([score.label or "" for score in scores]),
             correct=np.array([score.correct for score in scores]),
             refusal_is_right=np.array([q.answer is not None and q.answer == q.refusal for q in questions]),
             chance=np.array([0.0 if q.answer is None else 1 / len(q.options) for q in questions]),
         )
 
 
-def ratios(observed: Observed, letters: Sequence[str]) -> dict[str, Ratio]:
+def ratios(observed: Observed, labels: Sequence[str]) -> dict[str, Ratio]:
     """Every metric of the module's table but ``above_chance``, whose interval is that of the accuracy, shifted."""
     everything = np.ones(len(observed.correct))
     answered, refused, unparsed, failed = (
@@ -71,8 +71,8 @@ def ratios(observed: Observed, letters: Sequence[str]) -> dict[str, Ratio]:
     right, refusal_is_right = observed.correct, observed.refusal_is_right
     of_all = {
         ACCURACY: right,
-        **{f"share_{letter}": observed.letter == letter for letter in letters},
-        "share_no_letter": ~failed & ~np.isin(observed.letter, list(letters)),
+        **{f"share_{label}": observed.label == label for label in labels},
+        "share_no_letter": ~failed & ~np.isin(observed.label, list(labels)),
         "share_unparsed": unparsed,
         "share_failed": failed,
         "accuracy_low_bound": right,

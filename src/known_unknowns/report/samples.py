@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from known_unknowns import images, tables
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Asked, Image, Question
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
 from known_unknowns.report.scorer_agreement import final_readings, score_path
 from known_unknowns.report.tables import Run, reader
@@ -176,7 +176,7 @@ class _Shown:
         self.run, self.model, self.folder, self.questions = run, model, folder, questions
         self._replies_at = results / "replies" / model / run.benchmark
         self._readings = {v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in readings.items()}
-        self._turns: dict[str, dict[str, list[Asked]]] = {}
+        self._turns: dict[str, dict[str, list[AnsweredTurn]]] = {}
         self._pictures: dict[str, Picture] = {}
 
     def sample(self, candidate: _Candidate) -> Sample:
@@ -201,13 +201,15 @@ class _Shown:
             chosen=None if choice != choice else int(choice),  # NaN is how a frame says None
         )
 
-    def _shown(self, variant: str, question: Question, turns: Sequence[Asked], turn: Asked) -> Sequence[Image]:
+    def _shown(
+        self, variant: str, question: Question, turns: Sequence[AnsweredTurn], turn: AnsweredTurn
+    ) -> Sequence[Image]:
         """The pictures of a turn; the question's, where the replies were imported and do not tell."""
         known = shown_images.pictures(self.run, self.model, variant, question, turns)
         told = turn.text != "" and all(sha256 in known for sha256 in turn.images)
         return [known[sha256] for sha256 in turn.images] if told else question.images
 
-    def _turns_of(self, variant: str, question_id: str) -> list[Asked]:
+    def _turns_of(self, variant: str, question_id: str) -> list[AnsweredTurn]:
         """All of them, in order; one is the answer."""
         path = self._replies_at / variant / f"seed{self.run.seeds[variant][0]}.parquet"
         if variant not in self._turns:
@@ -234,13 +236,13 @@ def _name(outcome: str, correct: bool, forced: str) -> str:
 
 def _read_as(scorer: str, row: Any) -> ReadAs:
     name = _name(row["outcome"], row["correct"], row["forced"])
-    letter = row["letter"] if isinstance(row["letter"], str) else None
-    if row["outcome"] == UNPARSED and letter is not None:
-        text = f"{letter}, which was not on offer"
-    elif letter is None:
+    label = row["letter"] if isinstance(row["letter"], str) else None
+    if row["outcome"] == UNPARSED and label is not None:
+        text = f"{label}, which was not on offer"
+    elif label is None:
         text = name
     else:
-        text = f"{letter}, {name}"
+        text = f"{label}, {name}"
     return ReadAs(reader(scorer), text, bool(row["correct"]) or name == DID_NOT_KNOW)
 
 

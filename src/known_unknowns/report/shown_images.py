@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from known_unknowns.protocols import MANY, bound
-from known_unknowns.records import Asked, Image, Question, Turn
+from known_unknowns.records import AnsweredTurn, Image, Question, Turn
 from known_unknowns.report.tables import Run
 
 
-def pictures(run: Run, model: str, variant: str, question: Question, turns: Sequence[Asked]) -> dict[str, Image]:
+def pictures(run: Run, model: str, variant: str, question: Question, turns: Sequence[AnsweredTurn]) -> dict[str, Image]:
     """The pictures of a dialogue, by their sha256. ``turns`` are all of it, in order.
 
     Most are the question's own; those that were made for a turn (views side by side) are made again.
@@ -21,7 +21,7 @@ def pictures(run: Run, model: str, variant: str, question: Question, turns: Sequ
     return found
 
 
-def _again(run: Run, model: str, variant: str, question: Question, turns: Sequence[Asked]) -> Iterator[Turn]:
+def _again(run: Run, model: str, variant: str, question: Question, turns: Sequence[AnsweredTurn]) -> Iterator[Turn]:
     """The turns of the dialogue as the protocol asks them when it hears the same replies."""
     takes = run.params.model(model).get("pictures", MANY)
     dialogue = bound(run.params.protocol(run.benchmark, variant), pictures=takes)(question)

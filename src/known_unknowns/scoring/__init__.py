@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
-from known_unknowns.scoring.parsed import Parsed, Scorer, on_offer, parse_letter
+from known_unknowns.scoring.parsed import Parsed, Scorer, on_offer, parse_label
 from known_unknowns.scoring.robust import robust
 
 SCORERS: dict[str, Scorer] = {"official": official, "robust": robust, "likelihood": likelihood}
 
-__all__ = ["SCORERS", "Parsed", "Scorer", "likelihood", "official", "on_offer", "parse_letter", "robust"]
+__all__ = ["SCORERS", "Parsed", "Scorer", "likelihood", "official", "on_offer", "parse_label", "robust"]

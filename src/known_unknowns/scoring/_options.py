@@ -34,9 +34,9 @@ _NEARBY = 40  # characters, enough for the words of _DENIED_BEFORE
 
 
 class Named(NamedTuple):
-    """A stretch ``text[start:end]`` that is the text of the options with these ``letters``."""
+    """A stretch ``text[start:end]`` that is the text of the options with these ``labels``."""
 
-    letters: frozenset[str]
+    labels: frozenset[str]
     start: int
     end: int
 
@@ -47,14 +47,14 @@ class OptionTexts:
     def __init__(self, options: tuple[Option, ...]) -> None:
         self._by_key: list[dict[str, frozenset[str]]] = [{}, {}, {}]
         self._none_of_them: frozenset[str] = frozenset()
-        texts = [(option.letter, normalise(option.text)) for option in options]
-        for letter, text in texts:
+        texts = [(option.label, normalise(option.text)) for option in options]
+        for label, text in texts:
             if not bare(text):
                 continue
             for known, key in zip(self._by_key, _keys(text), strict=True):
-                known[key] = known.get(key, frozenset()) | {letter}
+                known[key] = known.get(key, frozenset()) | {label}
             if text.casefold().startswith("none of"):
-                self._none_of_them |= {letter}
+                self._none_of_them |= {label}
         phrases = sorted({bare(text) for _, text in texts} - {""}, key=lambda text: (-len(text), text))
         patterns = [re.escape(text).replace(r"\ ", r"\s").replace("\\\n", r"\s") for text in phrases]
         if self._none_of_them:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from known_unknowns.records import UNPARSED, Asked, Question
-from known_unknowns.scoring.parsed import Parsed, on_offer, parse_letter
+from known_unknowns.records import UNPARSED, AnsweredTurn, Question
+from known_unknowns.scoring.parsed import Parsed, on_offer, parse_label
 
 
-def likelihood(asked: Asked, question: Question) -> Parsed:
+def likelihood(asked: AnsweredTurn, question: Question) -> Parsed:
     """The letter on offer with the highest log-probability as the first token of the reply.
 
     A tie goes to the earlier option, as in greedy decoding, whose argmax takes the first of equals: half-precision
@@ -16,8 +16,8 @@ def likelihood(asked: Asked, question: Question) -> Parsed:
     Unparsed where the engine gives no log-probabilities, or none above minus infinity for a letter on offer.
     """
     logprobs = asked.reply.logprobs or {}
-    letters = [option.letter for option in on_offer(asked, question)]
-    possible = [letter for letter in letters if logprobs.get(letter, -math.inf) > -math.inf]  # nor NaN
+    labels = [option.label for option in on_offer(asked, question)]
+    possible = [label for label in labels if logprobs.get(label, -math.inf) > -math.inf]  # nor NaN
     if not possible:
         return Parsed(UNPARSED)
-    return parse_letter(max(possible, key=lambda letter: logprobs[letter]), question)
+    return parse_label(max(possible, key=lambda label: logprobs[label]), question)

@@ -26,10 +26,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from known_unknowns.records import UNPARSED, Asked, Question
+from known_unknowns.records import UNPARSED, AnsweredTurn, Question
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise, without_thinking
 from known_unknowns.scoring._options import OptionTexts, option_texts
-from known_unknowns.scoring.parsed import Parsed, on_offer, parse_letter
+from known_unknowns.scoring.parsed import Parsed, on_offer, parse_label
 
 Claims = frozenset[str]
 """The letters of the options that a stretch of text chooses."""
@@ -71,15 +71,15 @@ _ANNOUNCED = re.compile(
 _SENTENCE_END = re.compile(r"\n|[.!?]\s|\u3002|</answer>", re.IGNORECASE)
 
 
-def robust(asked: Asked, question: Question) -> Parsed:
+def robust(asked: AnsweredTurn, question: Question) -> Parsed:
     """Read a reply as a careful person would; see the module's text. Never raises, in time linear in the reply."""
     options = on_offer(asked, question)
-    reader = _Reader(option_texts(options), frozenset(option.letter for option in options))
+    reader = _Reader(option_texts(options), frozenset(option.label for option in options))
     claims = reader.read(normalise(without_thinking(asked.reply.text)))
     if len(claims) != 1:
         return Parsed(UNPARSED)
     (letter,) = claims
-    return parse_letter(letter, question) if letter in reader.offered else Parsed(UNPARSED, letter)
+    return parse_label(letter, question) if letter in reader.offered else Parsed(UNPARSED, letter)
 
 
 class _Reader:
@@ -134,22 +134,22 @@ class _Reader:
             return _NOTHING
         letter, rest = label["letter"].upper(), text[label.end() :].lstrip(" \n([{<'")
         named = self.texts.at_start(rest)
-        if not label["mark"] and not (named and letter in named.letters) and not self._unmarked(text):
+        if not label["mark"] and not (named and letter in named.labels) and not self._unmarked(text):
             return _NOTHING
         joined = self._joined(text, label)
         if joined:
             return frozenset(letter) | joined
         if named is None:
             return frozenset(letter)
-        if letter not in named.letters:  # a contradiction, unless the letter names nothing
-            return named.letters | ({letter} & self.offered)
+        if letter not in named.labels:  # a contradiction, unless the letter names nothing
+            return named.labels | ({letter} & self.offered)
         listed = self._label(rest[named.end :].lstrip(" \n,;.([{<|"))
         return frozenset(letter) | (frozenset(listed["letter"].upper()) if listed and listed["mark"] else _NOTHING)
 
     def named(self, text: str) -> Claims:
         """Every letter and every option text that is named; together, so that a contradiction shows."""
         spans = list(self.texts.within(text))
-        claims = frozenset().union(*(span.letters for span in spans))
+        claims = frozenset().union(*(span.labels for span in spans))
         outside, end = [], 0
         for span in spans:  # a letter within an option's text ("Vitamin C") is not a choice
             outside.append(text[end : span.start])

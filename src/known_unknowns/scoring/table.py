@@ -9,7 +9,7 @@ from pathlib import Path
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.progress import progress
-from known_unknowns.records import FAILED, Asked, Question, Score
+from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import SCORERS, Parsed
 
 ANSWER_STEP = "answer"
@@ -46,13 +46,13 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
             raise ConfigError(unknown_name(name, SCORERS), path="scorers")
     pairs = paired(questions, replies)
     scores = [score for question, turns in pairs for score in _scores(question, turns, scorers)]
-    scored = sum(asked.letters is not None for _, turns in pairs for asked in turns)
+    scored = sum(asked.labels is not None for _, turns in pairs for asked in turns)
     tables.write_scores(out, scores, expect=scored * len(scorers))
 
 
-def _scores(question: Question, turns: Sequence[Asked], scorers: Sequence[str]) -> Iterator[Score]:
+def _scores(question: Question, turns: Sequence[AnsweredTurn], scorers: Sequence[str]) -> Iterator[Score]:
     by_scorer = {
-        name: counted([read(asked, question, name) for asked in turns if asked.letters is not None]) for name in scorers
+        name: counted([read(asked, question, name) for asked in turns if asked.labels is not None]) for name in scorers
     }
     for of_turn in zip(*by_scorer.values(), strict=True):
         yield from of_turn
@@ -73,7 +73,7 @@ def counted(scores: Sequence[Score]) -> list[Score]:
     return found
 
 
-def read(asked: Asked, question: Question, scorer: str) -> Score:
+def read(asked: AnsweredTurn, question: Question, scorer: str) -> Score:
     """How one scorer reads one reply. A failed one is "failed" under every scorer: there is nothing to read."""
     failed = asked.reply.error is not None
     reading = Parsed(FAILED) if failed else SCORERS[scorer](asked, question)
@@ -83,19 +83,19 @@ def read(asked: Asked, question: Question, scorer: str) -> Score:
         step=asked.step,
         scorer=scorer,
         outcome=reading.outcome,
-        letter=reading.letter,
+        label=reading.label,
         choice=reading.choice,
         correct=reading.choice is not None and reading.choice == question.answer,
     )
 
 
-def paired(questions: Path, replies: Path) -> list[tuple[Question, list[Asked]]]:
+def paired(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
     """Every question, in the order of its table, with its turns, in the order asked.
 
     Raises DataError naming the id of a question without replies or of a reply without its question.
     """
     asked = tables.read_questions(questions)
-    turns: dict[str, dict[int, Asked]] = {question.id: {} for question in asked}
+    turns: dict[str, dict[int, AnsweredTurn]] = {question.id: {} for question in asked}
     for row, reply in enumerate(tables.read_replies(replies)):
         if reply.question_id not in turns:
             raise DataError(
@@ -111,7 +111,7 @@ def paired(questions: Path, replies: Path) -> list[tuple[Question, list[Asked]]]
     return [(question, _in_order(question, turns[question.id], replies)) for question in asked]
 
 
-def _in_order(question: Question, turns: dict[int, Asked], file: Path) -> list[Asked]:
+def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) -> list[AnsweredTurn]:
     if not turns:
         raise DataError(f"no reply to question {question.id!r}; ask again", file=file)
     if sorted(turns) != list(range(len(turns))):
@@ -119,7 +119,9 @@ def _in_order(question: Question, turns: dict[int, Asked], file: Path) -> list[A
     return [turns[number] for number in range(len(turns))]
 
 
-def answers(pairs: Sequence[tuple[Question, list[Asked]]], *, file: Path) -> Iterator[tuple[Question, Asked]]:
+def answers(
+    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Path
+) -> Iterator[tuple[Question, AnsweredTurn]]:
     """Every question with the turn that answers it: the last one of the step "answer".
 
     Raises DataError naming a question that has none.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.errors import DataError
-from known_unknowns.records import OVERALL, Asked, Metric, Question, Score
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Score
 
 PER_CATEGORY = ("accuracy",)
 """The metrics that are logged for each category; all are logged for all questions together."""
@@ -61,7 +61,7 @@ def metric_table(metrics: Iterable[Metric]) -> bytes:
 
 def question_table(
     questions: Sequence[Question],
-    replies: Iterable[Asked],
+    replies: Iterable[AnsweredTurn],
     scores: Iterable[Score],
     scorers: Sequence[str],
     *,
@@ -86,12 +86,12 @@ def question_table(
     rows: list[list[Any]] = []
     for turn in asked:
         question = known[turn.question_id]
-        answer = None if question.answer is None else question.letters[question.answer]
+        answer = None if question.answer is None else question.labels[question.answer]
         row: list[Any] = [question.id, question.category, turn.turn, turn.step, answer]
         row += [turn.reply.text, turn.reply.error]
         for scorer in scorers:
             score = readings.get((question.id, turn.turn, scorer))
-            row += [None] * 3 if score is None else [score.letter, score.outcome, score.correct]
+            row += [None] * 3 if score is None else [score.label, score.outcome, score.correct]
         rows.append(row)
     return json.dumps({"columns": columns, "data": rows}, allow_nan=False).encode()
 
@@ -110,7 +110,7 @@ def _by_turn(scores: Iterable[Score], *, file: Path) -> _Readings:
 
 
 def _check_complete(
-    questions: set[str], asked: Iterable[Asked], readings: _Readings, scorers: Sequence[str], *, file: Path
+    questions: set[str], asked: Iterable[AnsweredTurn], readings: _Readings, scorers: Sequence[str], *, file: Path
 ) -> None:
     seen = {"replies": {turn.question_id for turn in asked}}
     for scorer in scorers:

@@ -201,7 +201,7 @@ def _dataset_input(pin: Pin) -> DatasetInput:
             "category": [q.category for q in questions],
             "group": [q.group for q in questions],
             "text": [q.text for q in questions],
-            "answer": ["" if q.answer is None else q.letters[q.answer] for q in questions],
+            "answer": ["" if q.answer is None else q.labels[q.answer] for q in questions],
         }
     )
     source: Any = pin.source

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from known_unknowns.benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns.engines import Engine
 from known_unknowns.protocols import PROTOCOLS, ask
-from known_unknowns.records import REFUSED, Asked, Question, Turn
+from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
 from known_unknowns.scoring import SCORERS, Parsed
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 
@@ -116,7 +116,7 @@ def _readings(
     for batch in engine.answer(turns, folder=folder):
         for index, reply in batch:
             turn, question = turns[index], questions[index]
-            asked = Asked(question.id, 0, turn.step, turn.text, (), turn.letters, turn.right, reply)
+            asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, turn.right, reply)
             yield question, read(asked, question)
 
 

@@ -102,7 +102,7 @@ def marks(question: Question) -> tuple[tuple[int, str], ...]:
     found, end = [], len(question.text)
     for option in question.options:
         end += 1 + len(option.line)
-        found.append((end, option.letter))
+        found.append((end, option.label))
     return tuple(found)
 
 
@@ -114,7 +114,7 @@ def humblebench_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, 
     question = _form(_record(made, options, humblebench.LETTERS.index(made.answer), len(options) - 1), rng)
     if not seen:
         question = replace(question, answer=question.refusal)
-    letter = question.letters[question.answer]
+    letter = question.labels[question.answer]
     reply = f" {made.truth} {letter}" if seen and made.kind in OPEN else letter
     return _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
 
@@ -126,7 +126,7 @@ def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, see
     if not seen:
         question = replace(question, answer=question.refusal)
     chosen = seen and made.kind not in OPEN and question.answer != question.refusal
-    reply = question.letters[question.answer] if chosen else mmsap_reply(question)
+    reply = question.labels[question.answer] if chosen else mmsap_reply(question)
     return _exercise(question, mmsap_prompt(question, rng), reply, made, scene, seen=seen)
 
 
@@ -157,7 +157,7 @@ def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random,
         prompt=mmsap_prompt(question, rng),
         reply=((mmsap_reply(question), True),),
         stem=len(stem),
-        letter=question.letters[question.answer],
+        letter=question.labels[question.answer],
         refuses=question.answer == question.refusal,
     )
 
@@ -258,7 +258,7 @@ def _exercise(
         places=tuple(places),
         counted=_counted(made) if seen else None,
         marks=marks(question),
-        letter=question.letters[question.answer] if question.benchmark == mmsap.NAME else "",
+        letter=question.labels[question.answer] if question.benchmark == mmsap.NAME else "",
         refuses=question.answer == question.refusal,
         barred=_barred(made, scene),
     )

@@ -29,7 +29,7 @@ def lookup(rng: random.Random) -> Exercise:
     if len(listed) == _OPTIONS and rng.random() < _GAP:
         others = [lettered.pop(rng.choice(humblebench.LETTERS[:-1])), *others]
     options = tuple(Option(letter, text, f"{letter}. ") for letter, text in lettered.items())
-    letters = {option.text: option.letter for option in options}
+    letters = {option.text: option.label for option in options}
     asked = rng.sample([*letters][:-1], len(letters) - 1) + others[: _LOOKED_UP - _OPTIONS + 1]
     rng.shuffle(asked)
     question = Question("", humblebench.NAME, f"{sort}?", options, None, len(options) - 1, (), "", "")

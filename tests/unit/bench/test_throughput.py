@@ -87,7 +87,7 @@ def test_lmms_eval_sees_pictures_through_a_jpeg(loaded, tmp_path, asked):
         greys = np.random.default_rng(number).integers(0, 256, (14, 14), dtype=np.uint8).repeat(16, 0).repeat(16, 1)
         Pillow.fromarray(greys).save(tmp_path / f"{number}.png")
         image = Image(f"{number}.png", str(number), 224, 224)
-        turns.append(Turn(turn.question_id, turn.step, (image, turn.text), turn.letters))
+        turns.append(Turn(turn.question_id, turn.step, (image, turn.text), turn.labels))
     expected = loops.Plain(loaded, batch_size=1)(turns, tmp_path).texts
     assert len(set(expected)) > 1
     assert peers.LmmsEvalForm(loaded)(turns, tmp_path).texts == expected
@@ -122,7 +122,7 @@ def test_sets_share_what_they_say(tmp_path):
     single = data.one_question(tmp_path, pictures=3, seed=1)
     assert len({turn.images for turn in single.turns}) == 3
     gap = data.humblebench(tmp_path, "-E", questions=7, seed=1)
-    assert [len(turn.letters) for turn in gap.turns] == [4] * 7
+    assert [len(turn.labels) for turn in gap.turns] == [4] * 7
     assert gap.first(2).turns == gap.turns[:2]
 
 

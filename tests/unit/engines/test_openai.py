@@ -57,7 +57,7 @@ def test_it_asks_what_the_entry_says_and_reads_what_comes():
 def test_free_text_asks_for_no_log_probabilities_and_a_schema_is_passed_on():
     schema = {"type": "object", "properties": {"view": {"type": "integer"}}, "required": ["view"]}
     with Endpoint() as server:
-        (reply,) = ask(server.url, [turn("q1", letters=None, json_schema=json.dumps(schema))])
+        (reply,) = ask(server.url, [turn("q1", labels=None, json_schema=json.dumps(schema))])
         body = server.log[-1].body
     assert "logprobs" not in body and reply.logprobs is None
     assert body["response_format"]["json_schema"]["schema"] == schema

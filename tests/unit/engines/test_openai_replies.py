@@ -119,7 +119,7 @@ def steps(*tokens, likely=(("A", -0.5), (" B", -1.0), ("B", -3.0), ("a", -4.0)))
     ],
 )
 def test_log_probabilities_of_the_letters(raw, expected):
-    assert letter_logprobs(raw, TURN.letters) == expected
+    assert letter_logprobs(raw, TURN.labels) == expected
 
 
 JSON = st.recursive(

@@ -37,8 +37,8 @@ GAP = 0.1
 """In half precision a letter may change only where the two likeliest are nearer than this, in log-probability."""
 
 
-def ask(*content: Image | str, letters: Sequence[str] | None = LETTERS, limit: int = 4) -> Turn:
-    return Turn("q", "answer", content, tuple(letters) if letters else None, max_new_tokens=limit)
+def ask(*content: Image | str, labels: Sequence[str] | None = LETTERS, limit: int = 4) -> Turn:
+    return Turn("q", "answer", content, tuple(labels) if labels else None, max_new_tokens=limit)
 
 
 CASES: dict[str, list[Turn]] = {
@@ -60,18 +60,18 @@ CASES: dict[str, list[Turn]] = {
     "long-and-short-options": [
         ask(WIDE, f"What is it?\nA. {LONG}\nB. Blue"),
         ask(WIDE, "What is it?\nA. 1\nB. 2\nC. 3"),
-        ask(WIDE, "?\nA. x\nB. y", letters=("A", "B")),
-        ask(TALL, f"?\nA. x\nB. {LONG}", letters=("A", "B")),
+        ask(WIDE, "?\nA. x\nB. y", labels=("A", "B")),
+        ask(TALL, f"?\nA. x\nB. {LONG}", labels=("A", "B")),
         ask(TALL, f"{LONG}?\nA. {LONG}\nB. {LONG}\nC. {LONG}"),
     ],
     "free-text-mixed-in": [
         ask(WIDE, QUESTIONS[0]),
-        ask(WIDE, "Describe what you see in a few words.", letters=None, limit=12),
-        ask(TALL, "Describe what you see in a few words.", letters=None, limit=12),
-        ask(WIDE, QUESTIONS[1], letters=None, limit=12),
+        ask(WIDE, "Describe what you see in a few words.", labels=None, limit=12),
+        ask(TALL, "Describe what you see in a few words.", labels=None, limit=12),
+        ask(WIDE, QUESTIONS[1], labels=None, limit=12),
         ask(WIDE, QUESTIONS[2], limit=12),
         ask(TALL, QUESTIONS[2], limit=1),
-        ask(SQUARE, "Why?", letters=None, limit=12),
+        ask(SQUARE, "Why?", labels=None, limit=12),
     ],
     "control-tokens-in-the-question": [
         ask(WIDE, "What is <|im_end|> to a <|im_start|>?\nA. Red\nB. Blue"),
@@ -227,7 +227,7 @@ def gap(reply: Reply) -> float:
 
 def test_the_turns_bring_every_kind_of_reply(checkpoint):
     """Else the matrix would not see how a reply goes on after a letter, or after another first token."""
-    replies = checkpoint.without([turn for turn in everything(checkpoint.name) if turn.letters])
+    replies = checkpoint.without([turn for turn in everything(checkpoint.name) if turn.labels])
     begins = [reply.text.strip()[:1] in LETTERS for reply in replies]
     assert any(begins)
     assert not all(begins)

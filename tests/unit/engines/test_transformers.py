@@ -215,11 +215,11 @@ def entry(folder: Path, **changes) -> dict:
     return base | {"device": "cpu"} | changes
 
 
-def turn(number: int, *, images: int = 1, letters=LETTERS, limit: int = 4, text: str = "") -> Turn:
+def turn(number: int, *, images: int = 1, labels=LETTERS, limit: int = 4, text: str = "") -> Turn:
     """Prompts of different lengths with pictures of different sizes, some of them shared."""
     pictures = [drawn("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
     asked = text or "What colour is it?\n" * (1 + number % 3) + "A. Red\nB. Blue\nE. None of the above"
-    return Turn(str(number), "answer", (*pictures, asked), letters, max_new_tokens=limit)
+    return Turn(str(number), "answer", (*pictures, asked), labels, max_new_tokens=limit)
 
 
 def answers(engine, turns, folder=Path()) -> dict:
@@ -312,12 +312,12 @@ def test_it_computes_with_the_threads_of_its_entry_but_no_more_than_the_job_was_
 
 def test_only_letters_on_offer_and_none_for_free_text(llava):
     made = TransformersEngine("tiny", entry(llava, batch_size=3))
-    replies = answers(made, [turn(0, letters=("A", "C")), turn(1, letters=None), turn(2)])
+    replies = answers(made, [turn(0, labels=("A", "C")), turn(1, labels=None), turn(2)])
     assert tuple(replies[0].logprobs) == ("A", "C")
     assert replies[1].logprobs is None
     assert tuple(replies[2].logprobs) == LETTERS
     # The Greek letter is no token of this vocabulary: no number is better than a wrong one.
-    assert answers(made, [turn(0, letters=("A", "Ω"))])[0].logprobs is None
+    assert answers(made, [turn(0, labels=("A", "Ω"))])[0].logprobs is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from known_unknowns import tables
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.predictions import read
 from known_unknowns.exchange.rescore import rescore
-from known_unknowns.records import Asked, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests.factories import question
 
 NASTY = 'B\t"or"\r\n, {C}\u2028'
@@ -27,7 +27,7 @@ KNOW = question(
 
 def exported(tmp_path: Path, format: str, pairs: list[tuple[Question, list[tuple[str, Reply]]]], suffix: str) -> Path:
     asked = [
-        Asked(q.id, turn, step, "asked thus", (), q.letters, "k", reply)
+        AnsweredTurn(q.id, turn, step, "asked thus", (), q.labels, "k", reply)
         for q, turns in pairs
         for turn, (step, reply) in enumerate(turns)
     ]

@@ -15,7 +15,7 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.importing import import_predictions
 from known_unknowns.metrics import measure
-from known_unknowns.records import Asked, Metric, Question, Reply
+from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import score_table
 from tests.factories import question
 from tests.unit.metrics import answered
@@ -51,7 +51,8 @@ def ours(root: Path, asked: dict[str, list[Question]], chosen: Params) -> list[M
     """What the workflow makes of the same replies, of a model that it asked."""
     for name, varied in asked.items():
         replies = [
-            Asked(q.id, 0, "answer", "p", (), q.letters, "k", Reply(text)) for q, text in zip(varied, SAID, strict=True)
+            AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", Reply(text))
+            for q, text in zip(varied, SAID, strict=True)
         ]
         tables.write_replies(root / "ours" / name / "seed0.parquet", replies)
     return measured(root, root / "ours", chosen)

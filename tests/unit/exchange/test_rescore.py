@@ -198,7 +198,7 @@ def test_annotations_are_varied_as_they_were_asked(tmp_path):
 def test_a_shuffled_variant_is_the_one_of_its_seed(tmp_path):
     table = asked(tmp_path)
     shuffled = [variants.shuffled_options(q, seed=3) for q in tables.read_questions(table)]
-    file = plain(tmp_path, *((q.id, q.letters[q.answer]) for q in shuffled))
+    file = plain(tmp_path, *((q.id, q.labels[q.answer]) for q in shuffled))
     found = rescore("humblebench", [file], questions=table, variant="shuffled_options", seed=3)
     assert value(found, "official", "accuracy") == 1
 

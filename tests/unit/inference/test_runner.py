@@ -36,7 +36,7 @@ def asked_twice(q):
     """Ask; whoever refuses is asked once more (a protocol of two turns for some questions)."""
     reply = yield ask(q)
     if reply.text == "E":
-        yield replace(ask(q), step="forced", letters=("A", "B", "C", "D"))
+        yield replace(ask(q), step="forced", labels=("A", "B", "C", "D"))
 
 
 def go(tmp_path, engine, cells=None, protocol=single_turn):
@@ -120,4 +120,4 @@ def test_respondents_say_what_their_names_say(tmp_path, behaviour, expected):
 def test_always_a_says_a_even_when_it_was_removed(tmp_path):
     engine = engines.create("x", {"engine": "respondent", "behaviour": "always_a"})
     (row,) = go(tmp_path, engine, {("nota_only", 0): [nota_only(question(answer=0))]}).replies["nota_only", 0]
-    assert row.reply.text == "A" and row.letters == ("B", "C", "D", "E") and row.reply.logprobs is None
+    assert row.reply.text == "A" and row.labels == ("B", "C", "D", "E") and row.reply.logprobs is None

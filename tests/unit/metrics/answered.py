@@ -8,7 +8,7 @@ from pathlib import Path
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
-from known_unknowns.records import OVERALL, Asked, Metric, Question, Reply
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import score_table
 
 SCORERS = ("official", "robust", "likelihood")
@@ -34,7 +34,7 @@ def write(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]]) 
     for (variant, seed), pairs in cells.items():
         file = f"{variant}/seed{seed}.parquet"
         tables.write_questions(folder / "questions" / file, [question for question, _ in pairs])
-        asked = [Asked(q.id, 0, "answer", "p", (), q.letters, "k", reply) for q, reply in pairs]
+        asked = [AnsweredTurn(q.id, 0, "answer", "p", (), q.labels, "k", reply) for q, reply in pairs]
         tables.write_replies(folder / "replies" / file, asked)
         score_table(folder / "questions" / file, folder / "replies" / file, folder / "scores" / file, scorers=SCORERS)
 

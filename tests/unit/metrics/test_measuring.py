@@ -141,12 +141,12 @@ def test_single_proportions_have_wilsons_interval(tmp_path):
     assert pick(metrics, "chance").low is None
 
 
-def shared_pictures(letters: str, *, per_picture: int = 4, pictures: int = 30) -> list[tuple[Question, Reply]]:
-    """Questions whose answer is A, several a picture; ``letters`` are the replies, over and over."""
+def shared_pictures(labels: str, *, per_picture: int = 4, pictures: int = 30) -> list[tuple[Question, Reply]]:
+    """Questions whose answer is A, several a picture; ``labels`` are the replies, over and over."""
     return [
         (
             ask(n, ["Object", "Relation"][n % 2], "A", group=f"g{n // per_picture}"),
-            Reply(letters[n % len(letters)]),
+            Reply(labels[n % len(labels)]),
         )
         for n in range(per_picture * pictures)
     ]

@@ -28,7 +28,7 @@ from known_unknowns.records import (
     OVERALL,
     REFUSED,
     UNPARSED,
-    Asked,
+    AnsweredTurn,
     Image,
     Metric,
     Option,
@@ -122,7 +122,7 @@ def _questions(folder: Path, count: int) -> list[Question]:
     for number in range(count):
         texts = dice.sample(COLOURS, 4)
         options = [Option(letter, text, f"{letter}. ") for letter, text in zip("ABCD", texts, strict=True)]
-        image, answer, letters = pictures[number % len(pictures)], dice.randrange(5), "ABCDE"
+        image, answer, labels = pictures[number % len(pictures)], dice.randrange(5), "ABCDE"
         made.append(
             Question(
                 id=str(number),
@@ -134,7 +134,7 @@ def _questions(folder: Path, count: int) -> list[Question]:
                 images=(image,),
                 category=CATEGORIES[number % 3],
                 group=image.sha256,
-                extra={"question_id": number, "label": letters[answer], "image_path": image.source},
+                extra={"question_id": number, "label": labels[answer], "image_path": image.source},
             )
         )
     return made
@@ -184,19 +184,19 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
     (run.results / "replies" / model / "humblebench" / "engine.json").write_text(json.dumps(engine))
 
 
-def _asked(question: Question, reply: Reply) -> Asked:
+def _asked(question: Question, reply: Reply) -> AnsweredTurn:
     images = tuple(image.sha256 for image in question.images)
-    return Asked(question.id, 0, "answer", question.rendered, images, question.letters, question.id, reply)
+    return AnsweredTurn(question.id, 0, "answer", question.rendered, images, question.labels, question.id, reply)
 
 
 def _reply(model: str, question: Question, dice: random.Random) -> Reply:
-    letters = question.letters
-    right, refusal = letters[question.answer or 0], letters[question.refusal or 0]
-    scripted = {"oracle": right, "always_refuse": refusal, "always_a": "A", "uniform": dice.choice(letters)}
+    labels = question.labels
+    right, refusal = labels[question.answer or 0], labels[question.refusal or 0]
+    scripted = {"oracle": right, "always_refuse": refusal, "always_a": "A", "uniform": dice.choice(labels)}
     if model in scripted:
         return Reply(scripted[model])
     way = dice.random()
-    letter = right if way < 0.55 else dice.choice(letters)
+    letter = right if way < 0.55 else dice.choice(labels)
     if way > 0.985:
         return Reply("", error="the engine gave no reply: out of memory")
     if way > 0.94:
@@ -213,7 +213,7 @@ def _score(question: Question, reply: Reply, scorer: str) -> Score:
     if reply.error is not None:
         return Score(question.id, 0, "answer", scorer, FAILED, None, None, False)
     letter = None
-    if reply.text[:1] in question.letters or (scorer == "official" and reply.text[:1] == "A"):
+    if reply.text[:1] in question.labels or (scorer == "official" and reply.text[:1] == "A"):
         letter = reply.text[0]
     if scorer != "official" and reply.text.startswith("A careful"):
         letter = reply.text[-1]
@@ -274,12 +274,12 @@ def _definitions(scorer: str) -> list[tuple]:
         ("refusal_recall", refusable, lambda q, s: s.outcome == REFUSED),
         ("refusal_precision", lambda q, s: s.outcome == REFUSED, refusable),
         ("share_unparsed", every, lambda q, s: s.outcome == UNPARSED),
-        ("share_no_letter", every, lambda q, s: s.letter is None and s.outcome != FAILED),
+        ("share_no_letter", every, lambda q, s: s.label is None and s.outcome != FAILED),
         ("share_failed", every, lambda q, s: s.outcome == FAILED),
     ]
-    found += [(f"share_{letter}", every, lambda q, s, letter=letter: s.letter == letter) for letter in "ABCDE"]
+    found += [(f"share_{letter}", every, lambda q, s, letter=letter: s.label == letter) for letter in "ABCDE"]
     if scorer == "official":
-        found.append(("exact_refusal_recall", refusable, lambda q, s: s.outcome == REFUSED and s.letter == "E"))
+        found.append(("exact_refusal_recall", refusable, lambda q, s: s.outcome == REFUSED and s.label == "E"))
     return found
 
 

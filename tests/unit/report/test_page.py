@@ -148,9 +148,9 @@ def test_figures_stand_alone(run: FakeRun) -> None:
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert 'fill="white"' in text[:600]  # a ground of its own
         assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
-    letters = (run.page.parent / "figures" / "letters.svg").read_text(encoding="utf-8")
-    assert all(f">{model}<" in letters for model in run.params.models)
-    assert ">HumbleBench-GN<" in letters and ">no letter<" in letters
+    labels = (run.page.parent / "figures" / "letters.svg").read_text(encoding="utf-8")
+    assert all(f">{model}<" in labels for model in run.params.models)
+    assert ">HumbleBench-GN<" in labels and ">no letter<" in labels
 
 
 def test_fewer_variants_make_a_smaller_page(tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ import math
 
 import pytest
 
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Asked, Reply
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring import Parsed, likelihood
 from tests.factories import question
 
 
-def read(logprobs: dict[str, float] | None, letters: str = "ABCDE") -> Parsed:
-    asked = Asked("1", 0, "answer", "", (), tuple(letters), "k", Reply("B", logprobs))
+def read(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> Parsed:
+    asked = AnsweredTurn("1", 0, "answer", "", (), tuple(labels), "k", Reply("B", logprobs))
     return likelihood(asked, question())
 
 
@@ -32,4 +32,4 @@ def test_the_most_likely_letter(logprobs, expected):
 
 
 def test_only_letters_on_offer_count():
-    assert read({"A": -2.0, "B": -1.0, "E": -0.1}, letters="AB") == Parsed(ANSWERED, "B", 1)
+    assert read({"A": -2.0, "B": -1.0, "E": -0.1}, labels="AB") == Parsed(ANSWERED, "B", 1)

@@ -6,7 +6,7 @@ import pytest
 
 from known_unknowns import variants
 from known_unknowns.benchmarks.humblebench import official as humblebench_official
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Asked, Reply
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
 from known_unknowns.scoring import Parsed, official
 from tests.factories import question
 
@@ -32,7 +32,7 @@ from tests.factories import question
     ],
 )
 def test_the_rule(text, expected):
-    asked = Asked("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply(text))
+    asked = AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply(text))
     assert official(asked, question()) == expected
 
 

@@ -8,32 +8,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED, Asked, Option, Question, Reply
+from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import Parsed, robust
 
 
-def offering(*texts: str, letters: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
-    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(letters, texts, strict=False))
+def offering(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
+    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(labels, texts, strict=False))
     place = None if refusal is None else refusal % len(options)
     return Question("1", "humblebench", "What is it?", options, 0, place, (), "Object", "g")
 
 
-def read(text: str, question: Question, *, letters: tuple[str, ...] | None = None) -> Parsed:
-    return robust(Asked("1", 0, "answer", "", (), letters or question.letters, "k", Reply(text)), question)
+def read(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> Parsed:
+    return robust(AnsweredTurn("1", 0, "answer", "", (), labels or question.labels, "k", Reply(text)), question)
 
 
 def ticked(text: str, question: Question) -> str | None:
     """The letter of the option that was chosen, or None when none was."""
     reading = read(text, question)
     assert (reading.choice is None) == (reading.outcome == UNPARSED)
-    return None if reading.choice is None else question.options[reading.choice].letter
+    return None if reading.choice is None else question.options[reading.choice].label
 
 
 COLORS = offering("Red", "Blue", "Yellow", "Gold", "None of the above")
 THINGS = offering("A dog", "A bicycle", "car", "The keyboard", "None of the above")
 YES_NO = offering("Yes", "No", "Can't be determined", "There are multiple fire hydrants", "None of above")
 COUNTS = offering("1", "Two", "3", "4", "None of the above")
-GAP = offering("Red", "Blue", "Gold", "None of the above", letters="ABDE")
+GAP = offering("Red", "Blue", "Gold", "None of the above", labels="ABDE")
 SEVEN = offering("north", "south", "east", "west", "up", "down", "Sorry, I can't help with it")
 EIGHT = offering(*[f"{number} apples" for number in range(10, 18)], refusal=None)
 TWO = offering("true", "false", refusal=None)
@@ -266,9 +266,9 @@ def test_letters_that_are_not_on_offer(text, expected):
 
 def test_a_later_turn_may_offer_less():
     offered = ("A", "B", "C", "D")
-    assert read("E", COLORS, letters=offered) == Parsed(UNPARSED, "E")
-    assert read("None of the above", COLORS, letters=offered) == Parsed(UNPARSED)
-    assert read("D", COLORS, letters=offered) == Parsed(ANSWERED, "D", 3)
+    assert read("E", COLORS, labels=offered) == Parsed(UNPARSED, "E")
+    assert read("None of the above", COLORS, labels=offered) == Parsed(UNPARSED)
+    assert read("D", COLORS, labels=offered) == Parsed(ANSWERED, "D", 3)
 
 
 def test_options_with_the_same_text_cannot_be_told_apart_by_it():
@@ -294,15 +294,15 @@ def test_any_reply_has_exactly_one_reading(text, question):
     if reading.choice is None:
         assert reading.outcome == UNPARSED
     else:
-        assert question.options[reading.choice].letter == reading.letter
+        assert question.options[reading.choice].label == reading.label
         assert (reading.outcome == REFUSED) == (reading.choice == question.refusal)
 
 
 @given(QUESTIONS, st.data())
 def test_every_option_is_read_from_its_letter_its_line_and_its_text(question, data):
     option = data.draw(st.sampled_from(question.options))
-    for text in (option.letter, option.letter.lower(), option.line, option.text, f"The answer is {option.line}."):
-        assert ticked(text, question) == option.letter, text
+    for text in (option.label, option.label.lower(), option.line, option.text, f"The answer is {option.line}."):
+        assert ticked(text, question) == option.label, text
 
 
 @pytest.mark.parametrize(

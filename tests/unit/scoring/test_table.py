@@ -7,16 +7,16 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.records import Asked, Question, Reply, Score
+from known_unknowns.records import AnsweredTurn, Question, Reply, Score
 from known_unknowns.scoring.table import answers, paired, score_table
 from tests.factories import question
 
 
-def asked(identifier: str, reply: Reply, **changes) -> Asked:
-    return replace(Asked(identifier, 0, "answer", "prompt", (), tuple("ABCDE"), "key", reply), **changes)
+def asked(identifier: str, reply: Reply, **changes) -> AnsweredTurn:
+    return replace(AnsweredTurn(identifier, 0, "answer", "prompt", (), tuple("ABCDE"), "key", reply), **changes)
 
 
-def written(folder: Path, questions: list[Question], replies: list[Asked]) -> tuple[Path, Path]:
+def written(folder: Path, questions: list[Question], replies: list[AnsweredTurn]) -> tuple[Path, Path]:
     tables.write_questions(folder / "questions.parquet", questions)
     tables.write_replies(folder / "replies.parquet", replies)
     return folder / "questions.parquet", folder / "replies.parquet"
@@ -27,9 +27,9 @@ def test_one_score_a_question_turn_and_scorer_in_order(tmp_path):
     questions = [question("2", answer=1), question("1", answer=4)]
     replies = [
         asked("1", Reply("E", {"A": -1.0, "E": -2.0})),
-        asked("2", Reply("left"), step="select", letters=None),
+        asked("2", Reply("left"), step="select", labels=None),
         asked("2", Reply("A car"), turn=1),
-        asked("2", Reply("B"), turn=2, step="forced", letters=tuple("ABCD")),
+        asked("2", Reply("B"), turn=2, step="forced", labels=tuple("ABCD")),
     ]
     out = tmp_path / "scores.parquet"
     score_table(*written(tmp_path, questions, replies), out, scorers=["official", "robust", "likelihood"])
@@ -53,7 +53,7 @@ def test_a_failed_reply_is_failed_under_every_scorer_whatever_it_says(tmp_path):
         *written(tmp_path, [question("1")], [asked("1", reply)]), out, scorers=["official", "robust", "likelihood"]
     )
     scores = tables.read_scores(out)
-    assert [(s.outcome, s.letter, s.choice, s.correct) for s in scores] == [("failed", None, None, False)] * 3
+    assert [(s.outcome, s.label, s.choice, s.correct) for s in scores] == [("failed", None, None, False)] * 3
 
 
 def test_a_question_without_an_answer_is_never_right(tmp_path):
@@ -97,6 +97,6 @@ def test_the_answering_turn_is_the_last_of_the_step_answer(tmp_path):
 
 
 def test_a_question_that_was_never_asked_for_its_answer(tmp_path):
-    files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", letters=None)])
+    files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", labels=None)])
     with pytest.raises(DataError, match="'1' was never asked for its answer"):
         list(answers(paired(*files), file=files[1]))

@@ -10,7 +10,7 @@ from typing import Any
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.records import OVERALL, Asked, Metric, Option, Question, Reply, Score
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Option, Question, Reply, Score
 
 MODELS, VARIANTS = ("oracle", "always_a"), ("original", "nota_only_relettered")
 CATEGORIES = ("Object", "Object", "Relation", "Attribute")
@@ -126,10 +126,10 @@ def _said(model: str, question: int) -> str:
     return "A" if model == "always_a" else LETTERS[ANSWERS[question]]
 
 
-def replies(model: str) -> list[Asked]:
-    letters = tuple(LETTERS)
+def replies(model: str) -> list[AnsweredTurn]:
+    labels = tuple(LETTERS)
     return [
-        Asked(str(i), 0, "answer", f"Question {i}?", (), letters, f"key{i}", Reply(_said(model, i)))
+        AnsweredTurn(str(i), 0, "answer", f"Question {i}?", (), labels, f"key{i}", Reply(_said(model, i)))
         for i in range(len(ANSWERS))
     ]
 

@@ -13,7 +13,7 @@ from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.benchmarks.actiview.prompts import views_named
 from known_unknowns.benchmarks.actiview.views import NAMES
 from known_unknowns.protocols import ANSWER, CAPTION, MORE, OPERATE, SELECT, VIEW, ZOOM
-from known_unknowns.records import Asked, Image, Question
+from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
 from known_unknowns.report.samples import LONGEST_REPLY, Picture, ReadAs, printable, thumbnail
 from known_unknowns.report.tables import Run, reader
@@ -92,7 +92,7 @@ def _model(run: Run) -> str | None:
 
 
 def _rank(
-    question: Question, turns: Sequence[Asked], right: pd.Series | None, without: pd.Series | None, salt: str
+    question: Question, turns: Sequence[AnsweredTurn], right: pd.Series | None, without: pd.Series | None, salt: str
 ) -> tuple[bool, bool, bool, str]:
     """The smallest is shown."""
     looked = any(views_named(turn.text, question) for turn in turns if turn.step in (ANSWER, VIEW))
@@ -108,7 +108,7 @@ def _strip(
     model: str,
     variant: str,
     question: Question,
-    turns: Sequence[Asked],
+    turns: Sequence[AnsweredTurn],
     folder: Path,
 ) -> Strip:
     images = shown_images.pictures(run, model, variant, question, turns)
@@ -137,7 +137,7 @@ def _read(outcomes: Outcomes, model: str, variant: str, scorer: str, question: Q
     return ReadAs(label, "right" if was_right else "wrong", was_right)
 
 
-def _panel(turn: Asked, question: Question, images: dict[str, Image], folder: Path) -> Panel:
+def _panel(turn: AnsweredTurn, question: Question, images: dict[str, Image], folder: Path) -> Panel:
     shown = [images[digest] for digest in turn.images if digest in images]
     said, error = turn.reply.text, turn.reply.error
     return Panel(
@@ -150,7 +150,7 @@ def _panel(turn: Asked, question: Question, images: dict[str, Image], folder: Pa
     )
 
 
-def _name(image: Image, question: Question, turn: Asked) -> str:
+def _name(image: Image, question: Question, turn: AnsweredTurn) -> str:
     """ "view 1, upper-left", and of pictures put side by side, which views are among them."""
     digests = [other.sha256 for other in question.images]
     if image.sha256 in digests:

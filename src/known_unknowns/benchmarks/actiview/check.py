@@ -101,7 +101,7 @@ def _row(row: int, seen: _Seen) -> None:
         seen.add(ERROR, "id-twice", found.id, f"rows {seen.rows_of[found.id]} and {row} of {DATA} have this id")
     seen.rows_of.setdefault(found.id, row)
     seen.questions.append(found)
-    options = [Option(letter, text, f"{letter}. ") for letter, text in zip(LETTERS, found.options, strict=False)]
+    options = [Option(label, text, f"{label}. ") for label, text in zip(LETTERS, found.options, strict=False)]
     seen.findings += option_findings(options, expected=None, where=found.id)
     seen.findings += [*_spelling(found), *_views(found), *_paths(found)]
 

@@ -115,7 +115,7 @@ def _question(annotation: Annotation, images: tuple[Image, ...], start: int) -> 
         benchmark=NAME,
         text=annotation.text,
         options=tuple(
-            Option(letter, text, f"{letter}. ") for letter, text in zip(LETTERS, annotation.options, strict=False)
+            Option(label, text, f"{label}. ") for label, text in zip(LETTERS, annotation.options, strict=False)
         ),
         answer=annotation.answer,
         refusal=None,

@@ -43,7 +43,7 @@ from known_unknowns.benchmarks.actiview.views import SPLITS
 from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, Scored
 from known_unknowns.metrics.proportions import ACCURACY, Ratio
 from known_unknowns.protocols import ANSWER, MORE, OPERATE, SELECT, VIEW, ZOOM
-from known_unknowns.records import Asked, Metric, Question
+from known_unknowns.records import AnsweredTurn, Metric, Question
 
 _QUARTERED = 4
 TYPES = ("Type I", "Type II", "Type III")
@@ -71,7 +71,7 @@ class Looked:
     choices: tuple[Selection, ...]
 
     @classmethod
-    def of(cls, question: Question, turns: Sequence[Asked], reading: str) -> Looked:
+    def of(cls, question: Question, turns: Sequence[AnsweredTurn], reading: str) -> Looked:
         named = {turn.turn: views_named(turn.text, question) for turn in turns}
 
         def of_step(*steps: str) -> list[int]:
@@ -89,7 +89,7 @@ class Looked:
         return cls(steps, used, zoomed_into, shifted, tuple(choice for choice in choices if choice is not None))
 
 
-def _choice(turn: Asked, current: Sequence[int], reading: str) -> Selection | None:
+def _choice(turn: AnsweredTurn, current: Sequence[int], reading: str) -> Selection | None:
     """The choice that a turn asks for; None where it asks for none."""
     if turn.step not in (SELECT, ZOOM, OPERATE):
         return None
@@ -237,7 +237,7 @@ class Cost:
     n: int
 
 
-def cost(dialogues: Sequence[Sequence[Asked]]) -> Cost:
+def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     """What one variant cost, given all turns of each question. A picture that is shown in two turns counts twice.
 
     Raises ValueError where there are no questions.

@@ -25,7 +25,7 @@ from known_unknowns.metrics.intervals import (
     ratio_replicates,
 )
 from known_unknowns.metrics.measure import Statistics
-from known_unknowns.records import OVERALL, Asked, Metric, Question
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
 from known_unknowns.report.scorer_agreement import final_readings, score_path
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import paired
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DIFFERENCE = "difference"
-Dialogues = Sequence[tuple[Question, list[Asked]]]
+Dialogues = Sequence[tuple[Question, list[AnsweredTurn]]]
 
 
 class Outcomes:

@@ -18,7 +18,7 @@ from typing import Any
 
 from known_unknowns.records import Question
 from known_unknowns.scoring._cleaning import normalise, without_thinking
-from known_unknowns.scoring.parsed import Parsed, parse_letter
+from known_unknowns.scoring.parsed import Parsed, parse_label
 
 OFFICIAL, ROBUST = "official", "robust"
 READINGS = (OFFICIAL, ROBUST)
@@ -41,12 +41,12 @@ def official(text: str, question: Question) -> Parsed:
     """
     if "Answer:" in text:
         text = text.split("Answer:")[1].strip()
-    letter = text.split(".")[0]
-    if len(letter) == 1 and letter in _LETTERS:
-        return parse_letter(letter, question)
+    label = text.split(".")[0]
+    if len(label) == 1 and label in _LETTERS:
+        return parse_label(label, question)
     right = None if question.answer is None else question.options[question.answer]
     same = right is not None and text.lower().strip() == right.text.lower()
-    return parse_letter(right.letter if same else None, question)
+    return parse_label(right.label if same else None, question)
 
 
 @dataclass(frozen=True, slots=True)

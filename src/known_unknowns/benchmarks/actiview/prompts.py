@@ -96,7 +96,7 @@ def view_name(view: int, split: int) -> str:
 
 
 def views_named(text: str, question: Question) -> tuple[int, ...]:
-    """The views that the text of a turn (`Asked.text`) shows, in their order: every picture of a view, and every
+    """The views that the text of a turn (`AnsweredTurn.text`) shows, in their order: every picture of a view, and every
     description of one, is followed by its name, before the question. (A description that has such a name in its own
     words is taken for two.)"""
     before = text.rpartition(question.text)[0]

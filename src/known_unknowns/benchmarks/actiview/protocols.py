@@ -296,13 +296,13 @@ class _Talk:
 
 
 def _answering(question: Question, step: str, content: prompts.Content, max_new_tokens: int) -> Turn:
-    letters = question.letters
+    labels = question.labels
     return Turn(
         question_id=question.id,
         step=step,
         content=content,
-        letters=letters,
+        labels=labels,
         max_new_tokens=max_new_tokens,
-        right="" if question.answer is None else letters[question.answer],
-        refuse="" if question.refusal is None else letters[question.refusal],
+        right="" if question.answer is None else labels[question.answer],
+        refuse="" if question.refusal is None else labels[question.refusal],
     )

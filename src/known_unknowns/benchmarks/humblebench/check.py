@@ -90,15 +90,15 @@ def _question(text: str, label: Any, digest: str | None, where: str, seen: _Seen
     except ValueError as error:
         seen.add(ERROR, "unreadable-question", where, str(error))
         return
-    letters = [option.letter for option in options]
+    labels = [option.label for option in options]
     if not isinstance(label, str) or label not in tuple(humblebench.LETTERS):
         seen.add(ERROR, "label-out-of-range", where, f"the label is {label!r}, not one of A to E")
-    elif label not in letters:
-        seen.add(ERROR, "answer-missing", where, f"labelled {label}, where the options are {', '.join(letters)}")
-    if humblebench.REFUSAL not in letters:
-        seen.add(ERROR, "refusal-missing", where, f"no option {humblebench.REFUSAL}, only {', '.join(letters)}")
+    elif label not in labels:
+        seen.add(ERROR, "answer-missing", where, f"labelled {label}, where the options are {', '.join(labels)}")
+    if humblebench.REFUSAL not in labels:
+        seen.add(ERROR, "refusal-missing", where, f"no option {humblebench.REFUSAL}, only {', '.join(labels)}")
     else:
-        refusal = options[letters.index(humblebench.REFUSAL)].text
+        refusal = options[labels.index(humblebench.REFUSAL)].text
         seen.refusals[refusal] += 1
         if not bare(refusal).casefold().startswith("none of"):
             seen.add(WARNING, "refusal", where, f"option E reads {refusal!r}, not {_REFUSAL!r}")

@@ -57,8 +57,8 @@ def prompt(question: Question) -> str:
     Only a ``relettered`` variant, which closes the gap, and a question without its refusal, which must not be
     offered E, name the letters that are left.
     """
-    letters = question.letters if question.extra.get("relettered") or question.refusal is None else LETTERS
-    named = ", ".join(letters[:-1]) + f", or {letters[-1]}"
+    labels = question.labels if question.extra.get("relettered") or question.refusal is None else LETTERS
+    named = ", ".join(labels[:-1]) + f", or {labels[-1]}"
     return question.rendered + _INSTRUCTION.format(letters=named)
 
 
@@ -71,13 +71,13 @@ def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
     stem, options, blank = [first], [], ""
     for line in lines:
         match = _OPTION.match(line)
-        if match and (not options or match[2] > options[-1].letter):
+        if match and (not options or match[2] > options[-1].label):
             options.append(Option(match[2], match[3], blank + match[1]))
             blank = ""
         elif not line.strip():
             blank += line + "\n"
         elif options:
-            raise ValueError(f"the line {line!r} is not an option after {options[-1].letter}")
+            raise ValueError(f"the line {line!r} is not an option after {options[-1].label}")
         else:
             stem.append(blank + line)
             blank = ""
@@ -136,28 +136,28 @@ def _question(row: _Row, pictures: PictureStore) -> Question:
     missing = [name for name in COLUMNS if values.get(name) is None]
     if missing:
         raise ValueError(f"no value for {', '.join(missing)}")
-    label = values["label"]
-    if not isinstance(label, str) or label not in tuple(LETTERS):
-        raise ValueError(f"the label is {label!r}, not one of {', '.join(LETTERS)}")
+    right = values["label"]
+    if not isinstance(right, str) or right not in tuple(LETTERS):
+        raise ValueError(f"the label is {right!r}, not one of {', '.join(LETTERS)}")
     stem, options = parse_question(values["question"])
-    letters = [option.letter for option in options]
-    for letter, role in ((label, "the label"), (REFUSAL, "the refusal")):
-        if letter not in letters:
-            raise ValueError(f"no option {letter}, which is {role}; there are {', '.join(letters)}")
+    labels = [option.label for option in options]
+    for label, role in ((right, "the label"), (REFUSAL, "the refusal")):
+        if label not in labels:
+            raise ValueError(f"no option {label}, which is {role}; there are {', '.join(labels)}")
     image = pictures.add(picture_bytes(values["image"], row.file.parent), file=row.file, row=row.number)
     return Question(
         id=str(int(values["question_id"])),
         benchmark=NAME,
         text=stem,
         options=options,
-        answer=letters.index(label),
-        refusal=letters.index(REFUSAL),
+        answer=labels.index(right),
+        refusal=labels.index(REFUSAL),
         images=(image,),
         category=str(values["type"]),
         group=image.sha256,
         extra={
             "question_id": int(values["question_id"]),
-            "label": label,
+            "label": right,
             "image_path": values["image"].get("path") or "",
         },
     )

@@ -13,7 +13,7 @@ def ratios(scored: Scored) -> dict[str, Ratio]:
     """`official_metrics`, under the released rule alone."""
     if scored.scorer != "official":
         return {}
-    counted = official_metrics(scored.questions, scored.texts, [score.letter for score in scored.readings])
+    counted = official_metrics(scored.questions, scored.texts, [score.label for score in scored.readings])
     return {name: Ratio(np.array(above), np.array(below)) for name, (above, below) in counted.items()}
 
 

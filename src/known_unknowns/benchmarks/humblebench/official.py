@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from known_unknowns.images import is_drawn
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed import Parsed, parse_letter
+from known_unknowns.scoring.parsed import Parsed, parse_label
 
 _TOKEN = re.compile(r"\b\w+\b")
 _CHOICES = set("abcde")
@@ -26,12 +26,12 @@ def official(text: str, question: Question) -> Parsed:
     letters are a to e whatever is on offer, and a letter that was removed is kept as read but is unparsed.
     """
     found = _CHOICES.intersection(_TOKEN.findall(text.lower()))
-    return parse_letter(found.pop().upper() if len(found) == 1 else None, question)
+    return parse_label(found.pop().upper() if len(found) == 1 else None, question)
 
 
 def exact_refusal(text: str, question: Question) -> bool:
     """Whether the raw reply is the refusal's letter and nothing else, which alone counts in ``E_accuracy``."""
-    return question.refusal is not None and text == question.options[question.refusal].letter
+    return question.refusal is not None and text == question.options[question.refusal].label
 
 
 def released_label(question: Question) -> str:
@@ -42,31 +42,31 @@ def released_label(question: Question) -> str:
     """
     if any(is_drawn(image) for image in question.images):
         return question.extra["label"]
-    return "" if question.answer is None else question.options[question.answer].letter
+    return "" if question.answer is None else question.options[question.answer].label
 
 
 def official_metrics(
-    questions: Sequence[Question], texts: Sequence[str], letters: Sequence[str | None]
+    questions: Sequence[Question], texts: Sequence[str], labels: Sequence[str | None]
 ) -> dict[str, tuple[list[bool], list[bool]]]:
     """Numerator and denominator, one flag a question, of the metrics that only the released code has.
 
-    ``texts`` are the raw replies ("" where one failed), ``letters`` what `official` read.
+    ``texts`` are the raw replies ("" where one failed), ``labels`` what `official` read.
 
     - ``exact_refusal_recall``: its ``E_accuracy``, which Figure 4 plots for HumbleBench-E: `exact_refusal` among the
       questions whose `released_label` is the refusal.
     - ``accuracy_published_labels``: its ``Overall_accuracy`` against the labels as published. Only where they still
       name the same options: not after an option was removed or moved.
     """
-    labels = [released_label(question) for question in questions]
+    released = [released_label(question) for question in questions]
     refusable = [
-        q.refusal is not None and label == q.options[q.refusal].letter
-        for q, label in zip(questions, labels, strict=True)
+        q.refusal is not None and right == q.options[q.refusal].label
+        for q, right in zip(questions, released, strict=True)
     ]
     exact = [exact_refusal(text, q) for text, q in zip(texts, questions, strict=True)]
     metrics = {
         "exact_refusal_recall": ([e and r for e, r in zip(exact, refusable, strict=True)], refusable),
     }
-    if all(label == question.extra["label"] for label, question in zip(labels, questions, strict=True)):
-        right = [letter == label for letter, label in zip(letters, labels, strict=True)]
-        metrics["accuracy_published_labels"] = (right, [True] * len(questions))
+    if all(right == question.extra["label"] for right, question in zip(released, questions, strict=True)):
+        correct = [label == right for label, right in zip(labels, released, strict=True)]
+        metrics["accuracy_published_labels"] = (correct, [True] * len(questions))
     return metrics

@@ -96,10 +96,10 @@ def _options(row: Row, fields: Fields, subset: str, options: tuple[Option, ...],
     refusal = seen.tried("refusal-missing", where, lambda: mmsap._refusal(options, fields))
     if refusal is None:
         return
-    seen.refusals[options[refusal].letter] += 1
+    seen.refusals[options[refusal].label] += 1
     answer = seen.tried("answer-missing", where, lambda: mmsap._answer(row, fields, subset, options, refusal))
     if answer is not None and subset != BEYOND:
-        seen.answers[options[answer].letter] += 1
+        seen.answers[options[answer].label] += 1
 
 
 def _held(seen: Mapping[str, _Seen], *, promise: bool) -> list[Held]:
@@ -110,7 +110,7 @@ def _held(seen: Mapping[str, _Seen], *, promise: bool) -> list[Held]:
         held.append(Held(f"images of {subset}", len(found.images), IMAGES[subset] if promise else None, _PAPER))
         held.append(Held(f"sub-tasks of {subset}", len(found.sub_tasks), len(mmsap.SUB_TASKS[subset]), "Figure 3"))
         held += [Held(f"  {name}", found.sub_tasks[name]) for name in mmsap.SUB_TASKS[subset]]
-        held += [Held(f"  right option {letter}", found.answers[letter]) for letter in sorted(found.answers)]
-        held += [Held(f"  refusal at {letter}", found.refusals[letter]) for letter in sorted(found.refusals)]
+        held += [Held(f"  right option {label}", found.answers[label]) for label in sorted(found.answers)]
+        held += [Held(f"  refusal at {label}", found.refusals[label]) for label in sorted(found.refusals)]
     held.append(Held("questions", sum(found.number for found in seen.values()), 1150 if promise else None, _PAPER))
     return held

@@ -184,10 +184,10 @@ def _options(row: Row, fields: Fields) -> tuple[Option, ...]:
     else:
         value = [fields.value(row, "options", name) for name in fields.options]
     if isinstance(value, Mapping):
-        lettered = [(str(letter).strip(), text) for letter, text in value.items() if text is not None]
-        if not {letter for letter, _ in lettered} <= set(LETTERS):
+        lettered = [(str(label).strip(), text) for label, text in value.items() if text is not None]
+        if not {label for label, _ in lettered} <= set(LETTERS):
             raise ValueError(f"the options' letters are {', '.join(map(str, value))}, not from A to H")
-        options = [Option(letter, _text(text, "option"), f"{letter}. ") for letter, text in lettered]
+        options = [Option(label, _text(text, "option"), f"{label}. ") for label, text in lettered]
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
         options = _listed([_text(text, "option") for text in value])
     else:
@@ -201,9 +201,9 @@ def _listed(texts: list[str]) -> list[Option]:
     if len(texts) > len(LETTERS):
         raise ValueError(f"{len(texts)} options, where 2 to {len(LETTERS)} can be; MM-SAP has five")
     marks = [_LETTERED.match(text) for text in texts]
-    if all(mark and mark[1] == letter for mark, letter in zip(marks, LETTERS, strict=False)):
+    if all(mark and mark[1] == label for mark, label in zip(marks, LETTERS, strict=False)):
         return [Option(mark[1], text[mark.end() :], mark[0]) for mark, text in zip(marks, texts, strict=True) if mark]
-    return [Option(letter, text, f"{letter}. ") for letter, text in zip(LETTERS, texts, strict=False)]
+    return [Option(label, text, f"{label}. ") for label, text in zip(LETTERS, texts, strict=False)]
 
 
 def _refusal(options: Sequence[Option], fields: Fields) -> int:
@@ -235,7 +235,7 @@ def _right(value: Any, options: Sequence[Option], answer_is: str) -> int:
     text = str(value).strip()
     readings = {
         "text": {i for i, o in enumerate(options) if plain(text) in (plain(o.text), plain(o.line))},
-        "letter": {i for i, o in enumerate(options) if text.upper().strip("().") == o.letter},
+        "letter": {i for i, o in enumerate(options) if text.upper().strip("().") == o.label},
         "index": _index(value, len(options), digits=answer_is == "index"),
     }
     chosen = set().union(*readings.values()) if answer_is == "auto" else readings[answer_is]

@@ -54,7 +54,7 @@ from known_unknowns.metrics.consistency import across_seeds
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.metrics.selective import RiskCoverage
 from known_unknowns.protocols import FORCED
-from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Asked, Metric, Question
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Metric, Question
 
 __all__ = ["QUADRANTS", "across_seeds", "categories", "derived", "ratios", "risk_coverage"]
 
@@ -189,20 +189,20 @@ def risk_coverage(scored: Scored) -> dict[str, RiskCoverage]:
     return {"aurc": RiskCoverage(confidence, wrong)}
 
 
-def _judged(question: Question, asked: Asked) -> tuple[float, float]:
+def _judged(question: Question, asked: AnsweredTurn) -> tuple[float, float]:
     """-log P(refusal), which orders as 1 - P(refusal) does and keeps apart what is near 1, NaN where unknown; and
     whether the likeliest other option is wrong."""
     logprobs = None if asked.reply.error is not None else asked.reply.logprobs
-    letters = [letter for letter in question.letters if asked.letters is None or letter in asked.letters]
-    scores = np.array([-np.inf if logprobs is None else logprobs.get(letter, -np.inf) for letter in letters])
+    labels = [label for label in question.labels if asked.labels is None or label in asked.labels]
+    scores = np.array([-np.inf if logprobs is None else logprobs.get(label, -np.inf) for label in labels])
     scores = np.where(np.isnan(scores), -np.inf, scores)
     if question.refusal is None or not np.any(scores > -np.inf):
         return float("nan"), 1.0
-    refusal = letters.index(question.letters[question.refusal])
+    refusal = labels.index(question.labels[question.refusal])
     sure = round(float(logsumexp(scores) - scores[refusal]), _DECIMALS)
     scores[refusal] = -np.inf
-    best = letters[int(np.argmax(scores))] if np.any(scores > -np.inf) else None
-    right = best is not None and question.answer is not None and best == question.letters[question.answer]
+    best = labels[int(np.argmax(scores))] if np.any(scores > -np.inf) else None
+    right = best is not None and question.answer is not None and best == question.labels[question.answer]
     return sure, float(not right)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed import Parsed, parse_letter
+from known_unknowns.scoring.parsed import Parsed, parse_label
 
 _LETTER = re.compile(r"[\s\"'(\[*]*([A-H])(?![\w'’])")
 _ALONE = re.compile(r"[\s\"'(\[*]*([A-H])[\s\"'.:,)\]*]*")
@@ -33,9 +33,9 @@ def official(text: str, question: Question) -> Parsed:
     All else is unparsed ("c", "Answer: C", "The answer is C"), as is a letter that was not on offer.
     """
     if alone := _ALONE.fullmatch(text):
-        return parse_letter(alone[1], question)
-    same = [option.letter for option in question.options if plain(option.text) == plain(text)]
+        return parse_label(alone[1], question)
+    same = [option.label for option in question.options if plain(option.text) == plain(text)]
     if len(same) == 1:
-        return parse_letter(same[0], question)
+        return parse_label(same[0], question)
     begins = _LETTER.match(text)
-    return parse_letter(begins[1] if begins else None, question)
+    return parse_label(begins[1] if begins else None, question)

@@ -39,7 +39,7 @@ class Capabilities:
             "seed": settings.seed,
             "reasoning_effort": settings.reasoning.get("effort"),
         }
-        if turn.letters and self._top_logprobs:
+        if turn.labels and self._top_logprobs:
             wanted |= {"logprobs": True, "top_logprobs": self._top_logprobs}
         if turn.json_schema:
             schema = {"name": "reply", "schema": json.loads(turn.json_schema), "strict": True}

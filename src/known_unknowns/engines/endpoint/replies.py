@@ -123,7 +123,7 @@ def _chosen(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> d
         error = "cut off at the token limit before any answer" + (" (it was still reasoning)" if reasoning else "")
     elif not text.strip():
         finish = "empty"
-    logprobs = letter_logprobs(choice.get("logprobs"), turn.letters) if turn.letters and error is None else None
+    logprobs = letter_logprobs(choice.get("logprobs"), turn.labels) if turn.labels and error is None else None
     return {"text": text, "finish": finish, "error": error, "logprobs": logprobs}
 
 
@@ -148,7 +148,7 @@ def _text(content: Any) -> str:
     return "".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
 
 
-def letter_logprobs(raw: Any, letters: tuple[str, ...]) -> dict[str, float] | None:
+def letter_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None:
     """The letters' natural log-probabilities at the step that gives the reply's first bare letter on offer, else at
     its first step. A letter that is not among the likeliest that the endpoint tells of has none; None without any."""
     steps = raw.get("content") if isinstance(raw, Mapping) else None
@@ -157,14 +157,14 @@ def letter_logprobs(raw: Any, letters: tuple[str, ...]) -> dict[str, float] | No
     if not steps:
         return None
     best: dict[str, float] = {}
-    step = steps[_letter_step([str(step.get("token", "")) for step in steps], letters)]
+    step = steps[_letter_step([str(step.get("token", "")) for step in steps], labels)]
     told = step.get("top_logprobs")
     for token in [step, *(told if isinstance(told, list) else [])]:
-        letter = str(token.get("token", "")).strip() if isinstance(token, Mapping) else ""
-        value = token.get("logprob") if letter in letters else None
+        label = str(token.get("token", "")).strip() if isinstance(token, Mapping) else ""
+        value = token.get("logprob") if label in labels else None
         if isinstance(value, (int, float)) and math.isfinite(value) and value <= 0:
-            best[letter] = max(best.get(letter, float(value)), float(value))
-    return {letter: round(best[letter], DECIMALS) for letter in letters if letter in best} or None
+            best[label] = max(best.get(label, float(value)), float(value))
+    return {label: round(best[label], DECIMALS) for label in labels if label in best} or None
 
 
 def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -177,10 +177,10 @@ def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return steps
 
 
-def _letter_step(tokens: list[str], letters: tuple[str, ...]) -> int:
+def _letter_step(tokens: list[str], labels: tuple[str, ...]) -> int:
     """As `known_unknowns.engines._letters.letter_step`: a letter that is a piece of a word is no bare letter."""
     for place, token in enumerate(tokens):
-        if token.strip() not in letters:
+        if token.strip() not in labels:
             continue
         before = "".join(tokens[:place])[-1:]
         after = "".join(tokens[place + 1 :])[:1]

@@ -24,7 +24,7 @@ from known_unknowns.comparison import Numbers, compare
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
-from known_unknowns.records import Asked, Option, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import score_table
@@ -79,7 +79,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
     return run
 
 
-def dialogue(protocol: Callable[[Question], protocols.Dialogue], question: Question, say: Say) -> list[Asked]:
+def dialogue(protocol: Callable[[Question], protocols.Dialogue], question: Question, say: Say) -> list[AnsweredTurn]:
     """All turns of one question."""
     running, found = protocol(question), []
     turn = next(running, None)
@@ -87,7 +87,7 @@ def dialogue(protocol: Callable[[Question], protocols.Dialogue], question: Quest
         reply = say(question, turn, 0)
         images = tuple(image.sha256 for image in turn.images)
         key = f"{question.id}:{len(found)}"
-        found.append(Asked(question.id, len(found), turn.step, turn.text, images, turn.letters, key, reply))
+        found.append(AnsweredTurn(question.id, len(found), turn.step, turn.text, images, turn.labels, key, reply))
         try:
             turn = running.send(reply)
         except StopIteration:
@@ -151,7 +151,7 @@ def _says(question: Question, turn: Turn, dice: random.Random) -> str:
     seen = set(views_named(turn.text, question)) >= set(question.extra["groundtruth_views"])
     if dice.random() < (0.8 if seen else 0.4):
         return dice.choice([turn.right, f"{turn.right}.", f"({turn.right})"])
-    return dice.choice([*turn.letters, markup])
+    return dice.choice([*turn.labels, markup])
 
 
 def of(run: FakeRun) -> Run:

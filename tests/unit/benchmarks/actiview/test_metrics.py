@@ -12,7 +12,7 @@ from known_unknowns import tables
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED, Looked, Needed, average, cost, needed_views
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
-from known_unknowns.records import OVERALL, Asked, Metric, Question, Reply, Turn
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
 from tests.unit.benchmarks.actiview.perceiving import converse, question
 from tests.unit.metrics.answered import pick
@@ -27,18 +27,18 @@ def ask(identifier: str, annotated: list[int], *, category: str = "Obj-Rel", kin
     return question(identifier, category=category, group=identifier, extra=extra)
 
 
-def dialogue(name: str, asked: Question, said: list[str | Reply], **settings: str | int) -> list[Asked]:
+def dialogue(name: str, asked: Question, said: list[str | Reply], **settings: str | int) -> list[AnsweredTurn]:
     replies = iter(said)
     pairs = converse(name, lambda _: next(replies), asked, **settings)
     return [recorded(place, turn, reply) for place, (turn, reply) in enumerate(pairs)]
 
 
-def recorded(place: int, turn: Turn, reply: Reply) -> Asked:
+def recorded(place: int, turn: Turn, reply: Reply) -> AnsweredTurn:
     images = tuple(image.sha256 for image in turn.images)
-    return Asked(turn.question_id, place, turn.step, turn.text, images, turn.letters, f"{place}", reply)
+    return AnsweredTurn(turn.question_id, place, turn.step, turn.text, images, turn.labels, f"{place}", reply)
 
 
-def measured(folder: Path, cells: dict[str, list[tuple[Question, list[Asked]]]]) -> list[Metric]:
+def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTurn]]]]) -> list[Metric]:
     for variant, pairs in cells.items():
         file = f"{variant}/seed0.parquet"
         tables.write_questions(folder / "questions" / file, [asked for asked, _ in pairs])

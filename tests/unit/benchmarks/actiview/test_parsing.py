@@ -18,7 +18,7 @@ from known_unknowns.benchmarks.actiview.parsing import (
     selected,
     zoomed,
 )
-from known_unknowns.records import Asked, Option, Question, Reply
+from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests.unit.benchmarks.actiview.perceiving import question
 
 SHARED = Path(__file__).parents[4] / "shared/data/actiview"
@@ -60,13 +60,13 @@ ANNOTATED = pytest.mark.skipif(not SHARED.is_dir(), reason="the published annota
 )
 def test_the_released_rule_for_answers(text, letter):
     reading = official(text, question())
-    assert reading.letter == letter
+    assert reading.label == letter
     assert reading.choice == {"A": 0, "B": 1, "C": 2}.get(letter)
     assert reading.outcome == ("answered" if letter in ("A", "B", "C") else "unparsed")
 
 
 def test_the_benchmark_and_the_scorer_read_so_too():
-    asked = Asked("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("Answer: B. Three"))
+    asked = AnsweredTurn("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("Answer: B. Three"))
     assert (
         scoring.official(asked, question()).choice
         == benchmarks.get("actiview").official.get()("B", question()).choice

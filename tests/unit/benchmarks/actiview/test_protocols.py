@@ -14,7 +14,7 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import NEED_VIEWS, PROTOCOLS, bound, check_arguments
-from known_unknowns.records import Asked, Reply
+from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring import SCORERS
 from known_unknowns.scoring.table import ANSWER_STEP, VIEW_STEP, counted, read
 from tests.factories import question as humble_question
@@ -100,8 +100,8 @@ TRANSCRIPTS = [
 def test_transcripts(name, settings, said, asked):
     turns = scripted(name, *said, **settings)
     assert transcript(turns) == asked
-    assert [turn.letters is None for turn in turns] == [turn.step != "answer" for turn in turns]
-    assert turns[-1].letters == ("A", "B", "C") and turns[-1].right == "B"
+    assert [turn.labels is None for turn in turns] == [turn.step != "answer" for turn in turns]
+    assert turns[-1].labels == ("A", "B", "C") and turns[-1].right == "B"
     assert all(turn.max_new_tokens == 200 for turn in turns)
 
 
@@ -241,7 +241,7 @@ def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
     first = ["1,3"] if name == "zooming" else []
     *_, one, two = scripted(name, *first, "A", "B", pictures="concatenated")
     assert transcript([one, two]) == ["view: ul", "answer: ur"]
-    assert one.letters == two.letters == ("A", "B", "C") and one.right == two.right == "B"
+    assert one.labels == two.labels == ("A", "B", "C") and one.right == two.right == "B"
     assert text_with_pictures(two).startswith("Carefully analysis <ur>, the upperright view., and answer")
     captions = ["a pond", "a goose", "two geese"]  # of the full image, of 3, and of 1, each once
     turns = scripted(name, *first, *captions[:2], "A", captions[2], "B", pictures="captioned")
@@ -258,9 +258,9 @@ def test_one_picture_and_no_view_chosen_leaves_the_full_image():
 
 def scores_of(pairs, scorer="official"):
     return [
-        read(Asked("q", place, turn.step, "", (), turn.letters, "", reply), question(), scorer)
+        read(AnsweredTurn("q", place, turn.step, "", (), turn.labels, "", reply), question(), scorer)
         for place, (turn, reply) in enumerate(pairs)
-        if turn.letters is not None
+        if turn.labels is not None
     ]
 
 
@@ -283,7 +283,7 @@ def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, let
     assert [score.step for score in scores] == [VIEW_STEP, VIEW_STEP, ANSWER_STEP]
     *kept, answer = counted(scores)
     assert kept == scores[:2]  # the views keep their own reading
-    assert (answer.correct, answer.letter, answer.turn, answer.step) == (right, letter, 3, ANSWER_STEP)
+    assert (answer.correct, answer.label, answer.turn, answer.step) == (right, letter, 3, ANSWER_STEP)
     assert answer.outcome == ("failed" if letter is None else "answered")
 
 

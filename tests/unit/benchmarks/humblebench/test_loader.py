@@ -18,7 +18,7 @@ def test_options_are_read_as_they_are_written():
     text = "Is there a hydrant?\nA.Yes\nC. Can't be determined\nE.None of above"
     stem, options = humblebench.parse_question(text)
     assert stem == "Is there a hydrant?"
-    assert [(o.letter, o.text, o.mark) for o in options] == [
+    assert [(o.label, o.text, o.mark) for o in options] == [
         ("A", "Yes", "A."),
         ("C", "Can't be determined", "C. "),
         ("E", "None of above", "E."),
@@ -160,5 +160,5 @@ def test_every_released_line_parses_and_joins_to_itself():
     for line in lines:
         stem, options = humblebench.parse_question(line["question"])
         assert "\n".join([stem, *(o.line for o in options)]) == line["question"]
-        assert options[-1].letter == "E"
+        assert options[-1].label == "E"
         assert 3 <= len(options) <= 5

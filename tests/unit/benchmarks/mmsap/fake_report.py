@@ -108,12 +108,12 @@ def _scripted(behaviour: str, folder: Path) -> Say:
 
 def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
     dice = random.Random(f"{question.id}:{turn.step}:{turn.text}")
-    way, letter = dice.random(), dice.choice(turn.letters)
+    way, letter = dice.random(), dice.choice(turn.labels)
     if way < 0.5 and turn.right:
         letter = turn.right
     elif way < 0.75 and turn.refuse:
         letter = turn.refuse
-    weights = {option: dice.random() + 2 * (option == letter) for option in turn.letters}
+    weights = {option: dice.random() + 2 * (option == letter) for option in turn.labels}
     logprobs = {option: round(math.log(w / sum(weights.values())), 6) for option, w in weights.items()}
     if turn.step == FORCED and way > 0.6:
         return Reply(f"{letter} " + " ".join(HOSTILE), logprobs)

@@ -11,7 +11,7 @@ from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import PROTOCOLS
-from known_unknowns.records import Asked, Image, Metric, Option, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
 
 SCORERS = ("official", "robust", "likelihood")
@@ -63,13 +63,15 @@ def says(text: str, **probabilities: float) -> Reply:
     return Reply(text, {letter: round(math.log(probabilities.get(letter, 1e-9)), 6) for letter in "ABCDE"})
 
 
-def dialogue(question: Question, say: Say, protocol: str = "forced_choice") -> list[Asked]:
+def dialogue(question: Question, say: Say, protocol: str = "forced_choice") -> list[AnsweredTurn]:
     """All turns of one question, with what ``say`` replies to each."""
     asked, running = [], PROTOCOLS[protocol](question)
     turn = next(running)
     while True:
         reply = say(turn)
-        asked.append(Asked(question.id, len(asked), turn.step, turn.text, ("a" * 64,), turn.letters, turn.step, reply))
+        asked.append(
+            AnsweredTurn(question.id, len(asked), turn.step, turn.text, ("a" * 64,), turn.labels, turn.step, reply)
+        )
         try:
             turn = running.send(reply)
         except StopIteration:
@@ -92,7 +94,7 @@ def params(cells: Iterable[Cell], **statistics: float) -> Params:
 
 
 def measured(
-    folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Sequence[Asked]]]], **statistics: float
+    folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Sequence[AnsweredTurn]]]], **statistics: float
 ) -> list[Metric]:
     for (variant, seed), pairs in cells.items():
         file = f"{variant}/seed{seed}.parquet"

@@ -11,7 +11,7 @@ from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.benchmarks.mmsap.format import Fields
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Asked, Option, Question, Reply
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring.official import official as official_scorer
 from known_unknowns.variants import without_refusal
 from tests.factories import png
@@ -77,7 +77,7 @@ def test_the_papers_examples_become_questions(tmp_path):
     assert [q.category for q in (basic, know, beyond)] == ["Color", "Food", "Background Information"]
     assert [q.extra["subset"] for q in (basic, know, beyond)] == ["BasicVisQA", "KnowVisQA", "BeyondVisQA"]
     assert basic.options[0] == Option("A", "Black", "A. ")
-    assert basic.letters == ("A", "B", "C", "D", "E")
+    assert basic.labels == ("A", "B", "C", "D", "E")
     assert know.group == other.group == know.images[0].sha256 != basic.group
     assert (know.images[0].width, know.images[0].height) == (40, 30)
     assert dict(other.extra) == {
@@ -245,7 +245,7 @@ def test_options_and_answers_are_read_in_every_usual_form(tmp_path, change, sett
     write(tmp_path / "raw", change)
     question = load(tmp_path, settings)[3]
     assert (question.answer, question.refusal) == (4, 0)
-    assert question.letters == ("A", "B", "C", "D", "E")
+    assert question.labels == ("A", "B", "C", "D", "E")
     assert not any(option.text.startswith(("A", "B)", "C)")) for option in question.options)
 
 
@@ -379,7 +379,7 @@ QUESTION = Question(
 )
 def test_direct_matching(text, outcome, letter):
     reading = mmsap.official(text, QUESTION)
-    assert (reading.outcome, reading.letter) == (outcome, letter)
+    assert (reading.outcome, reading.label) == (outcome, letter)
     assert reading.choice == (None if outcome == UNPARSED else "ABCDE".index(letter))
 
 
@@ -389,6 +389,6 @@ def test_direct_matching(text, outcome, letter):
 )
 def test_direct_matching_of_a_forced_choice_refers_to_the_original_options(text, outcome, choice):
     forced = without_refusal(QUESTION)
-    asked = Asked("1", 1, "forced", "", (), forced.letters, "", Reply(text))
+    asked = AnsweredTurn("1", 1, "forced", "", (), forced.labels, "", Reply(text))
     reading = official_scorer(asked, QUESTION)
     assert (reading.outcome, reading.choice) == (outcome, choice)

@@ -83,10 +83,10 @@ def enliven(model: Any, tokenizer: Any) -> Any:
 def _answer_with_letters(model: Any, tokenizer: Any) -> None:
     """Letters are likely, and a direction that they alone have in common calls for the end token."""
     forms = [space + letter for letter in LETTERS for space in ("", "Ġ")]
-    letters = tokenizer.convert_tokens_to_ids([form for form in forms if form in tokenizer.get_vocab()])
+    labels = tokenizer.convert_tokens_to_ids([form for form in forms if form in tokenizer.get_vocab()])
     embeddings, head = model.get_input_embeddings().weight, model.get_output_embeddings().weight
-    head[letters] *= _LETTER_GAIN
+    head[labels] *= _LETTER_GAIN
     common = torch.ones(HIDDEN) / sqrt(HIDDEN)
     common[1::2] *= -1
-    embeddings[letters] += common * embeddings.norm(dim=1).mean() * 2
+    embeddings[labels] += common * embeddings.norm(dim=1).mean() * 2
     head[tokenizer.eos_token_id] = common * _END_GAIN / sqrt(HIDDEN)

@@ -14,7 +14,7 @@ from known_unknowns.benchmarks.actiview import loader as actiview
 from known_unknowns.benchmarks.actiview import prompts
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.benchmarks.mmsap import loader as mmsap
-from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, Asked, Option, Question, Reply
+from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import SCORERS, Parsed
 from known_unknowns_pocket.benchmarks import mmsap_emblems
 from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
@@ -67,7 +67,7 @@ def as_question(asked: Exercise) -> Question:
 def read(asked: Exercise, scorer: str) -> Parsed:
     question = as_question(asked)
     reply = Reply(text=asked.replied)
-    return SCORERS[scorer](Asked("1", 0, "answer", asked.prompt, (), question.letters, "", reply), question)
+    return SCORERS[scorer](AnsweredTurn("1", 0, "answer", asked.prompt, (), question.labels, "", reply), question)
 
 
 def is_asked_whole(asked: Exercise) -> bool:
@@ -115,11 +115,11 @@ def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
             question, official, robust = as_question(asked), read(asked, "official"), read(asked, "robust")
             assert official == robust, asked
             chosen = question.options[official.choice]
-            said = asked.replied.removesuffix(chosen.letter).strip()
+            said = asked.replied.removesuffix(chosen.label).strip()
             assert asked.refuses == (official.outcome == REFUSED)
             if question.benchmark == mmsap.NAME:
                 assert said in (chosen.text, "")
-                assert chosen.letter == asked.letter
+                assert chosen.label == asked.letter
             elif question.benchmark == actiview.NAME:
                 assert said == f"{chosen.text} Answer:"
             elif official.outcome == ANSWERED:
@@ -146,7 +146,7 @@ def test_what_a_reply_says_is_true_of_the_scene():
                 assert (outcome == ANSWERED) == (made_one.truth in listed)
             else:
                 chosen = as_question(asked).options[read(asked, "official").choice]
-                assert asked.replied == chosen.letter
+                assert asked.replied == chosen.label
                 assert (outcome == ANSWERED) == (chosen.text == made_one.truth)
             said[made_one.kind in OPEN, outcome] += 1
     assert len(said) == 4
@@ -237,7 +237,7 @@ def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
         for scorer in SCORERS.keys() - {"likelihood"}:
             assert read(after, scorer).choice == question.refusal
         assert after.refuses
-        assert not after.letter or after.letter == question.options[question.refusal].letter
+        assert not after.letter or after.letter == question.options[question.refusal].label
         refused[question.benchmark] += 1
     assert min(refused.values()) > 20
     assert len(refused) == 2
@@ -256,7 +256,7 @@ def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
             assert after.replied == before.replied
             continue
         question = as_question(after)
-        texts = {option.letter: option.text for option in question.options}
+        texts = {option.label: option.text for option in question.options}
         said = after.replied.strip()
         if len(before.replied) == 1:
             text = texts[said]
@@ -315,7 +315,7 @@ def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
     listed = 0
     for number in range(60):
         asked = lookup(random.Random(number))
-        letters = {option.text: option.letter for option in as_question(asked).options}
+        letters = {option.text: option.label for option in as_question(asked).options}
         pairs = list(zip(asked.reply[0::2], asked.reply[1::2], strict=True))
         assert len(pairs) >= 4
         for (word, given), (letter, taught) in pairs:
