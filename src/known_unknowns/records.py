@@ -199,9 +199,11 @@ class Score:
 class Metric:
     """One number. ``value``, ``low`` and ``high`` are None when undefined (a share of nothing), never 0.
 
-    ``n`` counts the questions in the denominator; ``method`` names how the interval was made ("wilson",
-    "cluster bootstrap, 2000 resamples, seed 0", ...); ``seed`` is None for the mean over seeds, whose
-    ``spread`` is then the standard deviation over seeds with ddof = 1 (None with a single seed).
+    ``n`` is the number of questions of the category. ``denominator`` is what the ratio's numerator was divided by, such
+    as the number of refusals or of annotated views (None for a number that is not computed as a ratio). Of a mean over
+    seeds, both are means. ``method`` names the interval's method ("wilson", "cluster bootstrap, 2000 resamples,
+    seed 0", ...). ``seed`` is None for the mean over seeds; its ``spread`` is the standard deviation over seeds with
+    ddof = 1 (None with a single seed).
     """
 
     model: str
@@ -217,3 +219,4 @@ class Metric:
     n: int
     method: str
     spread: float | None = None
+    denominator: float | None = None

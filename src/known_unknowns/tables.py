@@ -106,6 +106,7 @@ METRICS = pa.schema(
         _required("n", _INT),
         _required("method", _TEXT),
         pa.field("spread", _FLOAT),
+        pa.field("denominator", _FLOAT),
     ]
 )
 

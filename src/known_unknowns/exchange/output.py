@@ -13,9 +13,10 @@ ACCURACY = "accuracy"
 
 
 def as_json(found: Rescored, *, categories: bool = False) -> str:
-    """One object: {"benchmark", "variant", "n", "scorers": {scorer: {metric: {"value", "low", "high", "n"}}}}.
+    """Return one object: {"benchmark", "variant", "n", "scorers": {scorer: {metric: numbers}}}.
 
-    With ``categories``, a further key of this name has the same by scorer and category. Undefined is null.
+    The numbers of a metric are "value", "low", "high", "n" and "denominator"; undefined is null. With
+    ``categories``, a further key of this name has the same by scorer and category.
     """
     whole: dict[str, Any] = {
         "benchmark": found.benchmark,
@@ -38,7 +39,8 @@ def as_json(found: Rescored, *, categories: bool = False) -> str:
 
 
 def _numbers(metrics: Iterable[Metric]) -> dict[str, Any]:
-    return {metric.name: {name: getattr(metric, name) for name in ("value", "low", "high", "n")} for metric in metrics}
+    names = ("value", "low", "high", "n", "denominator")
+    return {metric.name: {name: getattr(metric, name) for name in names} for metric in metrics}
 
 
 def _categories(found: Rescored) -> list[str]:
@@ -66,7 +68,7 @@ def _table(title: str, names: Iterable[str], metrics: dict[tuple[str, str], Metr
 
 
 def _cell(metric: Metric | None) -> str:
-    """A number with its interval and its n, a dash where it is undefined, nothing where the scorer has none."""
+    """A number, its interval and its denominator; a dash where it is undefined, nothing where the scorer has none."""
     if metric is None:
         return ""
     if metric.value is None:
@@ -74,4 +76,4 @@ def _cell(metric: Metric | None) -> str:
     text = f"{metric.value:.4f}"
     if metric.low is not None and metric.high is not None:
         text += f" [{metric.low:.4f}, {metric.high:.4f}]"
-    return f"{text} of {metric.n}"
+    return f"{text} of {metric.denominator:.0f}"

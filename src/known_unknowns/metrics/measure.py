@@ -46,13 +46,30 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Estimates:
-    """Metrics of one variant and scorer in one category, for one seed: ``value`` (metrics,), NaN where undefined;
-    ``n`` (metrics,), how many questions the denominator holds; ``groups`` (groups, metrics), the same by group;
-    ``replicates`` (resamples, metrics). ``areas`` are the names of those that are no proportions."""
+    """Metrics of one variant, scorer, category and seed.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the metrics.
+    n : int
+        Number of questions of the category.
+    value : array of shape (metrics,)
+        The ratios; NaN where the denominator is 0.
+    denominator : array of shape (metrics,)
+        Sums of the denominators over the questions.
+    groups : array of shape (groups, metrics)
+        The same sums in each group.
+    replicates : array of shape (resamples, metrics)
+        The ratio in each resample.
+    areas : frozenset of str
+        Names of the metrics that are areas under a curve, not proportions.
+    """
 
     names: list[str]
+    n: int
     value: np.ndarray
-    n: np.ndarray
+    denominator: np.ndarray
     groups: np.ndarray
     replicates: np.ndarray
     areas: frozenset[str] = frozenset()
@@ -137,8 +154,9 @@ def _with_area(
     asked = np.bincount(column, minlength=weights.shape[1]).astype(np.float64)
     return Estimates(
         names=[*estimated.names, name],
+        n=estimated.n,
         value=np.append(estimated.value, aurc(curve)),
-        n=np.append(estimated.n, len(column)),
+        denominator=np.append(estimated.denominator, len(column)),
         groups=np.column_stack([estimated.groups, asked]),
         replicates=np.column_stack([estimated.replicates, aurc_replicates(curve, weights[:, column])]),
         areas=estimated.areas | {name},
@@ -153,7 +171,7 @@ def _estimate(
     total = below.sum(axis=1)
     value = np.divide(above.sum(axis=1), total, out=np.full(len(names), np.nan), where=total > 0)
     replicates = ratio_replicates(weights, numerators, denominators)
-    return Estimates(names, value, total.astype(int), denominators, replicates)
+    return Estimates(names, len(column), value, total, denominators, replicates)
 
 
 def _by_group(values: np.ndarray, column: np.ndarray, groups: int) -> np.ndarray:
@@ -192,12 +210,12 @@ def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Ite
                 confidence=statistics.confidence,
                 bootstrap=statistics.bootstrap,
             )
-        yield _filled(blank, name, value, estimated.n[column], interval)
+        yield _filled(blank, name, value, interval, n=estimated.n, denominator=estimated.denominator[column])
 
 
 def _pooled(blank: Metric, seeds: Sequence[Estimates], statistics: Statistics) -> Iterator[Metric]:
-    """Means over seeds, of the metrics that all seeds have. ``n`` is the mean denominator, rounded: questions asked
-    again with another seed are no new questions.
+    """Means over seeds, of the metrics that all seeds have. ``n`` and the denominator are means as well: the questions
+    of another seed are not new ones.
 
     The interval is that of questions and seeds together. A question is drawn with its answers under all seeds, and a
     shuffle of options is drawn for each question by itself, not once for all: so the variance between the drawn
@@ -223,15 +241,22 @@ def _pooled(blank: Metric, seeds: Sequence[Estimates], statistics: Statistics) -
                 confidence=statistics.confidence,
                 bootstrap=f"{statistics.bootstrap}, mean of {len(seeds)} seeds",
             )
-        n = round(float(np.mean([estimated.n[column] for estimated, column in columns])))
-        metric = _filled(blank, name, value, n, interval)
+        n = round(float(np.mean([estimated.n for estimated in seeds])))
+        denominator = float(np.mean([estimated.denominator[column] for estimated, column in columns]))
+        metric = _filled(blank, name, value, interval, n=n, denominator=denominator)
         yield replace(metric, spread=None if np.isnan(spread) else float(spread))
 
 
-def _filled(blank: Metric, name: str, value: float, n: int, interval: Interval) -> Metric:
-    number = None if np.isnan(value) else float(value)
+def _filled(blank: Metric, name: str, value: float, interval: Interval, *, n: int, denominator: float | None) -> Metric:
     return replace(
-        blank, name=name, value=number, low=interval.low, high=interval.high, n=int(n), method=interval.method
+        blank,
+        name=name,
+        value=None if np.isnan(value) else float(value),
+        low=interval.low,
+        high=interval.high,
+        n=n,
+        method=interval.method,
+        denominator=None if denominator is None else float(denominator),
     )
 
 
@@ -246,7 +271,6 @@ def _of_all_seeds(
     for category, estimated in _estimates(counted, seeds[0].categories, column, weights).items():
         for place, name in enumerate(estimated.names):
             value, interval = estimated.value[place], UNDEFINED
-            asked = seeds[0].categories[category] & (counted[name].denominator > 0)
             if not np.isnan(value):
                 interval = clustered_interval(
                     value,
@@ -255,7 +279,9 @@ def _of_all_seeds(
                     confidence=statistics.confidence,
                     bootstrap=f"{statistics.bootstrap}, over {len(seeds)} seeds",
                 )
-            yield _filled(replace(blank, category=category), name, value, int(asked.sum()), interval)
+            empty = replace(blank, category=category)
+            denominator = estimated.denominator[place]
+            yield _filled(empty, name, value, interval, n=estimated.n, denominator=denominator)
 
 
 def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
@@ -269,7 +295,8 @@ def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
         yield metric
     accuracy, chance = known[ACCURACY], known[CHANCE].value
     moved = Interval(accuracy.low, accuracy.high, accuracy.method).shifted(-chance, f"{accuracy.method}, less chance")
-    yield _filled(accuracy, ABOVE_CHANCE, accuracy.value - chance, accuracy.n, moved)
+    above = accuracy.value - chance
+    yield _filled(accuracy, ABOVE_CHANCE, above, moved, n=accuracy.n, denominator=accuracy.denominator)
     yield from benchmark_hooks.of(accuracy.benchmark).derived(known)
 
 

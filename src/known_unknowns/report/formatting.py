@@ -23,7 +23,8 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``title`` is said on hovering, ``note`` is small print, and ``mark`` refers to a footnote."""
+    """``n`` is the number of questions and ``denominator`` the text of a ratio's denominator, where that is another
+    number. ``title`` is shown on hovering, ``note`` is small print, and ``mark`` refers to a footnote."""
 
     text: str
     interval: str = ""
@@ -33,6 +34,7 @@ class Cell:
     kind: str = "number"
     note: str = ""
     mark: str = ""
+    denominator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,18 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def in_words(metric: Metric | None) -> str:
-    """72.2 [67.0, 77.4], n = 300."""
+    """72.2 [67.0, 77.4], n = 300; with the denominator where it is not n."""
     if metric is None or metric.value is None:
         return DASH
-    bounds = interval(metric.low, metric.high)
-    return f"{percent(metric.value)}{' ' if bounds else ''}{bounds}, n = {metric.n:,}"
+    bounds, other = interval(metric.low, metric.high), denominator(metric)
+    return f"{percent(metric.value)}{' ' if bounds else ''}{bounds}, n = {metric.n:,}{', ' if other else ''}{other}"
+
+
+def denominator(metric: Metric) -> str:
+    """The denominator of a ratio, as text; empty where it is the number of questions."""
+    if metric.denominator is None or metric.denominator == metric.n:
+        return ""
+    return "denominator " + f"{metric.denominator:,.1f}".removesuffix(".0")
 
 
 def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: bool = False) -> Cell:
@@ -89,7 +98,7 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
     if metric is None:
         return Cell(DASH, title="not measured")
     if metric.value is None:
-        return Cell(DASH, n=metric.n, title=f"undefined: a share of {metric.n} questions")
+        return Cell(DASH, n=metric.n, title="undefined: the denominator is 0")
     signed = metric.name in SIGNED
     title = metric.method
     if metric.spread is not None:
@@ -99,7 +108,14 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
         line = None if chance is None or chance.value is None else 100 * chance.value
         low, high = (None if bound is None else 100 * bound for bound in (metric.low, metric.high))
         drawn = Gauge(100 * metric.value, low, high, line)
-    return Cell(percent(metric.value, signed=signed), interval(metric.low, metric.high), metric.n, drawn, title)
+    return Cell(
+        percent(metric.value, signed=signed),
+        interval(metric.low, metric.high),
+        metric.n,
+        drawn,
+        title,
+        denominator=denominator(metric),
+    )
 
 
 def say_n_once(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:

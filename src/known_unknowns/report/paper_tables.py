@@ -9,7 +9,7 @@ from known_unknowns.benchmarks.mmsap.audit import spread_as_published
 from known_unknowns.comparison import OFFICIAL, Compared, PublishedCell
 from known_unknowns.comparison.cells import PERCENT, VIEWS
 from known_unknowns.records import Metric
-from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, percent, say_n_once
+from known_unknowns.report.formatting import Cell, Head, Row, Table, denominator, metric_cell, percent, say_n_once
 from known_unknowns.report.tables import Run, confidence
 
 Way = tuple[str, str | None]
@@ -186,7 +186,7 @@ def _count(metric: Metric | None, cell: PublishedCell) -> Cell:
     bounds = ""
     if metric.low is not None and metric.high is not None:
         bounds = f"[{metric.low:.{decimals}f}, {metric.high:.{decimals}f}]"
-    return Cell(f"{metric.value:.{decimals}f}", bounds, metric.n, title=metric.method)
+    return Cell(f"{metric.value:.{decimals}f}", bounds, metric.n, title=metric.method, denominator=denominator(metric))
 
 
 def _spread(run: Run, cell: PublishedCell, metric: Metric | None) -> str:

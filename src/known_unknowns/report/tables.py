@@ -154,11 +154,11 @@ def _categories(run: Run) -> list[str]:
 
 def _quiet(cell: Cell) -> Cell:
     """Without n, which stands in a column of its own."""
-    return replace(cell, n=None)
+    return replace(cell, n=None, denominator="")
 
 
 def _plain(cell: Cell) -> Cell:
-    return replace(cell, n=None, kind="plain")
+    return replace(cell, n=None, denominator="", kind="plain")
 
 
 _DETAILS = {

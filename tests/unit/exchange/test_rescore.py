@@ -102,7 +102,8 @@ def test_with_noise_the_refusal_is_right_and_the_published_labels_are_kept_apart
 def test_undefined_is_null(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))])
     told = json.loads(as_json(found))
-    assert told["scorers"]["official"]["refusal_recall"] == {"value": None, "low": None, "high": None, "n": 0}
+    undefined = {"value": None, "low": None, "high": None, "n": 1, "denominator": 0}
+    assert told["scorers"]["official"]["refusal_recall"] == undefined
 
 
 def test_the_json_object(tmp_path):

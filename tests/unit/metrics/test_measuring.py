@@ -114,19 +114,21 @@ LIKELIHOOD = {  # the engine gave no log-probabilities
 )
 def test_a_dozen_questions_by_hand(tmp_path, scorer, category, expected):
     metrics = measured(tmp_path, {ORIGINAL: TWELVE})
+    questions = {"Overall": 12, "Object": 5}[category]
     for name, (numerator, denominator) in expected.items():
         metric = pick(metrics, name, scorer=scorer, category=category)
         assert metric.value == pytest.approx(numerator / denominator), name
-        assert metric.n == denominator, name
+        assert (metric.n, metric.denominator) == (questions, denominator), name
     if category == "Overall" and len(expected) > 10:  # no metric but those worked out
         assert {m.name for m in metrics if m.scorer == scorer and m.category == category} == set(expected)
 
 
 def test_undefined_is_none_and_never_zero(tmp_path):
     metrics = measured(tmp_path, {ORIGINAL: TWELVE})
-    for name, category in [("refusal_precision", "Overall"), ("accuracy_answered", "Object")]:
+    for name, category, n in [("refusal_precision", "Overall", 12), ("accuracy_answered", "Object", 5)]:
         metric = pick(metrics, name, scorer="likelihood", category=category)
-        assert (metric.value, metric.low, metric.high, metric.n) == (None, None, None, 0)
+        assert (metric.value, metric.low, metric.high) == (None, None, None)
+        assert (metric.n, metric.denominator) == (n, 0)
         assert metric.method.startswith("undefined")
 
 
@@ -177,7 +179,7 @@ def test_a_letter_that_is_not_on_offer_counts_as_read_and_as_unparsed(tmp_path):
     values = [pick(metrics, name, variant="nota_only").value for name in shares]
     assert values == pytest.approx([3 / 12, 6 / 12, 3 / 12, 6 / 12, 6 / 12, 6 / 12, 1 / 4])
     exact = pick(metrics, "exact_refusal_recall", variant="nota_only", scorer="official")
-    assert (exact.value, exact.n) == (0.5, 12)
+    assert (exact.value, exact.n, exact.denominator) == (0.5, 12, 12)
     assert not [m for m in metrics if m.variant == "nota_only" and m.name == "accuracy_published_labels"]
 
 
@@ -195,7 +197,7 @@ def test_noise_is_also_held_against_the_published_labels(tmp_path):
     assert pick(metrics, "refusal_recall", **where).value == 2 / 4
     assert pick(metrics, "accuracy_published_labels", **where).value == 2 / 4
     exact = pick(metrics, "exact_refusal_recall", **where)
-    assert (exact.value, exact.n) == (1 / 2, 2)
+    assert (exact.value, exact.n, exact.denominator) == (1 / 2, 4, 2)
 
 
 def test_the_mean_over_seeds(tmp_path):
@@ -207,6 +209,9 @@ def test_the_mean_over_seeds(tmp_path):
     above = pick(metrics, "above_chance", seed=None)
     assert (above.value, above.spread) == (pytest.approx(0.3), pytest.approx(0.25))
     assert [pick(metrics, "accuracy", seed=seed).value for seed in range(3)] == [0.5, 0.75, 0.25]
+    # answered by the seeds: 120, 120 and 120 of 120; refused: none, so that nothing may be divided by it
+    answered = pick(metrics, "accuracy_answered", seed=None)
+    assert (answered.n, answered.denominator) == (120, 120)
     assert all(metric.spread is None for metric in metrics if metric.seed is not None)
     chosen = headline(metrics)
     assert all(metric.seed is None for metric in chosen)

@@ -247,7 +247,19 @@ def _metrics(model: str, variant: str, seed: int, questions: list[Question], sco
                 hits = [hit(q, s) for q, s in kept if over(q, s)]
                 value = wilson(sum(hits), len(hits))
                 made.append(
-                    Metric(model, "humblebench", variant, seed, scorer, category, name, *value, len(hits), "wilson")
+                    Metric(
+                        model,
+                        "humblebench",
+                        variant,
+                        seed,
+                        scorer,
+                        category,
+                        name,
+                        *value,
+                        len(kept),
+                        "wilson",
+                        denominator=len(hits),
+                    )
                 )
             chance = sum(1 / len(q.options) for q, _ in kept) / len(kept)
             made.append(

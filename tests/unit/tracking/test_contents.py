@@ -77,6 +77,7 @@ def test_undefined_values_are_empty_in_the_table() -> None:
         "n": "7",
         "method": "wilson",
         "spread": "",
+        "denominator": "",
     }
 
 

@@ -41,7 +41,7 @@ from known_unknowns.benchmarks.actiview.parsing import (
 from known_unknowns.benchmarks.actiview.prompts import split_named, views_named
 from known_unknowns.benchmarks.actiview.views import SPLITS
 from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, Scored
-from known_unknowns.metrics.proportions import ACCURACY, Ratio
+from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.protocols import ANSWER, MORE, OPERATE, SELECT, VIEW, ZOOM
 from known_unknowns.records import AnsweredTurn, Metric, Question
 
@@ -151,12 +151,12 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
     """The means of `MEANS`: numbers of views a question."""
     for share, mean in MEANS.items():
         if share in metrics:
-            yield _times(metrics[share], metrics[ACCURACY].n, mean)
+            yield _mean_views(metrics[share], mean)
 
 
-def _times(share: Metric, questions: int, name: str) -> Metric:
-    """A share of all views as a number of views a question; ``n`` counts the questions."""
-    views = share.n / questions
+def _mean_views(share: Metric, name: str) -> Metric:
+    """A share of all views as a mean number of views per question."""
+    views = share.denominator / share.n
 
     def scaled(value: float | None) -> float | None:
         return None if value is None else value * views
@@ -168,7 +168,7 @@ def _times(share: Metric, questions: int, name: str) -> Metric:
         low=scaled(share.low),
         high=scaled(share.high),
         spread=scaled(share.spread),
-        n=questions,
+        denominator=share.n,
         method=share.method if share.value is None else f"{share.method}, times {views:g} views",
     )
 

@@ -211,7 +211,7 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
     share = metrics["refusal_share"]
 
     def counted(value: float | None) -> float | None:
-        return None if value is None else value * share.n
+        return None if value is None else value * share.denominator
 
     yield replace(
         share,
@@ -220,7 +220,7 @@ def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
         low=counted(share.low),
         high=counted(share.high),
         spread=counted(share.spread),
-        method=share.method if share.value is None else f"{share.method}, times n",
+        method=share.method if share.value is None else f"{share.method}, times the denominator",
     )
 
 

@@ -77,14 +77,19 @@ def test_zooming_is_measured_by_what_was_shown(tmp_path):
     assert of["official"]("share_failed").value == 1 / 5
     for scorer in SCORERS:  # what was shown does not depend on who reads it afterwards
         recall = of[scorer]("view_recall")
-        assert (recall.value, recall.n) == ((2 + 1 + 1 + 0 + 0) / (2 + 1 + 4 + 1 + 2), 10)
+        assert recall.value == (2 + 1 + 1 + 0 + 0) / (2 + 1 + 4 + 1 + 2)
+        assert (recall.n, recall.denominator) == (5, 10)  # questions, annotated views
         assert of[scorer]("view_recall_as_published").value == recall.value
         mean = of[scorer]("views")
-        assert (mean.value, mean.n) == ((2 + 3 + 1 + 0 + 0) / 5, 5)
+        assert (mean.value, mean.n, mean.denominator) == ((2 + 3 + 1 + 0 + 0) / 5, 5, 5)
         assert 0 <= mean.low <= mean.value <= mean.high <= 4
         assert mean.method.endswith("times 4 views")
     invalid = of["official"]("invalid_selections")
-    assert (invalid.value, invalid.n) == (2 / 5, 5)  # z4 and z5; of z3, the toolkit reads a 1 and nothing amiss
+    assert (invalid.value, invalid.n, invalid.denominator) == (
+        2 / 5,
+        5,
+        5,
+    )  # z4 and z5; of z3, the toolkit reads a 1 and nothing amiss
     assert of["robust"]("invalid_selections").value == 1 / 5  # z5
     assert of["robust"]("view_recall", category="Type III").value == 1 / 4
     assert of["robust"]("views", category="Event-S").value == 1

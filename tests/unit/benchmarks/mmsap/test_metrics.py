@@ -125,11 +125,12 @@ def dozen(tmp_path_factory: pytest.TempPathFactory) -> list[Metric]:
 
 @pytest.mark.parametrize(("scorer", "table"), [("official", DIRECT), ("robust", DIRECT), ("likelihood", LIKELIHOOD)])
 def test_a_dozen_questions_by_hand(dozen, scorer, table):
+    questions = {OVERALL: 12, BASIC: 5, KNOW: 5, BEYOND: 2, "Color": 1}
     for category, expected in table.items():
         for name, (numerator, denominator) in expected.items():
             metric = pick(dozen, name, scorer=scorer, category=category)
             assert metric.value == pytest.approx(numerator / denominator), (category, name)
-            assert metric.n == denominator, (category, name)
+            assert (metric.n, metric.denominator) == (questions[category], denominator), (category, name)
 
 
 def test_nothing_but_what_was_worked_out(dozen):
@@ -145,22 +146,25 @@ def test_refusal_number_counts_questions(dozen):
     number, share = (
         pick(dozen, name, scorer="official", category=KNOW) for name in ("refusal_number", "refusal_share")
     )
-    assert (number.value, number.n) == (pytest.approx(3), 5)
+    assert (number.value, number.n, number.denominator) == (pytest.approx(3), 5, 5)
     assert (number.low, number.high) == pytest.approx((5 * share.low, 5 * share.high))
-    assert number.method == "wilson, times n"
+    assert number.method == "wilson, times the denominator"
+    overall = pick(dozen, "refusal_number", scorer="official")  # 3 of KnowVisQA's 5, among 12 questions
+    assert (overall.value, overall.n, overall.denominator) == (pytest.approx(3), 12, 5)
 
 
 def test_what_cannot_be_is_undefined(dozen):
     """BasicVisQA has no unknowns by the first preprint, and no forced choices; BeyondVisQA no knowns."""
-    for name, category in [
-        ("score_KU", BASIC),
-        ("unknown_knowns_rate", BASIC),
-        ("refusal_number", BASIC),
-        ("score_KK", BEYOND),
-        ("unknown_knowns_rate_of_refusals", BEYOND),
+    for name, category, n in [
+        ("score_KU", BASIC, 5),
+        ("unknown_knowns_rate", BASIC, 5),
+        ("refusal_number", BASIC, 5),
+        ("score_KK", BEYOND, 2),
+        ("unknown_knowns_rate_of_refusals", BEYOND, 2),
     ]:
         metric = pick(dozen, name, scorer="official", category=category)
-        assert (metric.value, metric.low, metric.high, metric.n) == (None, None, None, 0), (name, category)
+        assert (metric.value, metric.low, metric.high) == (None, None, None), (name, category)
+        assert (metric.n, metric.denominator) == (n, 0), (name, category)
 
 
 def test_the_subsets_are_categories_beside_the_sub_tasks(dozen):
