@@ -129,6 +129,9 @@ class Benchmark:
         Metrics besides those of all benchmarks.
     forced_choice_metrics : frozenset of str
         Names of the metrics that are undefined unless every refused question was asked again.
+    official_only_metrics : mapping of str to str
+        Metrics that only the official parser has, and the metric of the other parsers that the comparison with
+        published numbers uses instead.
     check : Lazy[Check], optional
         Comparison of the published files with the papers.
     audit : Lazy[Audit], optional
@@ -151,6 +154,7 @@ class Benchmark:
     protocols: Lazy[Mapping[str, AskingProtocol]] | None = None
     metrics: Lazy[BenchmarkMetrics] | None = None
     forced_choice_metrics: frozenset[str] = field(default=frozenset())
+    official_only_metrics: Mapping[str, str] = field(default_factory=dict)
     check: Lazy[Check] | None = None
     audit: Lazy[Audit] | None = None
     report: Lazy[Section] | None = None

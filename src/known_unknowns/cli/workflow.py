@@ -205,7 +205,7 @@ def report(
         --comparison results/pocket/comparison.parquet --out report/index.html
     """
     from known_unknowns import config
-    from known_unknowns.report import build
+    from known_unknowns.report.page import build
 
     build(
         config.load(params, edition=edition),

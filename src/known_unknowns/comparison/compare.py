@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from known_unknowns import tables
+from known_unknowns import benchmarks, tables
 from known_unknowns.comparison.cells import PERCENT, QUESTIONS, VIEWS, PublishedCell, load
 from known_unknowns.comparison.numbers import Numbers
 from known_unknowns.errors import ConfigError, DataError, unknown_name
@@ -31,8 +31,6 @@ REPRODUCED, DIFFERS, PARSER, NOT_RUN = "reproduced", "differs", "parser", "not r
 VERDICTS = (REPRODUCED, DIFFERS, PARSER, NOT_RUN)
 
 OFFICIAL, ROBUST = "official", "robust"
-_NEAREST = {"exact_refusal_recall": "refusal_recall"}
-"""Metrics that only the released code's own rule has, and what another reader measures in their stead."""
 _UNIT = {PERCENT: "points", QUESTIONS: "questions", VIEWS: "views"}
 _ROUNDING = 1e-9  # of binary fractions: 72.195 must count as the edge of 72.20
 
@@ -132,7 +130,11 @@ def compare_cells(
 
 
 def _beside(cell: PublishedCell, model: str, scorer: str, numbers: Numbers) -> Compared:
-    name = cell.metric if scorer == OFFICIAL else _NEAREST.get(cell.metric, cell.metric)
+    name = (
+        cell.metric
+        if scorer == OFFICIAL
+        else benchmarks.get(cell.benchmark).official_only_metrics.get(cell.metric, cell.metric)
+    )
     ours = numbers.get(model, cell.benchmark, cell.variant, scorer, name, cell.category)
     if ours is None:
         return _not_run(
@@ -243,8 +245,8 @@ def _check_rows(params: Params, published: Mapping[str, Sequence[PublishedCell]]
 
 def _incomparable(params: Params, benchmark: str) -> str:
     """Why this edition's data are not the published ones; empty when they are."""
-    if params.edition == "pocket" or params.data(benchmark)["source"] == "scenes":
-        return "the pocket edition asks rendered questions, not the published ones: never compared"
+    if params.data(benchmark)["source"] == "scenes":
+        return f"the {params.edition} edition asks rendered questions, not the published ones: never compared"
     return ""
 
 

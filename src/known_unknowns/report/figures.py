@@ -28,10 +28,17 @@ if TYPE_CHECKING:
 
 COUNTED, READ = "as the paper counts", "robust reading"
 
-_LETTERS = ("#4c7fb0", "#6d9ac4", "#93b6d6", "#bad1e6", "#d9e6f1")
 _REFUSAL = "#e08a2e"
-_LATER = ("#7a68b3", "#9c8cc9", "#beb3df", "#d9d2ee")
-_NO_LETTER, _FAILED = "#7d858f", "#a8324a"
+_LABELS = (
+    *("#4c7fb0", "#6d9ac4", "#93b6d6", "#bad1e6", "#d9e6f1"),
+    *("#7a68b3", "#9c8cc9", "#beb3df", "#d9d2ee"),
+    *("#3f9a80", "#66b39c", "#92cbb9", "#bfe2d6", "#dcf0e9"),
+)
+"""Colours of labels: A to E blue, F to I purple, J to N green, then again from the first."""
+_OTHER_ANSWERS = {"share_no_letter": "no label", "share_failed": "failed"}
+_OTHER_COLOURS = {"no label": "#7d858f", "failed": "#a8324a"}
+_LEGEND_CHARACTERS, _LEGEND_COLUMNS = 40, 4
+"""A legend with more characters than this has this number of columns."""
 
 
 def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figure:
@@ -61,7 +68,7 @@ def _first_chance(run: Run, variant: str) -> Metric | None:
 
 def _readings(spec: Scatter, run: Run) -> dict[str, tuple[str, str]]:
     """Each reading that is drawn: its scorer and the metric on the vertical axis."""
-    every = {COUNTED: ("official", spec.counted), READ: ("robust", spec.read)}
+    every = {COUNTED: ("official", spec.official_metric), READ: ("robust", spec.robust_metric)}
     return {reading: by for reading, by in every.items() if by[0] in run.scorers}
 
 
@@ -81,7 +88,7 @@ def _published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list
         return {c.row: c.value for c in published if (c.variant, c.metric, c.category) == (variant, metric, OVERALL)}
 
     x = column(spec.x, "accuracy")
-    readings = {COUNTED: column(spec.y, spec.counted), READ: column(spec.y, spec.published_read)}
+    readings = {COUNTED: column(spec.y, spec.official_metric), READ: column(spec.y, spec.published_robust_metric)}
     return [
         Point(row, reading, Axis(x[row]), Axis(y))
         for reading, values in readings.items()
@@ -183,28 +190,30 @@ def _published_layers(points: Sequence[Point], x: Any, y: Any, colour: Any, shap
     ]
 
 
-def letters(run: Run) -> Figure:
-    """What was read, on offer or not: a stacked bar of letters, no letter and failed, per model and variant."""
-    title = f"{run.section.title}: what was answered"
-    bars = _letter_shares(run)
+def answers(run: Run) -> Figure:
+    """Draw a stacked bar of parsed labels, no label and failed requests for each model and variant."""
+    name, title = run.section.answers_figure, f"{run.section.title}: what was answered"
+    bars = answer_shares(run)
     if not bars:
-        return placeholder(run.section.letters, title, "not drawn: no shares of letters were measured")
+        return placeholder(name, title, "not drawn: no shares of answers were measured")
     alt_text = (
         f"Stacked bars, one for each of {len(run.models)} models under each of {len(run.variants)} variants: the "
-        f"share of questions answered by each letter, by none that could be read, or not at all, under the "
-        f"{reader(run.reader)} reading."
+        f"share of questions by the label of the answer, without a parsed label, and without a reply, under the "
+        f"{reader(run.reader)} parser."
     )
-    return figure(run.section.letters, title, _letters_chart(bars, run), alt_text, note=run.section.letters_note)
+    return figure(name, title, _answers_chart(bars, run), alt_text, note=run.section.answers_note)
 
 
-def _letter_shares(run: Run) -> list[dict[str, Any]]:
-    """One row per model, variant and answer, in percent. The answers of a bar add up to 100: ``share_unparsed``
-    overlaps the letters (one may have been read that was not on offer), ``share_no_letter`` does not."""
+def answer_shares(run: Run) -> list[dict[str, Any]]:
+    """Return one row per model, variant and answer, in percent. The shares of a bar add up to 100.
+
+    ``share_unparsed`` is left out: it overlaps the labels, since a parsed label may be one that was not offered.
+    """
     return [
         {
             "model": m.model,
             "variant": run.section.name(m.variant),
-            "answer": m.name.removeprefix("share_").replace("_", " "),
+            "answer": _OTHER_ANSWERS.get(m.name, m.name.removeprefix("share_")),
             "share": 100 * m.value,
         }
         for m in run.numbers
@@ -217,24 +226,49 @@ def _letter_shares(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _answers(present: Iterable[str], refusal: str) -> dict[str, str]:
-    """The answers in reading order, with their colours; ``refusal`` is the letter that refuses, if there is one."""
-    coloured = dict(zip("ABCDE", _LETTERS, strict=True)) | ({refusal: _REFUSAL} if refusal else {})
-    coloured |= dict(zip("FGHI", _LATER, strict=True)) | {"no letter": _NO_LETTER, "failed": _FAILED}
+def answer_colours(present: Iterable[str], refusal: str) -> dict[str, str]:
+    """Return the answers in their order in a bar, with their colours.
+
+    Letters and numbers come first, then other labels in alphabetical order, "no label" and "failed". A letter or a
+    number always has the same colour.
+    """
     present = set(present)
-    return {answer: colour for answer, colour in coloured.items() if answer in present}
+    labels = sorted(present - set(_OTHER_COLOURS), key=_label_key)
+    words = [label for label in labels if _position(label) is None]
+    colours = {}
+    for label in labels:
+        position = _position(label)
+        colours[label] = _LABELS[(2 * words.index(label) if position is None else position) % len(_LABELS)]
+    if refusal in colours:
+        colours[refusal] = _REFUSAL
+    return colours | {answer: colour for answer, colour in _OTHER_COLOURS.items() if answer in present}
 
 
-def _letters_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
+def _label_key(label: str) -> tuple[bool, int, str]:
+    position = _position(label)
+    return position is None, position or 0, label
+
+
+def _position(label: str) -> int | None:
+    """Return 0 for A and 1, 1 for B and 2, and so on; None for other labels."""
+    if len(label) == 1 and label.isascii() and label.isalpha():
+        return ord(label.upper()) - ord("A")
+    return int(label) - 1 if label.isascii() and label.isdigit() and int(label) else None
+
+
+def _answers_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     import altair as alt
 
-    answers = _answers((bar["answer"] for bar in bars), run.section.refusal_letter)
-    order = {answer: place for place, answer in enumerate(answers)}
-    rows = [bar | {"place": order[bar["answer"]]} for bar in bars if bar["answer"] in order]
+    colours_of = answer_colours((bar["answer"] for bar in bars), run.section.refusal_label)
+    order = {answer: place for place, answer in enumerate(colours_of)}
+    rows = [bar | {"place": order[bar["answer"]]} for bar in bars]
     ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
     share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
-    colours = alt.Scale(domain=list(answers), range=list(answers.values()))
-    legend = alt.Legend(orient="top", title=None, columns=len(answers), symbolType="square")
+    colours = alt.Scale(domain=list(colours_of), range=list(colours_of.values()))
+    columns = len(order) if sum(map(len, order)) <= _LEGEND_CHARACTERS else _LEGEND_COLUMNS
+    legend = alt.Legend(orient="top", title=None, columns=columns, symbolType="square")
+    variants = [run.section.name(variant) for variant in run.variants]
+    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
     return (
         alt.Chart(alt.Data(values=rows))
         .mark_bar(height={"band": 0.82})
@@ -245,13 +279,5 @@ def _letters_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
             order=alt.Order("place:Q"),
         )
         .properties(width=560, height={"step": 17})
-        .facet(
-            row=alt.Row(
-                "variant:N",
-                title=None,
-                sort=[run.section.name(variant) for variant in run.variants],
-                header=alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3),
-            ),
-            spacing=16,
-        )
+        .facet(row=alt.Row("variant:N", title=None, sort=variants, header=header), spacing=16)
     )

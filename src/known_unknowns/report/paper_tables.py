@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from known_unknowns.benchmarks.mmsap.audit import spread_as_published
 from known_unknowns.comparison import OFFICIAL, Compared, PublishedCell
 from known_unknowns.comparison.cells import PERCENT, VIEWS
 from known_unknowns.records import Metric
@@ -23,7 +22,8 @@ class Layout:
 
     ``ways`` says of a row of ours how it was made, where a table has several; ``bands`` are headings above published
     rows, by the name of the first row; ``beside`` maps a metric to another that is noted beside it, and its label;
-    ``folded`` is whether the page folds the table away.
+    ``folded`` is whether the page folds the table away. ``spread`` converts our standard deviation over a number of
+    runs (ddof = 1) to the one that the table prints.
     """
 
     title: str
@@ -32,6 +32,7 @@ class Layout:
     bands: Mapping[str, str] = field(default_factory=dict)
     beside: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     folded: bool = False
+    spread: Callable[[float, int], float] = lambda spread, runs: spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,7 @@ def _ours(run: Run, layout: Layout, model: str, cell: PublishedCell, verdict: Co
     """Our number for a published cell, with the verdict where the model stands for its row."""
     metric = _metric(run, model, cell)
     shown = replace(metric_cell(metric) if cell.unit == PERCENT else _count(metric, cell), kind="number stacked")
-    notes = [] if cell.spread is None else [_spread(run, cell, metric)]
+    notes = [] if cell.spread is None else [_spread(run, layout, cell, metric)]
     if cell.metric in layout.beside:
         other, label = layout.beside[cell.metric]
         found = _metric(run, model, cell, other)
@@ -189,9 +190,9 @@ def _count(metric: Metric | None, cell: PublishedCell) -> Cell:
     return Cell(f"{metric.value:.{decimals}f}", bounds, metric.n, title=metric.method, denominator=denominator(metric))
 
 
-def _spread(run: Run, cell: PublishedCell, metric: Metric | None) -> str:
-    """As MM-SAP's first preprint counts it after its \u00b1."""
+def _spread(run: Run, layout: Layout, cell: PublishedCell, metric: Metric | None) -> str:
+    """Format our standard deviation over runs as the table prints its own."""
     if metric is None or metric.spread is None:
         return ""
     runs = len(run.seeds[cell.variant])
-    return f"\u00b1 {100 * spread_as_published(metric.spread, runs):.1f} over {runs} runs"
+    return f"\u00b1 {100 * layout.spread(metric.spread, runs):.1f} over {runs} runs"

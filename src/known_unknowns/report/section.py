@@ -1,38 +1,86 @@
-"""What the report says of one benchmark: its names, headline, figures and notes.
+"""The declaration of what the report shows of one benchmark: names, headline, figures and notes.
 
-A benchmark without a section gets every table, the letters and the samples, under its own name.
+`section` returns it. A benchmark without a section of its own gets the generic tables, the figure of its answers and
+the sample questions. This module imports no plotting or numeric library, so that the workflow can read the list of
+figures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from known_unknowns import benchmarks
+from known_unknowns.benchmarks import Lazy
+
+if TYPE_CHECKING:
+    from known_unknowns.report.page import BuildExtra
+
+_CAPTIONS = Path(__file__).parent / "captions"
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Accuracy on one variant against another, every model a point, the published ones behind ours.
+    """A scatter plot of accuracy on two variants. Every model is a point; published models are grey.
 
-    A point is drawn twice: as the paper counts it (``counted``, under the official scorer) and as a careful
-    person reads the same replies (``read``, under the robust scorer). ``published_read`` is the published
-    metric that stands for the second, where there is one.
+    Attributes
+    ----------
+    name : str
+        File name of the figure, without its suffix.
+    title : str
+        Title of the figure.
+    x, y : str
+        The variants on the two axes.
+    official_metric : str
+        The metric on the vertical axis under the official parser.
+    robust_metric : str
+        The metric on the vertical axis under the robust parser.
+    published_robust_metric : str, optional
+        The published metric that corresponds to ``robust_metric``.
+    note : str
+        The legend below the figure.
     """
 
     name: str
     title: str
     x: str
     y: str
-    counted: str
-    read: str = "accuracy"
-    published_read: str | None = None
+    official_metric: str
+    robust_metric: str = "accuracy"
+    published_robust_metric: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialMetric:
+    """A metric that only the official parser has, shown beside the section's own metric.
+
+    Attributes
+    ----------
+    name : str
+        The metric's name.
+    variants : tuple of str
+        The headline variants in which it is shown.
+    heading : str
+        Column heading in the headline table.
+    long_heading : str
+        Column heading in the table of all variants.
+    note : str
+        A sentence below the headline table.
+    """
+
+    name: str
+    variants: tuple[str, ...]
+    heading: str
+    long_heading: str
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """A template of this package, its heading, and how the contents call it."""
+    """A template of notes, its heading, and its label in the table of contents."""
 
     template: str
     title: str
@@ -40,46 +88,113 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """What is particular to one benchmark.
+class Extra:
+    """Content that only one benchmark has: the function that builds it, and the template that shows it."""
 
-    ``names`` maps a variant to what readers of the paper call it, ``categories`` are in the paper's order.
-    ``measured`` is the metric of headline and types, and what it is a percentage of; ``headline_note`` explains it, and
-    ``exact`` maps a variant of the headline to a metric of the released code (and its heading) that stands beside it.
-    ``by_type`` are the variants that are shown by type, by default those of the headline. ``refusal`` is the text of
-    the option that refuses, and ``refusal_letter`` its letter, where that is always the same. ``letters`` is the file
-    name of the figure of answers, and ``own`` the module and the template of what only this benchmark shows.
+    build: Lazy[BuildExtra]
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What the report shows of one benchmark. Every default is valid for any benchmark.
+
+    Attributes
+    ----------
+    title : str
+        The benchmark's name.
+    headline : tuple of str
+        Variants of the headline table; the first variant of the run, if empty.
+    measured : tuple of (str, str)
+        The metric of the headline and of the table by type, and its label.
+    headline_note : str
+        A sentence below the headline table.
+    by_type : tuple of str
+        Variants of the table by type of question; those of the headline, if empty.
+    refusal : str
+        Text of the refusal option, if it is the same in all questions.
+    refusal_label : str
+        Label of the refusal option, if it is the same in most questions.
+    names : mapping of str to str
+        Display names of variants.
+    categories : tuple of str
+        Types of questions in the paper's order.
+    official_metrics : tuple of OfficialMetric
+        Metrics that only the official parser has.
+    scatters : tuple of Scatter
+        Scatter plots of two variants.
+    answers_figure : str
+        File name of the figure of answers; ``<benchmark>_answers``, if empty.
+    answers_note : str
+        The legend below the figure of answers.
+    notes : Notes, optional
+        Notes at the end of the section.
+    extra : Extra, optional
+        Content that only this benchmark has.
+    figures : tuple of str
+        File names of the figures that ``extra`` builds.
+    about : str
+        A paragraph for the introduction of the page.
+    cite : str
+        The reference to cite.
     """
 
     title: str
-    headline: tuple[str, ...] = ("original",)
+    headline: tuple[str, ...] = ()
     measured: tuple[str, str] = ("accuracy", "percent right")
     headline_note: str = ""
     by_type: tuple[str, ...] = ()
-    refusal: str = "None of the above"
-    refusal_letter: str = "E"
+    refusal: str = ""
+    refusal_label: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
-    exact: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    official_metrics: tuple[OfficialMetric, ...] = ()
     scatters: tuple[Scatter, ...] = ()
-    letters: str = ""
-    letters_note: str = ""
+    answers_figure: str = ""
+    answers_note: str = ""
     notes: Notes | None = None
-    own: tuple[str, str] | None = None
+    extra: Extra | None = None
     figures: tuple[str, ...] = ()
     about: str = ""
     cite: str = ""
 
     @property
     def figure_names(self) -> tuple[str, ...]:
-        """Names of all figures of this section, in the order of the page."""
-        return (*(scatter.name for scatter in self.scatters), self.letters, *self.figures)
+        """File names of all figures of this section, without their suffix, in the order of the page."""
+        return (*(scatter.name for scatter in self.scatters), self.answers_figure, *self.figures)
 
     def name(self, variant: str) -> str:
+        """Display name of a variant."""
         return self.names.get(variant, variant.replace("_", " "))
 
 
 def section(benchmark: str) -> Section:
-    """Return the benchmark's section, or a plain one under its title."""
+    """Return the section of a benchmark.
+
+    Parameters
+    ----------
+    benchmark : str
+        The benchmark's name in params.yaml.
+
+    Returns
+    -------
+    Section
+        The benchmark's own section, or one with its title and all defaults. ``answers_figure`` is always set.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such benchmark.
+    """
     found = benchmarks.get(benchmark)
-    return found.report.get() if found.report else Section(title=found.title, letters=f"{benchmark}_letters")
+    declared = found.report.get() if found.report else Section(title=found.title)
+    return declared if declared.answers_figure else replace(declared, answers_figure=f"{benchmark}_answers")
+
+
+def caption(benchmark: str, figure: str) -> Path:
+    """Return the file of a figure's caption: the benchmark's own, or the generic one."""
+    own = benchmarks.get(benchmark).folder / "captions" / f"{figure}.rst"
+    if own.is_file():
+        return own
+    generic = "answers" if figure == section(benchmark).answers_figure else "figure"
+    return _CAPTIONS / f"{generic}.rst"

@@ -48,6 +48,11 @@ class Run:
         return next((metric for metric in found if metric is not None), None)
 
     @property
+    def is_rendered(self) -> bool:
+        """Whether the questions are rendered, so that no number is comparable with published ones."""
+        return self.params.data(self.benchmark)["source"] == "scenes"
+
+    @property
     def confidence(self) -> float:
         return self.params.statistics["confidence"]
 
@@ -72,8 +77,12 @@ def headline(run: Run) -> Table:
     groups, columns, names = [], [], []
     for variant in run.headline:
         names_here = [(variant, scorer, measured, reader(scorer)) for scorer in shown]
-        if variant in run.section.exact and "official" in run.scorers:
-            names_here.append((variant, "official", *run.section.exact[variant]))
+        if "official" in run.scorers:
+            names_here += [
+                (variant, "official", metric.name, metric.heading)
+                for metric in run.section.official_metrics
+                if variant in metric.variants
+            ]
         groups.append(Head(run.section.name(variant), span=len(names_here)))
         columns += [Head(heading) for *_, heading in names_here]
         names += [(variant, scorer, name) for variant, scorer, name, _ in names_here]
@@ -173,18 +182,26 @@ _DETAILS = {
 _OF_REFUSALS = ("refusal_recall", "refusal_precision")
 
 
+def has_refusals(run: Run) -> bool:
+    """Return whether any question has a refusal option, or any reply was a refusal."""
+    return any(
+        metric.benchmark == run.benchmark and metric.name in _OF_REFUSALS and metric.value is not None
+        for metric in run.numbers
+    )
+
+
 def all_variants(run: Run) -> Table:
     """Per model and variant: accuracy under every reading, refusals, and what could not be read."""
     groups = {
         "right, by reading": [("accuracy", scorer, reader(scorer)) for scorer in run.scorers],
-        "as released": [("exact_refusal_recall", "official", "refusals found, exactly “E”")],
+        "as released": [(metric.name, "official", metric.long_heading) for metric in run.section.official_metrics],
         f"under the {reader(run.reader)} reading": [
             (name, run.reader, label)
             for name, label in _DETAILS.items()
-            if run.section.refusal or name not in _OF_REFUSALS
+            if has_refusals(run) or name not in _OF_REFUSALS
         ],
     }
-    if "official" not in run.scorers or not run.section.exact:
+    if "official" not in run.scorers or not run.section.official_metrics:
         del groups["as released"]
     wanted = [column for within in groups.values() for column in within]
     rows = []

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from known_unknowns.benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SUBSETS
+from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
+from known_unknowns.benchmarks.mmsap.format import REFUSAL
 from known_unknowns.progress import Advance
 from known_unknowns.tables import atomic_path, write_text
 from known_unknowns_pocket.benchmarks import balanced_draws as decks

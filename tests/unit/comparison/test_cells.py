@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from known_unknowns.benchmarks import Benchmark
 from known_unknowns.comparison import load
 from known_unknowns.comparison.cells import read
 from known_unknowns.errors import DataError
@@ -64,8 +65,9 @@ def test_a_slip_in_the_file_is_named(tmp_path: Path, old: str, new: str, message
         read(toy(tmp_path, GOOD.replace(old, new)), "toy")
 
 
-def test_a_benchmark_without_a_file_has_no_published_numbers() -> None:
-    assert load("no_such_benchmark") == []
+def test_a_benchmark_without_a_file_has_no_published_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Benchmark, "folder", tmp_path)
+    assert load("humblebench") == []
 
 
 def test_table_3_is_that_of_the_paper() -> None:

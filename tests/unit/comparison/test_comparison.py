@@ -182,6 +182,16 @@ def test_the_pocket_edition_compares_nothing(tmp_path: Path) -> None:
     assert all("pocket" in row.reason for row in rows)
 
 
+def test_the_data_source_decides_what_is_compared_and_not_the_editions_name(tmp_path: Path) -> None:
+    source, out = tmp_path / "metrics.parquet", tmp_path / "comparison.parquet"
+    tables.write_metrics(source, [metric(), metric("robust")])
+    raw = dict(edition("pocket", published="Qwen2.5-VL").raw)
+    published = raw["benchmarks"]["humblebench"]["data"] | {"pocket": raw["benchmarks"]["humblebench"]["data"]["full"]}
+    raw["benchmarks"] = {"humblebench": raw["benchmarks"]["humblebench"] | {"data": published}}
+    compare(Params(raw), [source], out)
+    assert {row.verdict for row in read_comparison(out) if row.model == "ours"} == {REPRODUCED, NOT_RUN}
+
+
 def test_an_unknown_published_row_names_the_key(tmp_path: Path) -> None:
     source = tmp_path / "metrics.parquet"
     tables.write_metrics(source, [metric()])

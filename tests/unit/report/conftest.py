@@ -4,11 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns.benchmarks.actiview.outcomes import Outcomes
-from known_unknowns.report import build
-from known_unknowns.report.tables import Run
+from known_unknowns.report.page import build
 
-from . import fake_actiview
 from .fake_run import REPOSITORY, FakeRun, make
 from .pages import Page, parse
 
@@ -39,26 +36,3 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
 @pytest.fixture(scope="session")
 def page(run: FakeRun) -> Page:
     return parse(run.page.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="session")
-def perceived(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    """A run of three models through ActiView's pipelines, with its report written."""
-    made = fake_actiview.make(tmp_path_factory.mktemp("actiview"))
-    write(made)
-    return made
-
-
-@pytest.fixture(scope="session")
-def perceived_page(perceived: FakeRun) -> Page:
-    return parse(perceived.page.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="session")
-def perceived_run(perceived: FakeRun) -> Run:
-    return fake_actiview.of(perceived)
-
-
-@pytest.fixture(scope="session")
-def outcomes(perceived: FakeRun, perceived_run: Run) -> Outcomes:
-    return Outcomes(perceived_run, results=perceived.results, data=perceived.data)

@@ -296,7 +296,7 @@ def _definitions(scorer: str) -> list[tuple]:
 
 
 if __name__ == "__main__":
-    from known_unknowns.report import build
+    from known_unknowns.report.page import build
 
     fake = make(Path(sys.argv[1]), questions=300)
     build(

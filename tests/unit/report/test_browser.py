@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from . import fake_actiview
+from tests.unit.benchmarks.actiview import fake_report
+
 from .conftest import write
 from .fake_run import HOSTILE, FakeRun
 from .pages import Page
@@ -67,7 +68,7 @@ def test_it_looks_like_something_in_light_and_in_dark(run: FakeRun, tmp_path: Pa
 def strips(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
     """A run whose page has picture strips."""
     kept = ("full_image", "single_view", "zooming", "shifting_r", "mixed")
-    made = fake_actiview.make(tmp_path_factory.mktemp("strips"), fake_actiview.params(kept), per_class=1)
+    made = fake_report.make(tmp_path_factory.mktemp("strips"), fake_report.params(kept), per_class=1)
     write(made)
     return made
 

@@ -8,27 +8,37 @@ from types import SimpleNamespace
 import pytest
 from jinja2 import Environment, StrictUndefined
 
-CAPTIONS = Path(__file__).resolve().parents[3] / "rules" / "captions"
-WITH_PUBLISHED = (
-    *("report", "humblebench_vs_e", "humblebench_vs_gn", "mmsap_scores", "comparison"),
-    "actiview_pipelines",
-)
-NAMES = (
-    *WITH_PUBLISHED,
-    *("letters", "metrics", "mmsap_letters", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
-    *("actiview_letters", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens"),
-)
+from known_unknowns import benchmarks
+from known_unknowns.report.section import caption, section
+
+RULES = Path(__file__).resolve().parents[3] / "rules" / "captions"
+FIGURES = {
+    (benchmark, figure): caption(benchmark, figure)
+    for benchmark in benchmarks.names()
+    for figure in section(benchmark).figure_names
+}
+CAPTIONS = {path.stem: path for path in RULES.glob("*.rst")} | {
+    f"{benchmark}-{figure}": path for (benchmark, figure), path in FIGURES.items()
+}
+WITH_PUBLISHED_NUMBERS = {
+    *("report", "comparison", "humblebench-humblebench_vs_e", "humblebench-humblebench_vs_gn"),
+    *("mmsap-mmsap_scores", "actiview-actiview_pipelines"),
+}
 
 
-@pytest.mark.parametrize("edition", ["pocket", "full"])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_caption_renders(name: str, edition: str) -> None:
+@pytest.mark.parametrize("source", ["scenes", "hub"])
+@pytest.mark.parametrize("name", CAPTIONS)
+def test_a_caption_renders(name: str, source: str) -> None:
     core = pytest.importorskip("docutils.core")
+    edition = "pocket" if source == "scenes" else "full"
     job = SimpleNamespace(config={"edition": edition, "statistics": {"confidence": 0.95}}, wildcards={})
-    text = (CAPTIONS / f"{name}.rst").read_text(encoding="utf-8")
+    text = CAPTIONS[name].read_text(encoding="utf-8")
     rendered = Environment(undefined=StrictUndefined, autoescape=True).from_string(text).render(snakemake=job)
     strict = {"halt_level": 2, "report_level": 2}
     body = core.publish_parts(rendered, writer="html", settings_overrides=strict)["body"]
     assert "<p>" in body and "{" not in body
-    speaks_of_pocket = "rendered" in body
-    assert speaks_of_pocket == (edition == "pocket" and name in WITH_PUBLISHED)
+    assert ("rendered" in body) == (edition == "pocket" and name in WITH_PUBLISHED_NUMBERS)
+
+
+def test_the_captions_with_published_numbers_exist() -> None:
+    assert set(CAPTIONS) >= WITH_PUBLISHED_NUMBERS

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from known_unknowns.comparison import Numbers, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.figures import _letter_shares, _published_points
+from known_unknowns.report.figures import _published_points, answer_shares
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, in_words, metric_cell, percent, say_n_once
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run, comparison
@@ -67,7 +67,7 @@ def test_the_answers_of_a_bar_add_up(run: FakeRun) -> None:
         ("official", "robust"), {"original": (0,)}, run.params,
     )  # fmt: skip
     bars: dict[tuple[str, str], float] = {}
-    for bar in _letter_shares(shown):
+    for bar in answer_shares(shown):
         key = bar["model"], bar["variant"]
         bars[key] = bars.get(key, 0) + bar["share"]
     assert len(bars) == len(run.params.models) * len(variants)

@@ -12,7 +12,7 @@ import pytest
 
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
-from known_unknowns.report import build
+from known_unknowns.report.page import build
 from known_unknowns.tables import read_metrics
 
 from .conftest import write
@@ -150,7 +150,7 @@ def test_figures_stand_alone(run: FakeRun) -> None:
         assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
     labels = (run.page.parent / "figures" / "letters.svg").read_text(encoding="utf-8")
     assert all(f">{model}<" in labels for model in run.params.models)
-    assert ">HumbleBench-GN<" in labels and ">no letter<" in labels
+    assert ">HumbleBench-GN<" in labels and ">no label<" in labels
 
 
 def test_fewer_variants_make_a_smaller_page(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from known_unknowns.benchmarks.actiview.format import TYPES
 from known_unknowns.comparison.cells import PERCENT, PublishedCell
 from known_unknowns.comparison.flags import ROUNDING, Flag, Row, noted, rows_of
 
@@ -31,11 +32,6 @@ QUESTIONS: Mapping[str, int] = {
     "Overall": 325,
 }
 """Of the published data."""
-TYPES: Mapping[str, tuple[str, ...]] = {
-    "Type I": ("Geo-Loc", "Orient", "Daily-Loc"),
-    "Type II": ("Obj-Attr", "Obj-Rel", "Count-Dis"),
-    "Type III": ("Event-M", "Event-S"),
-}
 PIPELINES = ("Zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H")
 """The columns of Table 2 that its AVG is of."""
 BY_CLASS: Mapping[str, str] = dict(zip((f"Table {n}" for n in range(8, 13)), PIPELINES, strict=True))

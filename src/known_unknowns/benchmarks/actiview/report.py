@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from known_unknowns.benchmarks.actiview import case_figures, figures
-from known_unknowns.benchmarks.actiview.audit import CHANCE, HUMAN, TYPES
+from known_unknowns.benchmarks.actiview.audit import CHANCE, HUMAN
+from known_unknowns.benchmarks.actiview.format import TYPES
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED
 from known_unknowns.benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, blank
 from known_unknowns.benchmarks.actiview.views import SPLITS
@@ -16,6 +17,7 @@ from known_unknowns.comparison import OFFICIAL, Compared, Numbers, PublishedCell
 from known_unknowns.comparison.compare import ROBUST
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, percent, say_n_once
+from known_unknowns.report.page import ExtraContent
 from known_unknowns.report.paper_tables import Layout, Marks, PaperTable, paper_table
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
@@ -82,8 +84,8 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> dict[str, Any]:
-    """All of it, by the names that actiview.html.j2 uses; ``figures`` are those to be written beside the page."""
+def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> ExtraContent:
+    """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     outcomes = Outcomes(run, results=results, data=data)
     drawn = [
@@ -92,13 +94,15 @@ def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) 
         figures.cost_in_pictures(run, outcomes),
         figures.cost_in_tokens(run, outcomes),
     ]
-    return {
-        "links": {"papers": "The paper's tables", "quirks": "The quirks' cost", "looking": "Looking", "cases": "Cases"},
-        "tables": paper_tables(run, outcomes, cells, compared),
-        "quirks": quirks(run, outcomes),
-        "strips": case_figures.worked_cases(run, outcomes, data=data),
-        "figures": drawn,
-    }
+    return ExtraContent(
+        figures=drawn,
+        links={"papers": "The paper's tables", "quirks": "Parser effects", "looking": "Use of views", "cases": "Cases"},
+        values={
+            "tables": paper_tables(run, outcomes, cells, compared),
+            "quirks": quirks(run, outcomes),
+            "strips": case_figures.worked_cases(run, outcomes, data=data),
+        },
+    )
 
 
 def paper_tables(

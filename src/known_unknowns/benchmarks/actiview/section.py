@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks.actiview.audit import TYPES as CLASSES
-from known_unknowns.report.section import Notes, Section
+from known_unknowns.benchmarks import Lazy
+from known_unknowns.benchmarks.actiview.format import TYPES
+from known_unknowns.report.section import Extra, Notes, Section
 
 SECTION = Section(
     title="ActiView",
     headline=("full_image", "zooming", "shifting_r", "mixed"),
     by_type=("full_image", "mixed"),
-    refusal="",
-    refusal_letter="",
     names={
         "full_image": "full image",
         "single_view": "single view",
@@ -24,12 +23,12 @@ SECTION = Section(
         **{f"zooming_{split}": f"zooming, {split} views" for split in (6, 8, 9, 16)},
         **{f"shifting_r_{split}": f"Shifting-R, {split} views" for split in (6, 8, 9, 16)},
     },
-    categories=tuple(name for kind, names in CLASSES.items() for name in (*names, kind)),
-    letters="actiview_letters",
-    letters_note="Questions have two to seven options, so that later letters are rarer. What stands is the letter "
+    categories=tuple(name for kind, names in TYPES.items() for name in (*names, kind)),
+    answers_figure="actiview_letters",
+    answers_note="Questions have two to seven options, so that later letters are rarer. What stands is the letter "
     "of the last turn, the answer.",
     notes=Notes("actiview/notes.html.j2", "What the toolkit does, and what is left open", "The released toolkit"),
-    own=("known_unknowns.benchmarks.actiview.report", "actiview/section.html.j2"),
+    extra=Extra(Lazy("known_unknowns.benchmarks.actiview.report:build"), "actiview/section.html.j2"),
     about="ActiView shows a large picture reduced, or one part of it at a time, and lets the model ask for the "
     "views that it lacks before it answers: one that knows what it has not seen asks for that, and for no more.",
     cite="Ziyue Wang, Chi Chen, Fuwen Luo, Yurui Dong, Yuanchi Zhang, Yuzhuang Xu, Xiaolong Wang, Peng Li and Yang "

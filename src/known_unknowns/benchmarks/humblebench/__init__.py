@@ -12,6 +12,7 @@ BENCHMARK = Benchmark(
     prompt=Lazy(f"{__name__}.loader:prompt"),
     official=Lazy(f"{__name__}.official:official"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
+    official_only_metrics={"exact_refusal_recall": "refusal_recall"},
     check=Lazy(f"{__name__}.check:check"),
     report=Lazy(f"{__name__}.section:SECTION"),
 )

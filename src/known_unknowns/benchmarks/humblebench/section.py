@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.report.section import Notes, Scatter, Section
+from known_unknowns.report.section import Notes, OfficialMetric, Scatter, Section
 
 SECTION = Section(
     title="HumbleBench",
@@ -18,15 +18,25 @@ SECTION = Section(
         "shuffled_options": "shuffled options",
     },
     categories=("Object", "Relation", "Attribute"),
-    exact={"nota_only": ("exact_refusal_recall", "exactly “E”")},
+    refusal="None of the above",
+    refusal_label="E",
+    official_metrics=(
+        OfficialMetric(
+            "exact_refusal_recall",
+            variants=("nota_only",),
+            heading="exactly “E”",
+            long_heading="refusals found, exactly “E”",
+            note="“Exactly” counts a reply only if it is the label and nothing else, as the paper’s figure does.",
+        ),
+    ),
     scatters=(
         Scatter(
             name="humblebench_vs_e",
             title="HumbleBench against HumbleBench-E",
             x="original",
             y="nota_only",
-            counted="exact_refusal_recall",
-            published_read="share_E",
+            official_metric="exact_refusal_recall",
+            published_robust_metric="share_E",
             note="The paper's Figure 4. It counts a reply only when it is exactly “E”; a line joins the two "
             "readings of the same replies.",
         ),
@@ -35,13 +45,13 @@ SECTION = Section(
             title="HumbleBench against HumbleBench-GN",
             x="original",
             y="noise",
-            counted="share_E",
+            official_metric="share_E",
             note="The paper's Figure 5: the share of all questions answered E when every picture is noise. "
             "Only the six values that are stated in words or logged can be drawn in grey.",
         ),
     ),
-    letters="letters",
-    letters_note="E is the refusal, except where the options were relettered: there it is the last letter left, "
+    answers_figure="letters",
+    answers_note="E is the refusal, except where the options were relettered: there it is the last letter left, "
     "mostly D. A letter that was not on offer is drawn as it was read, and counts as unparsed elsewhere.",
     notes=Notes("humblebench/section.html.j2", "What the released code does", "The released code"),
     cite="Bingkui Tong, Jiaer Xia, Sifeng Shang and Kaiyang Zhou (2025). Measuring Epistemic Humility in "

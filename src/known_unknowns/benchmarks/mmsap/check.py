@@ -10,7 +10,8 @@ from typing import Any
 
 from known_unknowns.benchmarks._checks import ERROR, WARNING, Finding, Held, Pictures, option_findings
 from known_unknowns.benchmarks.mmsap import loader as mmsap
-from known_unknowns.benchmarks.mmsap.format import BASIC, BEYOND, KNOW, SUBSETS, Fields, Row, rows
+from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
+from known_unknowns.benchmarks.mmsap.format import Fields, Row, rows
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 

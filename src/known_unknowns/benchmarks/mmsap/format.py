@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from known_unknowns.benchmarks._images import parquet_batches
+from known_unknowns.benchmarks.mmsap.categories import SUBSETS
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
-BASIC, KNOW, BEYOND = "BasicVisQA", "KnowVisQA", "BeyondVisQA"
-SUBSETS = (BASIC, KNOW, BEYOND)
 REFUSAL = "Sorry, I can't help with it"
 """The text of the refusal option in every example of the papers, and in Section 4.5."""
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmarks._images import PictureStore, picture_bytes
-from known_unknowns.benchmarks.mmsap.format import BASIC, BEYOND, KNOW, REFUSAL, SETTINGS, SUBSETS, Fields, Row, rows
+from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUB_TASKS, SUBSETS
+from known_unknowns.benchmarks.mmsap.format import REFUSAL, SETTINGS, Fields, Row, rows
 from known_unknowns.benchmarks.mmsap.official import official, plain
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
@@ -42,19 +43,6 @@ __all__ = [
 
 NAME = "mmsap"
 LETTERS = "ABCDEFGH"
-SUB_TASKS: Mapping[str, tuple[str, ...]] = {
-    BASIC: ("Action", "Color", "Counting", "Objects Recognition", "OCR", "Position", "Other"),
-    KNOW: ("Animal & Plant", "Art", "Brand & Product", "Landmarks", "Organizations", "Food"),
-    BEYOND: (
-        "Nonexistent Objects",
-        "Intractable Quantity",
-        "Other modalities Information",
-        "Missing Visual Information",
-        "Temporal Unpredictability",
-        "Background Information",
-    ),
-}
-"""The 19 sub-tasks as Figure 3 (Figure 2 of the first preprint) spells them."""
 
 _INSTRUCTION = "Answer with the option's letter from the given choices directly."  # Section 4.5
 _REFUSAL_INSTRUCTION = f"{_INSTRUCTION} If you don't know the answer, please reply with 'Sorry, I can't help with it'."

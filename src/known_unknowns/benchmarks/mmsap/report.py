@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks.mmsap import figures
+from known_unknowns.benchmarks.mmsap.audit import spread_as_published
 from known_unknowns.comparison import Compared, load
 from known_unknowns.report.formatting import Head, Row, Table, metric_cell, say_n_once
+from known_unknowns.report.page import ExtraContent
 from known_unknowns.report.paper_tables import Layout, Way, paper_table, scorer
 from known_unknowns.report.tables import Run, confidence
 
@@ -37,8 +38,8 @@ _WAYS: dict[Way, str] = {
 }
 
 
-def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> dict[str, Any]:
-    """All of it, by the names that mmsap.html.j2 uses; ``figures`` are those to be written beside the page."""
+def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> ExtraContent:
+    """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     drawn = [
         figures.scores(run, cells),
@@ -46,16 +47,18 @@ def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) 
         figures.quadrant(run),
         figures.risk_coverage(run, results=results, data=data),
     ]
-    return {
-        "links": {"papers": "The papers' tables", "awareness": "Self-awareness", "consistency": "Consistency"},
-        "tables": [paper_table(name, layout(name), run, cells, compared) for name in TITLES],
-        "consistency": consistency(run),
-        "figures": drawn,
-    }
+    return ExtraContent(
+        figures=drawn,
+        links={"papers": "The papers' tables", "awareness": "Self-awareness", "consistency": "Consistency"},
+        values={
+            "tables": [paper_table(name, layout(name), run, cells, compared) for name in TITLES],
+            "consistency": consistency(run),
+        },
+    )
 
 
 def layout(name: str) -> Layout:
-    return Layout(TITLES[name], parts=_parts, ways=_WAYS, folded="first" in name)
+    return Layout(TITLES[name], parts=_parts, ways=_WAYS, folded="first" in name, spread=spread_as_published)
 
 
 def _parts(column: str) -> tuple[str, str]:

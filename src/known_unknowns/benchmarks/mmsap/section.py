@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks.mmsap.loader import SUB_TASKS, SUBSETS
-from known_unknowns.report.section import Notes, Section
+from known_unknowns.benchmarks import Lazy
+from known_unknowns.benchmarks.mmsap.categories import SUB_TASKS, SUBSETS
+from known_unknowns.report.section import Extra, Notes, Section
 
 SECTION = Section(
     title="MM-SAP",
@@ -13,7 +14,6 @@ SECTION = Section(
     "“as released” is direct matching as the paper describes it.",
     by_type=("shuffled_options",),
     refusal="Sorry, I can’t help with it",
-    refusal_letter="",
     names={
         "original": "options as stored",
         "shuffled_options": "MM-SAP",
@@ -25,10 +25,10 @@ SECTION = Section(
         "text_only": "no picture",
     },
     categories=(*SUBSETS, *(name for names in SUB_TASKS.values() for name in names)),
-    letters="mmsap_letters",
-    letters_note="The refusal stands at another letter in every question.",
+    answers_figure="mmsap_letters",
+    answers_note="The refusal stands at another letter in every question.",
     notes=Notes("mmsap/notes.html.j2", "What the papers leave open", "What is left open"),
-    own=("known_unknowns.benchmarks.mmsap.report", "mmsap/section.html.j2"),
+    extra=Extra(Lazy("known_unknowns.benchmarks.mmsap.report:build"), "mmsap/section.html.j2"),
     cite="Yuhao Wang, Yusheng Liao, Heyang Liu, Hongcheng Liu, Yanfeng Wang and Yu Wang (2024). MM-SAP: A "
     "Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language Models in Perception. "
     "arXiv:2401.07529.",

@@ -28,10 +28,9 @@ from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import score_table
-
-from .fake_mmsap import _scripted
-from .fake_run import HOSTILE, FakeRun, _picture
-from .fake_run import params as of_the_repository
+from tests.unit.benchmarks.mmsap.fake_report import _scripted
+from tests.unit.report.fake_run import HOSTILE, FakeRun, _picture
+from tests.unit.report.fake_run import params as of_the_repository
 
 PIPELINES = ("full_image", "single_view", "zooming", "zooming_robust", "shifting_r", "shifting_r_robust")
 LEVELS = ("shifting_e", "shifting_m", "shifting_h")

@@ -17,7 +17,7 @@ from known_unknowns.benchmarks.actiview.metrics import AVERAGED, average
 from known_unknowns.comparison import load
 from known_unknowns.comparison.flags import rows_of
 
-SHARED = Path(__file__).parents[4] / "shared"
+SHARED = Path(__file__).parents[5] / "shared"
 CELLS = load("actiview")
 ROWS = rows_of(CELLS)
 

@@ -14,11 +14,10 @@ from known_unknowns.config import Params
 from known_unknowns.report import shown_images
 from known_unknowns.report.samples import samples
 from known_unknowns.report.tables import Run
-
-from . import fake_actiview
-from .fake_actiview import of, right
-from .fake_run import FakeRun
-from .pages import Page
+from tests.unit.benchmarks.actiview import fake_report
+from tests.unit.benchmarks.actiview.fake_report import of, right
+from tests.unit.report.fake_run import FakeRun
+from tests.unit.report.pages import Page
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def made(perceived_run: Run) -> Run:
 @pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
 def test_every_picture_that_was_shown_is_found_again(tmp_path: Path, takes: str):
     kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
-    made = fake_actiview.make(tmp_path, fake_actiview.params(kept, pictures=takes), per_class=1)
+    made = fake_report.make(tmp_path, fake_report.params(kept, pictures=takes), per_class=1)
     run = of(made)
     outcomes = Outcomes(run, results=made.results, data=made.data)
     for variant in kept:

@@ -19,12 +19,12 @@ from known_unknowns.config import Params
 from known_unknowns.report.formatting import Row
 from known_unknowns.report.paper_tables import PaperTable
 from known_unknowns.report.tables import Run
-
-from . import fake_actiview, fake_run
-from .conftest import write
-from .fake_actiview import right
-from .fake_run import HOSTILE, FakeRun
-from .pages import Page
+from tests.unit.benchmarks.actiview import fake_report
+from tests.unit.benchmarks.actiview.fake_report import right
+from tests.unit.report import fake_run
+from tests.unit.report.conftest import write
+from tests.unit.report.fake_run import HOSTILE, FakeRun
+from tests.unit.report.pages import Page
 
 OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens")
 FIGURES = ("actiview_letters", *OWN_FIGURES)
@@ -105,7 +105,7 @@ def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
     alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
     write(alone)
     before = humblebench(alone.page.read_text(encoding="utf-8"))
-    other = fake_actiview.make(tmp_path / "both", fake_actiview.params(["full_image", "zooming"]), per_class=1)
+    other = fake_report.make(tmp_path / "both", fake_report.params(["full_image", "zooming"]), per_class=1)
     raw = dict(alone.params.raw)
     raw["benchmarks"] |= {"actiview": other.params.raw["benchmarks"]["actiview"]}
     raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "actiview"]
@@ -118,7 +118,7 @@ def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
 
 
 def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
-    made = fake_actiview.make(tmp_path, fake_actiview.params(["full_image"], scorers=["official"]), per_class=1)
+    made = fake_report.make(tmp_path, fake_report.params(["full_image"], scorers=["official"]), per_class=1)
     page = write(made)
     captions = [e.text for e in page.all("caption") if re.match(r"Table \d", e.text)]
     assert [caption.partition(",")[0] for caption in captions] == ["Table 2", "Table 7"]
@@ -130,7 +130,7 @@ def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
 
 
 def test_nothing_measured_at_all(tmp_path: Path):
-    made = fake_actiview.make(tmp_path, fake_actiview.params(["full_image"]), per_class=1)
+    made = fake_report.make(tmp_path, fake_report.params(["full_image"]), per_class=1)
     made.metrics = []
     page = write(made)
     for name in FIGURES:

@@ -24,9 +24,8 @@ from known_unknowns.protocols import FORCED
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
 from tests.unit.benchmarks.mmsap.sapient import dialogue
-
-from .fake_run import HOSTILE, FakeRun, _picture
-from .fake_run import params as of_the_repository
+from tests.unit.report.fake_run import HOSTILE, FakeRun, _picture
+from tests.unit.report.fake_run import params as of_the_repository
 
 SHUFFLED = ("shuffled_options", "shuffled_refusal_prompt")
 VARIANTS = (*SHUFFLED, "nota_only", "noise")

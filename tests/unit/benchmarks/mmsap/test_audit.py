@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from known_unknowns import benchmarks
 from known_unknowns.benchmarks.mmsap.audit import (
     QUESTIONS,
     QUESTIONS_OF_FIRST,
@@ -20,7 +21,7 @@ from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.cells import PublishedCell, read
 from known_unknowns.records import OVERALL, Metric
 
-PAPERS = Path(__file__).resolve().parents[4] / "shared" / "papers"
+PAPERS = Path(__file__).resolve().parents[5] / "shared" / "papers"
 FINAL, SUBMISSION, FIRST = "000_90f4e21bacce3752.txt", "001_7478c8911da450ec.txt", "002_60ea08b809b5fa3c.txt"
 CELLS = load("mmsap")
 
@@ -143,7 +144,7 @@ def test_what_else_contradicts_itself():
 
 
 def test_a_flag_leaves_the_cells_own_note_and_the_others_alone():
-    path = Path(load.__globals__["_FOLDER"]) / "mmsap.yaml"
+    path = benchmarks.get("mmsap").published
     before = read(path, "mmsap")
     after = with_flags(before)
     assert [replace(cell, note="") for cell in after] == [replace(cell, note="") for cell in before]

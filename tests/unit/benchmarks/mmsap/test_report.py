@@ -21,11 +21,11 @@ from known_unknowns.report.scorer_agreement import final_readings
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics, write_scores
-
-from . import fake_mmsap, fake_run
-from .conftest import write
-from .fake_run import HOSTILE, FakeRun
-from .pages import Page, parse
+from tests.unit.benchmarks.mmsap import fake_report
+from tests.unit.report import fake_run
+from tests.unit.report.conftest import write
+from tests.unit.report.fake_run import HOSTILE, FakeRun
+from tests.unit.report.pages import Page, parse
 
 OWN_FIGURES = ("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage")
 FIGURES = ("mmsap_letters", *OWN_FIGURES)
@@ -33,7 +33,7 @@ FIGURES = ("mmsap_letters", *OWN_FIGURES)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    made = fake_mmsap.make(tmp_path_factory.mktemp("mmsap"))
+    made = fake_report.make(tmp_path_factory.mktemp("mmsap"))
     write(made)
     return made
 
@@ -146,7 +146,7 @@ def test_two_benchmarks_on_one_page_leave_each_other_alone(tmp_path: Path):
     alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
     write(alone)
     before = humblebench(alone.page.read_text(encoding="utf-8"))
-    other = fake_mmsap.make(tmp_path / "both", fake_mmsap.params(["shuffled_options"]), per_task=1)
+    other = fake_report.make(tmp_path / "both", fake_report.params(["shuffled_options"]), per_task=1)
     raw = dict(alone.params.raw)
     raw["benchmarks"] |= {"mmsap": other.params.raw["benchmarks"]["mmsap"]}
     raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "mmsap"]
@@ -161,7 +161,7 @@ def test_two_benchmarks_on_one_page_leave_each_other_alone(tmp_path: Path):
 
 
 def test_what_was_not_run_is_not_drawn_and_says_so(tmp_path: Path):
-    made = fake_mmsap.make(tmp_path, fake_mmsap.params(["text_only"], scorers=["official"]), per_task=1)
+    made = fake_report.make(tmp_path, fake_report.params(["text_only"], scorers=["official"]), per_task=1)
     page = write(made)
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
     drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
@@ -171,7 +171,7 @@ def test_what_was_not_run_is_not_drawn_and_says_so(tmp_path: Path):
 
 
 def test_nothing_measured_at_all(tmp_path: Path):
-    made = fake_mmsap.make(tmp_path, fake_mmsap.params(["text_only"]), per_task=1)
+    made = fake_report.make(tmp_path, fake_report.params(["text_only"]), per_task=1)
     made.metrics = []
     page = write(made)
     for name in FIGURES:
@@ -294,7 +294,7 @@ def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
 def test_consistency_is_said_of_every_shuffled_variant(made: Run, page: Page):
     text = words(page["mmsap-consistency"].text)
     measured = ours(made, "pocket")
-    for variant in fake_mmsap.SHUFFLED:
+    for variant in fake_report.SHUFFLED:
         for name in ("same_answer", "content_kept", "position_kept"):
             assert written(measured[variant, "official", OVERALL, name]) in text
     assert "2 runs" in text and "no right option" not in text
@@ -342,11 +342,11 @@ def test_the_oracles_risk_rises_when_it_must_answer_what_nobody_can(run: FakeRun
 
 
 def test_a_model_without_likelihoods_has_no_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    silent = fake_mmsap._pocket
+    silent = fake_report._pocket
     monkeypatch.setattr(
-        fake_mmsap, "_pocket", lambda question, turn, seed: replace(silent(question, turn, seed), logprobs=None)
+        fake_report, "_pocket", lambda question, turn, seed: replace(silent(question, turn, seed), logprobs=None)
     )
-    made = fake_mmsap.make(tmp_path, fake_mmsap.params(["text_only"]), per_task=1)
+    made = fake_report.make(tmp_path, fake_report.params(["text_only"]), per_task=1)
     folders = {"results": made.results, "data": made.data}
     assert figures._curve(of(made), "pocket", "text_only", **folders) is None
     figure = figures.risk_coverage(of(made), **folders)

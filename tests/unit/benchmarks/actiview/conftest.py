@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes
+from known_unknowns.report.tables import Run
+from tests.unit.benchmarks.actiview import fake_report
+from tests.unit.report.conftest import write
+from tests.unit.report.fake_run import FakeRun
+from tests.unit.report.pages import Page, parse
+
+
+@pytest.fixture(scope="session")
+def perceived(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
+    """A run of three models through ActiView's pipelines, with its report written."""
+    made = fake_report.make(tmp_path_factory.mktemp("actiview"))
+    write(made)
+    return made
+
+
+@pytest.fixture(scope="session")
+def perceived_page(perceived: FakeRun) -> Page:
+    return parse(perceived.page.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def perceived_run(perceived: FakeRun) -> Run:
+    return fake_report.of(perceived)
+
+
+@pytest.fixture(scope="session")
+def outcomes(perceived: FakeRun, perceived_run: Run) -> Outcomes:
+    return Outcomes(perceived_run, results=perceived.results, data=perceived.data)

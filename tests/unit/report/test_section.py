@@ -1,0 +1,125 @@
+"""What the report shows of a benchmark: its own section, or the defaults."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import benchmarks, tables
+from known_unknowns.benchmarks import Benchmark, Lazy
+from known_unknowns.comparison import Numbers, compare
+from known_unknowns.config import Params
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report.figures import answer_colours
+from known_unknowns.report.page import ExtraContent, figures_of, run_of
+from known_unknowns.report.section import Section, section
+
+from .conftest import write
+from .fake_run import FakeRun, params
+
+PLAIN = Benchmark(
+    name="plain",
+    title="Plain",
+    package="known_unknowns.benchmarks.humblebench",
+    load=Lazy("builtins:list"),
+    prompt=Lazy("builtins:str"),
+    official=Lazy("builtins:str"),
+)
+
+
+@pytest.fixture
+def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRun:
+    """A run of a yes/no benchmark without a section, without refusals and without published numbers."""
+    registered = benchmarks.get
+    monkeypatch.setattr(benchmarks, "get", lambda name: PLAIN if name == "plain" else registered(name))
+    monkeypatch.setattr(Benchmark, "published", None)
+    raw = json.loads(json.dumps(params().raw))
+    raw["benchmarks"]["plain"] = raw["benchmarks"]["humblebench"] | {"variants": ["original", "blank"]}
+    raw["editions"]["pocket"] |= {"benchmarks": ["plain"], "models": ["oracle"]}
+    run = FakeRun(tmp_path, Params(raw))
+    rows = [
+        Metric("oracle", "plain", variant, 0, scorer, OVERALL, name, value, None, None, n, "none")
+        for variant in ("original", "blank")
+        for scorer in run.params.scorers
+        for name, value, n in (
+            ("accuracy", 0.5, 20),
+            ("refusal_recall", None, 0),
+            ("refusal_precision", None, 0),
+            ("share_yes", 0.5, 20),
+            ("share_no", 0.25, 20),
+            ("share_J", 0.15, 20),
+            ("share_no_letter", 0.1, 20),
+            ("share_failed", 0.0, 20),
+        )
+    ]
+    run.metrics.append(run.results / "metrics.parquet")
+    tables.write_metrics(run.metrics[0], rows)
+    compare(run.params, run.metrics, run.comparison)
+    return run
+
+
+def test_the_defaults_fit_any_benchmark() -> None:
+    """No refusal, no label of a refusal, no variant by name."""
+    default = Section("Plain")
+    assert (default.refusal, default.refusal_label, default.headline) == ("", "", ())
+
+
+def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) -> None:
+    assert section("plain").figure_names == ("plain_answers",)
+    page = write(plain)
+    assert [path.name for path in (plain.page.parent / "figures").glob("*.svg")] == ["plain_answers.svg"]
+    assert "None of the above" not in page["report"].text and "efus" not in page["plain"].text
+    assert "original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
+
+
+def test_every_answer_is_drawn_whatever_its_label(plain: FakeRun) -> None:
+    write(plain)
+    drawn = (plain.page.parent / "figures" / "plain_answers.svg").read_text(encoding="utf-8")
+    places = [drawn.index(f">{answer}<") for answer in ("J", "no", "yes", "no label", "failed")]
+    assert places == sorted(places)
+    for width in ("50", "25", "15", "10"):  # in percent of the questions
+        assert f"percent of questions: {width}" in drawn
+
+
+@pytest.mark.parametrize(
+    ("answers", "order"),
+    [
+        (["failed", "no label", "E", "A", "C"], ["A", "C", "E", "no label", "failed"]),
+        (["10", "2", "1", "failed"], ["1", "2", "10", "failed"]),
+        (["yes", "no"], ["no", "yes"]),
+        (["the second image", "Z", "J", "B"], ["B", "J", "Z", "the second image"]),
+    ],
+)
+def test_answers_have_one_order(answers: list[str], order: list[str]) -> None:
+    assert list(answer_colours(answers, "")) == list(answer_colours(reversed(answers), "")) == order
+
+
+def test_a_letter_has_the_same_colour_whatever_else_was_answered() -> None:
+    few, many = answer_colours("AJ", "E"), answer_colours("ABCDEFGHIJ", "E")
+    assert {label: many[label] for label in few} == few
+    assert len(set(many.values())) == 10 and many["E"] != answer_colours("E", "")["E"]
+
+
+@pytest.mark.parametrize("benchmark", benchmarks.names())
+def test_the_figures_are_those_that_are_declared(benchmark: str, tmp_path: Path) -> None:
+    run = run_of(params(benchmark), Numbers([]), benchmark)
+    extra = ExtraContent()
+    if run.section.extra is not None:
+        extra = run.section.extra.build.get()(run, [], results=tmp_path, data=tmp_path)
+    assert tuple(figure.name for figure in figures_of(run, extra)) == section(benchmark).figure_names
+
+
+def test_a_list_of_figures_needs_no_plotting_and_no_numeric_library() -> None:
+    """The workflow reads it at every start."""
+    code = (
+        "import sys; from known_unknowns import benchmarks; from known_unknowns.report.section import caption, section;"
+        "print([caption(b, f).is_file() for b in benchmarks.names() for f in section(b).figure_names]);"
+        "print(sorted({'altair', 'numpy', 'pandas', 'pyarrow', 'jinja2', 'PIL'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    captions, heavy = done.stdout.splitlines()
+    assert "False" not in captions and heavy == "[]"
