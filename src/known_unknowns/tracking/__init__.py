@@ -1,15 +1,11 @@
-"""Tracking: the finished tables, as runs in MLflow, so that they can be filtered, compared and searched.
+"""Tracking: every finished cell of the results as one MLflow run.
 
-- `cells`: which runs there are, what identifies one, and what it holds; knows nothing of MLflow
-- `contents`: the metrics, the tables and the description of a run; knows nothing of MLflow
-- `store`: the database, made whole or not at all, one writer at a time, with errors that say what to do
-- `runs`: `track`, which brings the store in line with the tables
-- `curves`: those of a training, for those who ask for them
+A cell is one model, benchmark, variant and seed. `contents` collects what the run of a cell holds and does not use
+MLflow, `store` opens the MLflow store, `runs` updates the store (`track`).
 
-A run is one model x benchmark x variant x seed, and flat, because the UI compares flat runs well. Two of its tags
-matter: ``job_key`` is a hash of all parameters, by which a rerun finds the run again and updates it; ``superseded``
-is "true" on the run of a cell whose parameters have changed since, so that ``tags.superseded = 'false'`` shows
-exactly the present state.
+Runs are flat, because the MLflow UI compares flat runs well. The tag ``job_key`` is a digest of all parameters; a rerun
+finds its run by it. The tag ``superseded`` is "true" for a run whose cell has new parameters, so the filter
+``tags.superseded = 'false'`` selects the current runs.
 """
 
 from known_unknowns.tracking.runs import track

@@ -1,4 +1,4 @@
-"""Write the runs: bring the store in line with the tables, whatever a killed or an older run has left in it."""
+"""Update the MLflow store, whatever a killed or an older run has left in it."""
 
 from __future__ import annotations
 
@@ -9,212 +9,185 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import zip_longest
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data.provenance import Provenance, gather
 from known_unknowns.progress import progress
-from known_unknowns.tracking.cells import Entry, Pin, cells_of, read_entry, read_pin, read_tables
-from known_unknowns.tracking.store import Store, opened
+from known_unknowns.tracking.contents import PinnedData, RunContents, read_cells, read_contents, read_pinned_data
+from known_unknowns.tracking.store import Store, open_store
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
 
-T = TypeVar("T")
-
-_METRICS_A_CALL = 800  # MLflow takes 1000 things a call,
-_PARAMETERS_A_CALL = 100  # of them 100 parameters and 100 tags
-_RUNS_A_PAGE = 500
-
 
 def track(params: Params, metrics: list[Path], *, results: Path, data: Path, out: Path) -> None:
-    """Log one MLflow run per model, benchmark, variant and seed of the tables ``metrics``.
+    """Log one MLflow run per model, benchmark, variant and seed.
 
-    ``results`` and ``data`` are the edition's folders. ``out`` is a JSON file: ``enabled``, ``uri``, ``experiment``,
-    and ``runs``, a list of {job_key, run_id, model, benchmark, variant, seed} in the order of params.yaml; with
-    tracking.enabled false nothing is logged and the list is empty.
+    A run holds all parameters, the metrics that `contents.metric_values` selects, the data set under its DVC hash, and
+    the artifacts questions.json, metrics.csv and engine.json. A rerun finds the run by its tag ``job_key`` and updates
+    it only if its contents have changed. Changed parameters make a new run; the former run of that cell gets the tag
+    ``superseded`` "true". The same call completes the store after a kill at any moment. A metric that has become
+    undefined is set to NaN, because MLflow cannot delete one.
 
-    Each run holds all parameters, the metrics that `contents.metric_values` chooses, the data set under its DVC hash,
-    and three artifacts (questions.json, metrics.csv, engine.json). A rerun finds its run by the tag ``job_key``: it
-    leaves a run alone that already holds the same, and updates it otherwise. A changed parameter makes a new run, and
-    the former run of that cell is kept with the tag ``superseded`` "true". Killed at any moment, the same call
-    completes what is there. A metric that has become undefined is set to NaN, for MLflow deletes none.
+    Parameters
+    ----------
+    params : Params
+        The configuration. With tracking.enabled false nothing is logged.
+    metrics : list of Path
+        Tables of metrics.
+    results, data : Path
+        The edition's folders.
+    out : Path
+        The JSON file to write: ``enabled``, ``uri``, ``experiment``, and ``runs``, a list of {job_key, run_id, model,
+        benchmark, variant, seed} in the order of params.yaml.
 
-    Raises DataError for tables that do not fit together and for a database that is not a sound one of MLflow's,
-    MachineError when the database is locked or cannot be written.
+    Raises
+    ------
+    DataError
+        If the tables do not fit together, or the database is not a valid one of MLflow.
+    MachineError
+        If the database is locked or cannot be written.
     """
     tracking = params.tracking
-    listing = {"enabled": tracking["enabled"], "uri": tracking["uri"], "experiment": tracking["experiment"]}
-    if not tracking["enabled"]:
-        _write_listing(out, listing, [])
+    runs: list[dict[str, Any]] = []
+    if tracking["enabled"]:
+        cells = read_cells(params, metrics)
+        pinned = {name: read_pinned_data(params, name, data=data) for name in {c.benchmark for c, _, _ in cells}}
+        with open_store(tracking) as store, progress("Tracking", len(cells)) as advance:
+            writer = _RunWriter(store, params.edition, gather())
+            for cell, file, of_cell in cells:
+                contents = read_contents(
+                    params, cell, file, of_cell, pinned[cell.benchmark], results=results, data=data
+                )
+                runs.append(
+                    {"job_key": contents.job_key, "run_id": writer.write(contents), "model": cell.model}
+                    | {"benchmark": cell.benchmark, "variant": cell.variant, "seed": cell.seed}
+                )
+                advance()
+    else:
         print("tracking is off (tracking.enabled in params.yaml): no runs were logged", file=sys.stderr)
-        return
-    cells = cells_of(params, read_tables(metrics))
-    pins = {name: read_pin(params, name, data=data) for name in dict.fromkeys(c.benchmark for c, _ in cells)}
-    runs = []
-    with opened(tracking) as store, progress("Tracking", len(cells)) as advance:
-        writer = _Writer(store, params.edition, gather())
-        for cell, table in cells:
-            entry = read_entry(params, cell, table, pins[cell.benchmark], results=results, data=data)
-            runs.append(
-                {"job_key": entry.job_key, "run_id": writer.write(entry), "model": cell.model}
-                | {"benchmark": cell.benchmark, "variant": cell.variant, "seed": cell.seed}
-            )
-            advance()
-    _write_listing(out, listing, runs)
-
-
-def _write_listing(out: Path, listing: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> None:
+    listing = {name: tracking[name] for name in ("enabled", "uri", "experiment")}
     tables.write_text(out, json.dumps({**listing, "runs": runs}, indent=2) + "\n")
 
 
-class _Writer:
-    """Writes entries into a store. It knows the edition's runs as they were when it was made."""
+class _RunWriter:
+    """Writes runs into a store. It knows the edition's runs that existed when it was created."""
 
     def __init__(self, store: Store, edition: str, provenance: Provenance) -> None:
         self._client, self._experiment_id = store.client, store.experiment_id
         self._runs = sorted(self._search(edition), key=lambda run: (run.info.start_time, run.info.run_id))
-        self._machine_tags = _provenance_tags(provenance)
-        self._datasets: dict[str, DatasetInput] = {}
+        self._provenance_tags = _provenance_tags(provenance)
+        self._dataset_input = cache(_dataset_input)
 
     def _search(self, edition: str) -> Iterator[Run]:
-        token = None
-        while True:
+        token: str | None = ""
+        while token is not None:
             page = self._client.search_runs(
-                [self._experiment_id], f"tags.edition = '{edition}'", max_results=_RUNS_A_PAGE, page_token=token
+                [self._experiment_id], f"tags.edition = '{edition}'", max_results=500, page_token=token or None
             )
             yield from page
-            token = page.token
-            if not token:
-                return
+            token = page.token or None
 
-    def write(self, entry: Entry) -> str:
-        """Make the run of the entry hold what the entry says, and give its id."""
-        same = [run for run in self._runs if run.data.tags.get("job_key") == entry.job_key]
-        run = same[0] if same else None
-        sound = run is not None and self._holds(run, entry)
-        run_id = run.info.run_id if sound else self._rewrite(run, entry)
-        if run is not None and "superseded_by" in run.data.tags:  # its parameters were changed, and changed back
+    def write(self, contents: RunContents) -> str:
+        """Create or update the run of the contents' cell; return its id."""
+        run = next((run for run in self._runs if run.data.tags.get("job_key") == contents.job_key), None)
+        run_id = run.info.run_id if run and self._is_current(run, contents) else self._rewrite(run, contents)
+        if run and "superseded_by" in run.data.tags:  # the parameters were changed, and changed back
             self._client.set_tag(run_id, "superseded", "false")
             self._client.delete_tag(run_id, "superseded_by")
-        self._supersede(entry, run_id)
+        for other in self._runs:
+            tags = other.data.tags
+            if tags.get("cell") != contents.cell.name or other.info.run_id == run_id:
+                continue
+            if (tags.get("superseded"), tags.get("superseded_by")) != ("true", run_id):
+                self._client.set_tag(other.info.run_id, "superseded_by", run_id)
+                self._client.set_tag(other.info.run_id, "superseded", "true")
         return run_id
 
-    def _holds(self, run: Run, entry: Entry) -> bool:
-        if run.info.status != "FINISHED" or run.data.tags.get("content") != entry.content:
+    def _is_current(self, run: Run, contents: RunContents) -> bool:
+        if run.info.status != "FINISHED" or run.data.tags.get("content") != contents.digest:
             return False
-        return {file.path for file in self._client.list_artifacts(run.info.run_id)} >= set(entry.artifacts)
+        return {file.path for file in self._client.list_artifacts(run.info.run_id)} >= set(contents.artifacts)
 
-    def _rewrite(self, run: Run | None, entry: Entry) -> str:
-        """Make the run, or open it again. It counts as finished only once everything is in it."""
+    def _rewrite(self, run: Run | None, contents: RunContents) -> str:
+        """Create the run or reopen it, and fill it. Its status is FINISHED only once it is complete."""
         if run is None:
-            tags = {"job_key": entry.job_key, "cell": entry.cell.name, "edition": entry.cell.edition}
-            run = self._client.create_run(self._experiment_id, run_name=_run_name(entry), tags=tags)
+            cell = contents.cell
+            tags = {"job_key": contents.job_key, "cell": cell.name, "edition": cell.edition}
+            name = f"{cell.model} {cell.benchmark} {cell.variant} seed {cell.seed}"
+            run = self._client.create_run(self._experiment_id, run_name=name, tags=tags)
         else:
             self._client.update_run(run.info.run_id, status="RUNNING")
         try:
-            self._fill(run, entry)
+            self._fill(run, contents)
         except BaseException:
-            with suppress(Exception):  # the first error is the one to show
+            with suppress(Exception):  # report the first error
                 self._client.set_terminated(run.info.run_id, "FAILED")
             raise
         self._client.set_terminated(run.info.run_id, "FINISHED")
         return run.info.run_id
 
-    def _fill(self, run: Run, entry: Entry) -> None:
+    def _fill(self, run: Run, contents: RunContents) -> None:
         from mlflow.entities import Metric, Param, RunTag
 
         run_id, now = run.info.run_id, time.time_ns() // 1_000_000
-        changed = _changed(run.data.metrics, entry.metrics)
-        calls = zip_longest(  # each call is several transactions, so as few of them as MLflow's limits allow
-            _chunks([Metric(name, value, now, 0) for name, value in changed], _METRICS_A_CALL),
-            _chunks([Param(*item) for item in entry.parameters.items()], _PARAMETERS_A_CALL),
-            _chunks([RunTag(*item) for item in self._tags(entry).items()], _PARAMETERS_A_CALL),
-            fillvalue=(),
-        )
-        for metrics, parameters, tags in calls:
-            self._client.log_batch(run_id, metrics, parameters, tags)
-        self._client.log_inputs(run_id, [self._dataset(entry.pin)])
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in entry.artifacts.items():
-                Path(folder, name).write_bytes(content)
-                self._client.log_artifact(run_id, str(Path(folder, name)))
-
-    def _tags(self, entry: Entry) -> dict[str, str]:
-        return {
-            **entry.tags,
-            **self._machine_tags,
+        tags = {
+            **contents.tags,
+            **self._provenance_tags,
             "superseded": "false",
-            "content": entry.content,
-            "mlflow.note.content": entry.description,
+            "content": contents.digest,
+            "mlflow.note.content": contents.description,
             "mlflow.source.name": "known-unknowns track",
             "mlflow.source.type": "LOCAL",
             "mlflow.loggedArtifacts": json.dumps([{"path": "questions.json", "type": "table"}]),
         }
-
-    def _dataset(self, pin: Pin) -> DatasetInput:
-        if pin.benchmark not in self._datasets:
-            self._datasets[pin.benchmark] = _dataset_input(pin)
-        return self._datasets[pin.benchmark]
-
-    def _supersede(self, entry: Entry, run_id: str) -> None:
-        """Tag the other runs of the cell. They stay, but ``tags.superseded = 'false'`` leaves them out."""
-        for run in self._runs:
-            tags = run.data.tags
-            if tags.get("cell") != entry.cell.name or run.info.run_id == run_id:
-                continue
-            if (tags.get("superseded"), tags.get("superseded_by")) != ("true", run_id):
-                self._client.set_tag(run.info.run_id, "superseded_by", run_id)
-                self._client.set_tag(run.info.run_id, "superseded", "true")
+        self._client.log_batch(
+            run_id,
+            [Metric(name, value, now, 0) for name, value in _changed(run.data.metrics, contents.metrics)],
+            [Param(*item) for item in contents.parameters.items()],
+            [RunTag(*item) for item in tags.items()],
+        )
+        self._client.log_inputs(run_id, [self._dataset_input(contents.data)])
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in contents.artifacts.items():
+                Path(folder, name).write_bytes(content)
+            self._client.log_artifacts(run_id, folder)
 
 
-def _run_name(entry: Entry) -> str:
-    cell = entry.cell
-    return f"{cell.model} {cell.benchmark} {cell.variant} seed {cell.seed}"
+def _changed(logged: Mapping[str, float], values: Mapping[str, float]) -> Sequence[tuple[str, float]]:
+    """Return the values that differ from the logged ones, and NaN for what has no value any more."""
+    changed = [(name, value) for name, value in values.items() if logged.get(name) != value]
+    removed = [(name, math.nan) for name, value in logged.items() if name not in values and not math.isnan(value)]
+    return changed + removed
 
 
-def _changed(logged: Mapping[str, float], wanted: Mapping[str, float]) -> list[tuple[str, float]]:
-    """What to log so that the latest values are the wanted ones; NaN for what is wanted no more."""
-    changed = [(name, value) for name, value in wanted.items() if logged.get(name) != value]
-    gone = [(name, math.nan) for name, value in logged.items() if name not in wanted and not math.isnan(value)]
-    return changed + gone
-
-
-def _chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def _dataset_input(pin: Pin) -> DatasetInput:
-    """The pinned data as MLflow's data set: its digest is the DVC hash, its rows are the original questions."""
+def _dataset_input(pinned: PinnedData) -> DatasetInput:
+    """Return the pinned data as an MLflow data set: the digest is the DVC hash, the rows are the questions."""
     import mlflow.data
     import pandas as pd
+    from mlflow.data.huggingface_dataset_source import HuggingFaceDatasetSource
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    questions = tables.read_questions(pin.questions)
-    frame = pd.DataFrame(
-        {
-            "id": [q.id for q in questions],
-            "category": [q.category for q in questions],
-            "group": [q.group for q in questions],
-            "text": [q.text for q in questions],
-            "answer": ["" if q.answer is None else q.labels[q.answer] for q in questions],
-        }
+    rows = [
+        (q.id, q.category, q.group, q.text, "" if q.answer is None else q.labels[q.answer])
+        for q in tables.read_questions(pinned.questions)
+    ]
+    frame = pd.DataFrame(rows, columns=["id", "category", "group", "text", "answer"])
+    source: Any = pinned.source
+    if pinned.hub_revision is not None:
+        source = HuggingFaceDatasetSource(path=pinned.source, revision=pinned.hub_revision)
+    dataset = mlflow.data.from_pandas(
+        frame, source=source, targets="answer", name=pinned.benchmark, digest=pinned.digest
     )
-    source: Any = pin.source
-    if pin.hub_revision is not None:
-        from mlflow.data.huggingface_dataset_source import HuggingFaceDatasetSource
-
-        source = HuggingFaceDatasetSource(path=pin.source, revision=pin.hub_revision)
-    dataset = mlflow.data.from_pandas(frame, source=source, targets="answer", name=pin.benchmark, digest=pin.digest)
     return DatasetInput(Dataset(**dataset.to_dict()), [InputTag("mlflow.data.context", "evaluation")])
 
 
 def _provenance_tags(provenance: Provenance) -> dict[str, str]:
-    """What is not known has no tag."""
+    """Return tags for the code, the packages and the machine. Unknown values have no tag."""
     tags = {
         "git.commit": provenance.commit,
         "mlflow.source.git.commit": provenance.commit,
@@ -222,9 +195,9 @@ def _provenance_tags(provenance: Provenance) -> dict[str, str]:
         "python": provenance.python,
         "hardware.system": provenance.system,
         "hardware.cpu": provenance.cpu,
-        "hardware.cores": str(provenance.cores),
-        "hardware.memory_gib": None if provenance.memory_gib is None else str(provenance.memory_gib),
+        "hardware.cores": provenance.cores,
+        "hardware.memory_gib": provenance.memory_gib,
         "hardware.gpus": ", ".join(provenance.gpus) or "none",
     }
     tags |= {f"package.{name}": version for name, version in provenance.packages.items()}
-    return {name: value for name, value in tags.items() if value is not None}
+    return {name: str(value) for name, value in tags.items() if value is not None}

@@ -11,11 +11,11 @@ from . import world as worlds
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with MLflow's tables and no experiment of ours: its migrations take seconds, so once a session."""
-    from known_unknowns.tracking.store import opened
+    from known_unknowns.tracking.store import open_store
 
     folder = tmp_path_factory.mktemp("template")
     tracking = {"uri": f"sqlite:///{folder}/t.db", "artifacts": str(folder / "a"), "experiment": "another"}
-    with opened(tracking):
+    with open_store(tracking):
         pass
     return folder / "t.db"
 

@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Score
 from known_unknowns.tracking.contents import allowed_name, metric_table, metric_values, question_table
 
 from .world import questions, replies, scores
@@ -81,34 +83,43 @@ def test_undefined_values_are_empty_in_the_table() -> None:
     }
 
 
-def test_a_turn_that_is_not_scored_is_in_the_table_without_a_reading() -> None:
+def table(folder: Path, asked: list[AnsweredTurn], scored: list[Score], scorers: list[str] = SCORERS) -> dict[str, Any]:
+    """Write the three tables and return the question table made of them."""
+    files = [folder / name for name in ("questions.parquet", "replies.parquet", "scores.parquet")]
+    tables.write_questions(files[0], questions())
+    tables.write_replies(files[1], asked)
+    tables.write_scores(files[2], scored)
+    return json.loads(question_table(*files, scorers))
+
+
+def test_a_turn_without_options_has_no_score(tmp_path: Path) -> None:
     asked = replies("oracle")
-    asked.insert(1, replace(asked[0], turn=1, step="forced"))
-    table = json.loads(question_table(questions(), asked, scores("oracle"), SCORERS, file=FILE))
-    first, forced = (dict(zip(table["columns"], row, strict=True)) for row in table["data"][:2])
-    assert (first["step"], first["robust"], first["robust.outcome"], first["robust.correct"]) == (
+    asked.insert(1, replace(asked[0], turn=1, step="caption", labels=None))
+    found = table(tmp_path, asked, scores("oracle"))
+    answer, caption = (dict(zip(found["columns"], row, strict=True)) for row in found["data"][:2])
+    assert [answer[name] for name in ("step", "robust", "robust.outcome", "robust.correct")] == [
         "answer",
         "A",
         "answered",
         True,
-    )
-    assert (forced["step"], forced["robust"], forced["robust.outcome"], forced["robust.correct"]) == (
-        "forced",
+    ]
+    assert [caption[name] for name in ("step", "robust", "robust.outcome", "robust.correct")] == [
+        "caption",
         None,
         None,
         None,
-    )
+    ]
 
 
-def test_lost_and_doubled_questions_are_found() -> None:
-    put, asked, read = questions(), replies("oracle"), scores("oracle")
-    with pytest.raises(DataError, match=r"replies are of 3 questions where 4"):
-        question_table(put, asked[1:], read, SCORERS, file=FILE)
-    with pytest.raises(DataError, match=r"scorer robust are of 3 questions where 4"):
-        question_table(put, asked, read[:-1], SCORERS, file=FILE)
-    with pytest.raises(DataError, match=r"scorer likelihood are of 0 questions"):
-        question_table(put, asked, read, [*SCORERS, "likelihood"], file=FILE)
-    with pytest.raises(DataError, match=r"row 8: question 3, turn 0, is scored twice by robust"):
-        question_table(put, asked, [*read, read[-1]], SCORERS, file=FILE)
-    with pytest.raises(DataError, match=r"of 5 questions where 4"):
-        question_table(put, [*asked, replace(asked[0], question_id="9")], read, SCORERS, file=FILE)
+def test_missing_and_duplicate_rows_are_errors(tmp_path: Path) -> None:
+    asked, scored = replies("oracle"), scores("oracle")
+    with pytest.raises(DataError, match=r"replies\.parquet: no reply to question '0'"):
+        table(tmp_path, asked[1:], scored)
+    with pytest.raises(DataError, match=r"scores\.parquet: 7 scores where the replies need 8 .*'3', 0, 'robust'"):
+        table(tmp_path, asked, scored[:-1])
+    with pytest.raises(DataError, match=r"8 scores where the replies need 12 .*'0', 0, 'likelihood'"):
+        table(tmp_path, asked, scored, [*SCORERS, "likelihood"])
+    with pytest.raises(DataError, match=r"9 scores where the replies need 8 .*scored twice"):
+        table(tmp_path, asked, [*scored, scored[-1]])
+    with pytest.raises(DataError, match=r"replies\.parquet, row 4: a reply to question '9'"):
+        table(tmp_path, [*asked, replace(asked[0], question_id="9")], scored)

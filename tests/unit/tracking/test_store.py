@@ -11,17 +11,17 @@ from mlflow import MlflowClient
 
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.tracking import store as stores
-from known_unknowns.tracking.store import opened
+from known_unknowns.tracking.store import open_store
 
 from .world import World
 
 
 def test_the_experiment_keeps_its_artifacts_where_the_params_say(world: World) -> None:
-    with opened(world.params.tracking) as store:
+    with open_store(world.params.tracking) as store:
         experiment = store.client.get_experiment(store.experiment_id)
     assert experiment.name == "known-unknowns"
     assert experiment.artifact_location == (world.folder / "mlartifacts").as_uri()
-    with opened(world.params.tracking) as again:
+    with open_store(world.params.tracking) as again:
         assert again.experiment_id == store.experiment_id
 
 
@@ -29,7 +29,7 @@ def test_a_relative_uri_is_relative_to_the_working_directory_of_the_moment(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MLflow keeps its stores by their URI: two projects in one process must not share one."""
-    with opened(world.params.tracking) as first:
+    with open_store(world.params.tracking) as first:
         pass
     other = tmp_path / "other"
     other.mkdir()
@@ -37,22 +37,25 @@ def test_a_relative_uri_is_relative_to_the_working_directory_of_the_moment(
     monkeypatch.chdir(other)
     with (
         pytest.raises(DataError, match=f"{other}/mlflow.db.*keeps its artifacts in {world.folder}/mlartifacts"),
-        opened(world.params.tracking),
+        open_store(world.params.tracking),
     ):
         pass
-    assert first.where == str(world.folder / "mlflow.db")
+    assert first.name == str(world.folder / "mlflow.db")
 
 
 def test_a_deleted_experiment_can_be_restored_as_the_error_says(world: World) -> None:
-    with opened(world.params.tracking) as store:
+    with open_store(world.params.tracking) as store:
         store.client.delete_experiment(store.experiment_id)
-    with pytest.raises(DataError, match=r"mlflow\.db: .*deleted in MLflow") as raised, opened(world.params.tracking):
+    with (
+        pytest.raises(DataError, match=r"mlflow\.db: .*deleted in MLflow") as raised,
+        open_store(world.params.tracking),
+    ):
         pass
     command = str(raised.value).splitlines()[1].strip()
     assert command.startswith(f"MLFLOW_TRACKING_URI={store.uri} ")
     assert command.endswith(f"mlflow experiments restore --experiment-id {store.experiment_id}")
     MlflowClient(store.uri).restore_experiment(store.experiment_id)
-    with opened(world.params.tracking) as again:
+    with open_store(world.params.tracking) as again:
         assert again.experiment_id == store.experiment_id
 
 
@@ -69,7 +72,7 @@ def test_a_database_of_another_program_is_left_alone(fresh: World) -> None:
 def test_a_file_that_is_no_database_is_left_alone(fresh: World) -> None:
     path = fresh.folder / "mlflow.db"
     path.write_bytes(b"not a database at all" * 100)
-    with pytest.raises(DataError, match=r"mlflow\.db: not a sound SQLite database"):
+    with pytest.raises(DataError, match=r"mlflow\.db: not a valid SQLite database"):
         fresh.track()
     assert path.read_bytes() == b"not a database at all" * 100
 
@@ -78,7 +81,7 @@ def test_a_damaged_database_is_named(world: World) -> None:
     path = world.folder / "mlflow.db"
     data = path.read_bytes()
     path.write_bytes(data[:4096] + os.urandom(len(data) - 4096))
-    with pytest.raises(DataError, match=r"mlflow\.db: not a sound SQLite database"):
+    with pytest.raises(DataError, match=r"mlflow\.db: not a valid SQLite database"):
         world.track()
 
 
@@ -127,12 +130,15 @@ def test_a_database_that_keeps_nothing_is_refused(fresh: World, uri: str) -> Non
     [
         ("(sqlite3.OperationalError) database or disk is full", MachineError, "the disk is full"),
         ("(sqlite3.OperationalError) attempt to write a readonly database", MachineError, "cannot be written"),
-        ("(sqlite3.DatabaseError) database disk image is malformed", DataError, "not a sound SQLite database"),
+        ("(sqlite3.DatabaseError) database disk image is malformed", DataError, "not a valid SQLite database"),
         ("Something else\nwith details", MachineError, r"MLflow failed \(Something else\)"),
     ],
 )
 def test_what_sqlite_says_is_told_with_the_file_and_a_remedy(
     fresh: World, said: str, kind: type[Exception], shown: str
 ) -> None:
-    with pytest.raises(kind, match=f"here/mlflow.db: .*{shown}"), stores._explained("here/mlflow.db", "sqlite:///x"):
+    with (
+        pytest.raises(kind, match=f"here/mlflow.db: .*{shown}"),
+        stores._translate_errors("here/mlflow.db", "sqlite:///x"),
+    ):
         raise sqlite3.OperationalError(said)
