@@ -16,12 +16,13 @@ from known_unknowns.benchmarks.humblebench.loader import parse_question
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply
 from known_unknowns.scoring.table import score_table
+from tests import paths
 from tests.peers import humblebench
 from tests.unit.metrics.answered import params
 
 pytestmark = humblebench.needed
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "humblebench"
+SHARED = paths.SHARED / "data" / "humblebench"
 ALL_VARIANTS = {
     "original": {"function": "original"},
     "nota_only": {"function": "nota_only"},
@@ -116,6 +117,7 @@ _LOADER = """
 import json, sys
 from HumbleBench.utils.entity import DataLoader
 from HumbleBench.utils.rand import set_global_seed
+
 mode, file = sys.argv[1:]
 samples = json.load(open(file))
 set_global_seed(3720)

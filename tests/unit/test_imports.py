@@ -2,11 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src/known_unknowns"
+from tests.paths import SOURCE
 
 
 def loaded(program):

@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 RESPONDENTS = ["oracle", "always_refuse", "always_a", "uniform"]
 _LEFT_OUT = ("tests/", "bench/", "docs/", "data/", "journal/", "dvc.lock")
 

@@ -21,8 +21,8 @@ from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import DataError, MachineError
 from tests.factories import PUBLISHED, png, published_row, write_published
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 MANY = WORTH_PROCESSES + 5 * IN_FLIGHT
 
 

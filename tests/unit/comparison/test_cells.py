@@ -8,8 +8,9 @@ from known_unknowns.benchmarks import Benchmark
 from known_unknowns.comparison import load
 from known_unknowns.comparison.cells import read
 from known_unknowns.errors import DataError
+from tests.paths import SHARED
 
-PAPER = Path(__file__).resolve().parents[4] / "shared" / "papers" / "004_231fee036f060948.txt"
+PAPER = SHARED / "papers" / "004_231fee036f060948.txt"
 
 GOOD = """
 benchmark: toy

@@ -27,8 +27,9 @@ from known_unknowns.comparison.compare import write_comparison
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import OVERALL, Metric
+from tests.paths import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = ROOT
 CELL = PublishedCell("humblebench", "Table 3", "Qwen", "Overall", "original", OVERALL, "accuracy", 72.2, 2, "A paper")
 EXACT = replace(CELL, table="Figure 4", variant="nota_only", metric="exact_refusal_recall", value=10.0)
 

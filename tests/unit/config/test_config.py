@@ -1,13 +1,12 @@
 import copy
-from pathlib import Path
 
 import pytest
 import yaml
 
 from known_unknowns import config
 from known_unknowns.errors import ConfigError
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SOUND = yaml.safe_load((ROOT / "params.yaml").read_text())
 
 

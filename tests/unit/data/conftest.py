@@ -14,9 +14,9 @@ from known_unknowns import config
 from known_unknowns.config import Params
 from known_unknowns.data import download
 from known_unknowns.data.fetch import fetch
+from tests.paths import ROOT
 from tests.servers.hub import Hub
 
-ROOT = Path(__file__).parents[3]
 REPOSITORY = "maifoundations/HumbleBench"
 
 

@@ -18,10 +18,10 @@ pytest.importorskip("openai")
 
 from known_unknowns.engines.endpoint.payload import KEPT
 from known_unknowns.images import drawn
+from tests.paths import ROOT
 from tests.servers.asking import engine, run_all, turn
 from tests.servers.endpoint import Endpoint, answer_to
 
-ROOT = Path(__file__).parents[3]
 CONCURRENCY = 64
 PASSING = ("429", "429_after", "500", "503", "reset", "hang", "truncated", "wrong_model")
 OUTCOMES = {

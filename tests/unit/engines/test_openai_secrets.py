@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +18,9 @@ from known_unknowns.engines.endpoint.settings import Key, Settings
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import infer
 from tests.factories import published_row, write_published
+from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 
-ROOT = Path(__file__).parents[3]
 KEY = "sk-proj-0123456789abcdefSECRET"
 
 

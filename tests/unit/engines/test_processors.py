@@ -20,9 +20,8 @@ from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.images import drawn
 from known_unknowns.records import Turn
+from tests.paths import ROOT
 from tests.unit.engines import tiny
-
-ROOT = Path(__file__).parents[3]
 
 
 def save(processor, folder: Path) -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
@@ -15,10 +14,11 @@ import yaml
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.variants import VARIANTS
 from tests.factories import published_row, write_published
+from tests.paths import ROOT
 
 pytest.importorskip("transformers")
 
-ROOT = Path(__file__).parents[3]
+
 ASKED = ("original", "nota_only", "text_only")
 KILLS = 3
 

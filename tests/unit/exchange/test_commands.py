@@ -12,8 +12,9 @@ import pytest
 
 from known_unknowns import config
 from tests.factories import published_row, write_published
+from tests.paths import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = ROOT
 LINE = {
     "label": "A",
     "question": "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above",

@@ -14,9 +14,10 @@ from known_unknowns.exchange.measure import Rescored
 from known_unknowns.exchange.output import as_json, as_tables
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import OVERALL, Option
+from tests import paths
 from tests.factories import question
 
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+SHARED = paths.SHARED / "data"
 TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
 
 

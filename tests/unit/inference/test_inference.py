@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
@@ -16,8 +15,8 @@ from known_unknowns import tables
 from known_unknowns.config import load
 from known_unknowns.data.questions import normalise, vary
 from tests.factories import published_row, write_published
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 KILLS = 10
 
 

@@ -36,8 +36,9 @@ from known_unknowns.records import (
     Reply,
     Score,
 )
+from tests.paths import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = ROOT
 CATEGORIES = ("Object", "Relation", "Attribute")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7 * 7 }}", "\x1b[31mE\x00")
 SHARING = {

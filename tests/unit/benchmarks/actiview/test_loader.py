@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,9 @@ from known_unknowns.benchmarks.actiview import loader as actiview
 from known_unknowns.data import check
 from known_unknowns.errors import ConfigError, DataError
 from tests.factories import png
+from tests.paths import SHARED
 
-REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "actiview"
+REAL = SHARED / "data" / "actiview"
 SIZES = [(80, 60), *[(40, 30)] * 6]
 
 

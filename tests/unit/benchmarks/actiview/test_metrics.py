@@ -14,11 +14,12 @@ from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
+from tests import paths
 from tests.unit.benchmarks.actiview.perceiving import converse, question
 from tests.unit.metrics.answered import pick
 
 SCORERS = ("official", "robust")
-SHARED = Path(__file__).parents[4] / "shared/data/actiview"
+SHARED = paths.SHARED / "data/actiview"
 CUT_OFF = Reply("2,3", error="out of memory")
 
 

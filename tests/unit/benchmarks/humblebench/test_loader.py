@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,9 +8,10 @@ from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.variants import nota_only
 from tests.factories import png, published_row, question, write_published
+from tests.paths import SHARED
 from tests.unit.test_images import bomb
 
-RELEASED = Path(__file__).parents[4] / "shared/data/humblebench/nota_only_Qwen2.5-VL_80.jsonl"
+RELEASED = SHARED / "data/humblebench/nota_only_Qwen2.5-VL_80.jsonl"
 
 
 def test_options_are_read_as_they_are_written():

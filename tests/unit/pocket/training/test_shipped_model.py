@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 import yaml
@@ -15,8 +14,8 @@ from known_unknowns.engines._checkpoint import weights_sha256
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.variants import noise, nota_only, text_only
 from known_unknowns_pocket.training.evaluation import Tally, actiview_tally, mmsap_tally, tally
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 FOLDERS = sorted(folder for folder in (ROOT / "models").iterdir() if folder.is_dir())
 SEED, IMAGES = 77, 40  # 200 questions; the edition's own pictures have another seed
 MOST_BYTES, MOST_OF_ALL = 12_000_000, 30_000_000
