@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
 ONE_RUN = """
 import json, resource, sys, time
 from pathlib import Path
-from known_unknowns.questions import normalise
+from known_unknowns.data.questions import normalise
 raw, out, workers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 start = time.perf_counter()
 if workers:
