@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.config import Params, catalogue, unknown_name
-from known_unknowns.data import download
-from known_unknowns.data import lock_file as locks
+from known_unknowns.data import download, lock_file
 from known_unknowns.data.fetch import default_out, sources_of
 from known_unknowns.data.files import Files
 from known_unknowns.data.store import Store
 from known_unknowns.data.unlocked_download import files_at_addresses
 from known_unknowns.errors import ConfigError, MachineError
 
-Named = dict[str, tuple[locks.Source, list[str]]]
+Named = dict[str, tuple[lock_file.Source, list[str]]]
 """A source's key to the source, and to the names that params.yaml or the catalogue has for it."""
 
 
@@ -26,7 +25,7 @@ def run(
     *,
     update: bool = False,
     check: bool = False,
-    lock_file: str | Path = locks.PATH,
+    lock_file: str | Path = lock_file.PATH,
 ) -> bool:
     """Lock what is not locked yet; with ``update`` also what is, telling what moved; with ``check`` only tell.
 
@@ -35,14 +34,14 @@ def run(
     was asked for, has not moved. What cannot be reached does not keep the rest from being locked; MachineError then
     says so at the end.
     """
-    named = _named(params, names, locks.read(lock_file))
+    named = _named(params, names, lock_file.read(lock_file))
     unreachable: list[str] = []
     if check:
-        entries = locks.read(lock_file)
+        entries = lock_file.read(lock_file)
         states = [_tell(key, *named[key], entries, unreachable) for key in named]
         sound = all(states)
     else:
-        with locks.changing(lock_file) as entries:
+        with lock_file.changing(lock_file) as entries:
             for source, of in named.values():
                 _lock(params, source, of, entries, unreachable, update=update)
             if update and not names:
@@ -53,9 +52,9 @@ def run(
     return sound
 
 
-def _named(params: Params, names: Sequence[str], locked: Mapping[str, locks.Locked]) -> Named:
+def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.Locked]) -> Named:
     every = _every(params)
-    extra = {name: locks.data_source(name, entry) for name, entry in sources_of(params).items()}
+    extra = {name: lock_file.data_source(name, entry) for name, entry in sources_of(params).items()}
     for name, entry in catalogue.entries().items():
         sources = _models_source(entry)
         if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
@@ -72,29 +71,29 @@ def _named(params: Params, names: Sequence[str], locked: Mapping[str, locks.Lock
     return found
 
 
-def _every(params: Params) -> dict[str, list[locks.Source]]:
+def _every(params: Params) -> dict[str, list[lock_file.Source]]:
     """Every benchmark and model to what of it a hub or git has."""
-    found: dict[str, list[locks.Source]] = {}
+    found: dict[str, list[lock_file.Source]] = {}
     for name, benchmark in params.raw["benchmarks"].items():
-        found[name] = [source for entry in benchmark["data"].values() if (source := locks.data_source(name, entry))]
+        found[name] = [source for entry in benchmark["data"].values() if (source := lock_file.data_source(name, entry))]
     for name, entry in params.raw["models"].items():
         found.setdefault(name, []).extend(_models_source(entry))
     return found
 
 
-def _models_source(entry: Mapping[str, Any]) -> list[locks.Source]:
-    source = locks.model_source(entry)
+def _models_source(entry: Mapping[str, Any]) -> list[lock_file.Source]:
+    source = lock_file.model_source(entry)
     return [source] if source else []
 
 
 def _learn(
-    source: locks.Source, of: list[str], unreachable: list[str], store: Store | None = None
-) -> locks.Locked | None:
-    def held(source: locks.Source) -> Files:
+    source: lock_file.Source, of: list[str], unreachable: list[str], store: Store | None = None
+) -> lock_file.Locked | None:
+    def held(source: lock_file.Source) -> Files:
         return files_at_addresses(of[0], source, store, None)
 
     try:
-        return locks.learn(source, held)
+        return lock_file.learn(source, held)
     except download.FAILURES as error:
         unreachable.append(f"  {', '.join(of)} ({source.key}): {download.reason(error)}")
         return None
@@ -102,9 +101,9 @@ def _learn(
 
 def _lock(
     params: Params,
-    source: locks.Source,
+    source: lock_file.Source,
     of: list[str],
-    entries: dict[str, locks.Locked],
+    entries: dict[str, lock_file.Locked],
     unreachable: list[str],
     *,
     update: bool,
@@ -121,11 +120,11 @@ def _lock(
     if old is None:
         print(f"{name}: locked for the first time {new.told()}")
     else:
-        _print_moves(name, locks.diff(old, new), new)
+        _print_moves(name, lock_file.diff(old, new), new)
 
 
 def _tell(
-    key: str, source: locks.Source, of: list[str], entries: dict[str, locks.Locked], unreachable: list[str]
+    key: str, source: lock_file.Source, of: list[str], entries: dict[str, lock_file.Locked], unreachable: list[str]
 ) -> bool:
     name, old = ", ".join(of), entries.get(key)
     if old is None:
@@ -137,18 +136,18 @@ def _tell(
     new = _learn(source, of, unreachable)
     if new is None:
         return False
-    moves = locks.diff(old, new)
+    moves = lock_file.diff(old, new)
     _print_moves(name, moves, old)
     return not moves
 
 
-def _print_moves(name: str, moves: list[str], state: locks.Locked) -> None:
+def _print_moves(name: str, moves: list[str], state: lock_file.Locked) -> None:
     print(f"{name}: moved" if moves else f"{name}: has not moved, locked {state.told()}")
     for line in moves:
         print(f"  {line}")
 
 
-def _forget(named: Named, entries: dict[str, locks.Locked]) -> None:
+def _forget(named: Named, entries: dict[str, lock_file.Locked]) -> None:
     """Drop what params.yaml names no more. A source of construction stays: it is locked by its name only."""
     for key in [key for key in entries if key not in named and not key.startswith("http:")]:
         del entries[key]

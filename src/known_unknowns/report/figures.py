@@ -20,8 +20,8 @@ from known_unknowns.report.drawing import (
     placeholder,
 )
 from known_unknowns.report.formatting import Cell, Head, Row, Table, in_words
-from known_unknowns.report.metric_tables import Run, reader
 from known_unknowns.report.section import Scatter
+from known_unknowns.report.tables import Run, reader
 
 if TYPE_CHECKING:
     import altair as alt

@@ -16,8 +16,8 @@ from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
-from known_unknowns.report.metric_tables import Run, reader
 from known_unknowns.report.scorer_agreement import final_readings, score_path
+from known_unknowns.report.tables import Run, reader
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.report.formatting import Cell, Head, Row, Table, percent, say_n_once
-from known_unknowns.report.metric_tables import Run, reader
+from known_unknowns.report.tables import Run, reader
 
 if TYPE_CHECKING:
     import pandas as pd

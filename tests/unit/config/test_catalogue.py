@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -16,8 +15,8 @@ from known_unknowns.config import catalogue
 from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
 from known_unknowns.engines.endpoint.settings import Settings
 from known_unknowns.errors import ConfigError
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 ENTRIES = catalogue.entries()
 OF_TRANSFORMERS = [name for name, entry in ENTRIES.items() if entry["engine"] == "transformers"]

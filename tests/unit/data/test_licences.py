@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
@@ -13,8 +12,8 @@ from known_unknowns.data import licences
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import ConfigError
 from tests.factories import published_row, write_published
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 PUBLISHED = [name for name in licences.every() if name != licences.RENDERED]
 

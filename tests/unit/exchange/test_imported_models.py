@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ import pytest
 from known_unknowns import config, engines
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
+from tests.paths import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = ROOT
 
 
 def checked(entry: dict[str, Any]) -> Params:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,8 +9,9 @@ from jinja2 import Environment, StrictUndefined
 
 from known_unknowns import benchmarks
 from known_unknowns.report.section import caption, section
+from tests.paths import ROOT
 
-RULES = Path(__file__).resolve().parents[3] / "rules" / "captions"
+RULES = ROOT / "rules" / "captions"
 FIGURES = {
     (benchmark, figure): caption(benchmark, figure)
     for benchmark in benchmarks.names()

@@ -10,8 +10,8 @@ from known_unknowns.comparison import Numbers, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import _published_points, answer_shares
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, in_words, metric_cell, percent, say_n_once
-from known_unknowns.report.metric_tables import Run, comparison
 from known_unknowns.report.section import section
+from known_unknowns.report.tables import Run, comparison
 from known_unknowns.tables import read_metrics
 
 from .fake_run import FakeRun

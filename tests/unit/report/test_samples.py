@@ -103,9 +103,9 @@ def test_the_last_turn_is_the_reading(tmp_path: Path) -> None:
 def test_readers_disagree_as_often_as_counted_by_hand(tmp_path: Path) -> None:
     from known_unknowns.comparison import Numbers
     from known_unknowns.records import OVERALL, Metric
-    from known_unknowns.report.metric_tables import Run
     from known_unknowns.report.scorer_agreement import disagreement, score_path
     from known_unknowns.report.section import section
+    from known_unknowns.report.tables import Run
 
     rows = [
         *(score("official", 0, ANSWERED, 0, question=q) for q in "1234"),

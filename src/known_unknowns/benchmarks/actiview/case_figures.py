@@ -15,8 +15,8 @@ from known_unknowns.benchmarks.actiview.views import NAMES
 from known_unknowns.protocols import ANSWER, CAPTION, MORE, OPERATE, SELECT, VIEW, ZOOM
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
-from known_unknowns.report.metric_tables import Run, reader
 from known_unknowns.report.samples import LONGEST_REPLY, Picture, ReadAs, printable, thumbnail
+from known_unknowns.report.tables import Run, reader
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,8 +23,8 @@ from known_unknowns.report.drawing import (
     placeholder,
 )
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, say_n_once
-from known_unknowns.report.metric_tables import ACCURACY, Run, confidence, reader
 from known_unknowns.report.paper_tables import scorer
+from known_unknowns.report.tables import ACCURACY, Run, confidence, reader
 
 if TYPE_CHECKING:
     import altair as alt

@@ -27,8 +27,8 @@ from known_unknowns.report.drawing import (
     placeholder,
 )
 from known_unknowns.report.formatting import Head, Row, Table, metric_cell
-from known_unknowns.report.metric_tables import Run, confidence
 from known_unknowns.report.paper_tables import scorer
+from known_unknowns.report.tables import Run, confidence
 
 if TYPE_CHECKING:
     import altair as alt

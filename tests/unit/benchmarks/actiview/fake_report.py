@@ -175,7 +175,7 @@ def right(run: FakeRun, model: str, variant: str, scorer: str) -> set[str]:
 
 
 if __name__ == "__main__":
-    from tests.unit.report.conftest import write
+    from .conftest import write
 
     fake = make(Path(sys.argv[1]), per_class=8)
     write(fake)

@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,8 @@ from known_unknowns.benchmarks.actiview.format import TYPES as TYPES_OF_DATA
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED, average
 from known_unknowns.comparison import load
 from known_unknowns.comparison.flags import rows_of
+from tests.paths import SHARED
 
-SHARED = Path(__file__).parents[5] / "shared"
 CELLS = load("actiview")
 ROWS = rows_of(CELLS)
 

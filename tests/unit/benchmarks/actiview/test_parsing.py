@@ -1,7 +1,6 @@
 """Every quirk of the released toolkit, and what a careful person reads instead."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,9 +18,10 @@ from known_unknowns.benchmarks.actiview.parsing import (
     zoomed,
 )
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
+from tests import paths
 from tests.unit.benchmarks.actiview.perceiving import question
 
-SHARED = Path(__file__).parents[4] / "shared/data/actiview"
+SHARED = paths.SHARED / "data/actiview"
 ANNOTATED = pytest.mark.skipif(not SHARED.is_dir(), reason="the published annotations are not here")
 
 

@@ -122,7 +122,7 @@ def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
 
 
 if __name__ == "__main__":
-    from tests.unit.report.conftest import write
+    from .conftest import write
 
     fake = make(Path(sys.argv[1]), params(shuffles=5), per_task=8)
     write(fake)

@@ -19,8 +19,9 @@ from known_unknowns.benchmarks.mmsap.audit import (
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.cells import PublishedCell, read
 from known_unknowns.records import OVERALL, Metric
+from tests.paths import SHARED
 
-PAPERS = Path(__file__).resolve().parents[5] / "shared" / "papers"
+PAPERS = SHARED / "papers"
 FINAL, SUBMISSION, FIRST = "000_90f4e21bacce3752.txt", "001_7478c8911da450ec.txt", "002_60ea08b809b5fa3c.txt"
 CELLS = load("mmsap")
 

@@ -16,10 +16,10 @@ from known_unknowns.benchmarks.mmsap.report import TITLES, layout
 from known_unknowns.comparison import Numbers, compare, compare_cells, load
 from known_unknowns.config import Params
 from known_unknowns.records import ANSWERED, OVERALL, REFUSED, UNPARSED, Metric, Score
-from known_unknowns.report.metric_tables import Run
 from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.scorer_agreement import final_readings
 from known_unknowns.report.section import section
+from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics, write_scores
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report import fake_run

@@ -29,7 +29,7 @@ SEED, IMAGES = 1, 84
 PROGRAM = """
 import sys
 from hashlib import sha256
-from known_unknowns_pocket.benchmarks import actiview
+from known_unknowns.pocket import actiview
 folder = actiview.build(sys.argv[1], seed=3, images=2)
 print(actiview.content_digest(folder), *[sha256(p.read_bytes()).hexdigest() for p in sorted(folder.rglob("*.*"))])
 """

@@ -21,7 +21,7 @@ SEED, IMAGES = 1, 60
 
 PROGRAM = """
 import hashlib, sys
-from known_unknowns_pocket.benchmarks import humblebench
+from known_unknowns.pocket import humblebench
 path = humblebench.build(sys.argv[1], seed=3, images=4)
 print(hashlib.sha256(path.read_bytes()).hexdigest(), humblebench.content_digest(path))
 """

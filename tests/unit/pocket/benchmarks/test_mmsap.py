@@ -21,7 +21,7 @@ REFUSAL = "Sorry, I can't help with it"
 
 PROGRAM = """
 import sys
-from known_unknowns_pocket.benchmarks import mmsap
+from known_unknowns.pocket import mmsap
 folder = mmsap.build(sys.argv[1], seed=3, images=30)
 print(mmsap.content_digest(folder), *[hash_ for hash_ in map(lambda p: __import__("hashlib").sha256(
     p.read_bytes()).hexdigest(), sorted(folder.rglob("*.*")))])
