@@ -62,10 +62,10 @@ def test_of_several_mistakes_the_first_is_told(tmp_path, workers):
     published[place + 2]["question"] = "no options"
     raw = write_published(tmp_path / "raw", published).parent
     with pytest.raises(DataError, match=rf"parquet, row {place}: the image does not decode"):
-        humblebench.load(raw, tmp_path / "out", workers=workers)
+        list(humblebench.read(raw, tmp_path / "out", workers=workers))
     with pytest.raises(DataError, match=r"parquet, row 5: no options"):
         published[5]["question"] = "no options"
-        humblebench.load(write_published(tmp_path / "other", published).parent, tmp_path / "out", workers=workers)
+        list(humblebench.read(write_published(tmp_path / "other", published).parent, tmp_path / "out", workers=workers))
 
 
 def test_a_truncated_file_of_an_earlier_run_is_not_believed(tmp_path):

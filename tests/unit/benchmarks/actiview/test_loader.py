@@ -63,7 +63,7 @@ def found(folder, code):
 
 def test_a_question_has_all_that_its_files_say(raw, tmp_path):
     steps = []
-    first, second = actiview.load(raw, tmp_path / "out", advance=lambda: steps.append(1))
+    first, second = actiview.read(raw, tmp_path / "out", advance=lambda: steps.append(1))
     assert (first.id, first.benchmark, first.text) == ("actiview0001", "actiview", "What color is the roof?")
     assert [option.line for option in first.options] == ["A. Red", "B. Blue", "C. Black"]
     assert (first.answer, first.refusal, first.category) == (1, None, "Obj-Attr")
