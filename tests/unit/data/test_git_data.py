@@ -132,4 +132,4 @@ def test_by_the_name_in_params(published, place):
     raw["benchmarks"]["actiview"]["data"]["full"] |= published
     place.params = Params(raw)
     assert (place.fetch("actiview") / "asset/data.json").read_text(encoding="utf-8") == "[1]"
-    assert not place.lock_file.exists()
+    assert not place.lock_path.exists()
