@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from known_unknowns.images import drawn  # noqa: E402
-from tests.servers.asking import engine, run_all, turn  # noqa: E402
+from tests.servers.client import engine, run_all, turn  # noqa: E402
 from tests.servers.endpoint import MODEL  # noqa: E402
 
 Seconds = tuple[float, float]

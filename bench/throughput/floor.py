@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-from known_unknowns.engines._linear import agrees, in_order, product
+from known_unknowns.engines._linear import onednn_agrees, onednn_linear, pack_weight
 from known_unknowns.images import open_image
 from known_unknowns.records import Turn
 
@@ -149,8 +149,8 @@ class MatrixRate:
         like = {"device": model.device, "dtype": model.dtype, "generator": draw_from}
         self._inputs = {shape: torch.randn(shape, **like) for shape in shapes}
         self._work = [(rows, weight, None) for rows, weight in work]
-        onednn = model.device.type == "cpu" and agrees(model.dtype)
-        self._packed = [(rows, weight, in_order(weight.data)) for rows, weight in work] if onednn else None
+        onednn = model.device.type == "cpu" and onednn_agrees(model.dtype)
+        self._packed = [(rows, weight, pack_weight(weight.data)) for rows, weight in work] if onednn else None
         self.flops = sum(2 * rows * weight.numel() for rows, weight in work)
 
     def measure(self, *, least_seconds: float = 0.5) -> float:
@@ -176,7 +176,7 @@ class MatrixRate:
             if packed is None:
                 torch.nn.functional.linear(inputs, weight)
             else:
-                product(inputs, packed, None)
+                onednn_linear(inputs, packed, None)
         if self.model.device.type == "cuda":
             torch.cuda.synchronize()
 

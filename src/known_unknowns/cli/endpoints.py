@@ -31,9 +31,9 @@ def served(
     entry = config.load(params, edition=edition).model(model)
     if entry["engine"] != "openai":
         raise ConfigError(f"{model} has no endpoint: its engine is {entry['engine']}", path=f"models.{model}.engine")
-    from known_unknowns.engines.endpoint.endpoint_check import check
+    from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 
-    found = check(model, entry)
+    found = check_endpoint(model, entry)
     text = json.dumps(found, indent=2, sort_keys=True)
     if out is not None:
         tables.write_text(out, text + "\n")

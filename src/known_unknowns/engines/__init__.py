@@ -1,11 +1,11 @@
-"""Engines: what answers turns. An entry of params.yaml's models names one under "engine".
+"""Engines answer turns. The key "engine" of a model's entry in params.yaml names one.
 
-An engine yields its replies in batches, each a list of (index into ``turns``, reply). The runner commits a batch
-to the journal before it asks for the next, so a batch is the most that a kill can cost. An engine must batch
-turns in a way that does not depend on what came before: the turns that are left after the first batches must
-be batched as they would have been, so that a resumed run gives the same bits as an unbroken one.
+An engine yields its replies in batches, each a list of (index into ``turns``, reply). The runner writes a batch to the
+journal before it requests the next one, so a killed run loses one batch at most. Batches must not depend on what was
+answered before: the remaining turns are batched as they would have been in one run, so that a resumed run gives the
+same bits.
 
-Heavy imports belong inside the engine's module, which is imported only when a model needs it.
+Engines are imported when a model needs them. Heavy imports belong inside their modules.
 """
 
 from __future__ import annotations
@@ -26,9 +26,20 @@ ENGINES: dict[str, str] = {
 
 
 class Engine(Protocol):
-    """``facts`` is all that changes a reply and does not stand in the turn (never the batch size or the device);
-    ``about`` is worth recording besides (versions, device). ``scripted`` engines read the turn's answer key. ``notes``,
-    which is set before the first question, is a file for what an engine must remember between runs."""
+    """What the runner needs of an engine.
+
+    Attributes
+    ----------
+    facts : mapping
+        Everything that can change a reply and is not part of the turn: the checkpoint, the precision, decoding
+        settings. Never the batch size or the device. It is part of every reply's key in the journal.
+    about : mapping
+        Further information to record: package versions, the device.
+    scripted : bool
+        Whether the engine reads the answer key instead of asking a model.
+    notes : Path or None
+        A file for what the engine must remember between runs. The runner sets it before the first turn.
+    """
 
     facts: Mapping[str, Any]
     about: Mapping[str, Any]
@@ -36,11 +47,19 @@ class Engine(Protocol):
     notes: Path | None
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        """Answer every turn exactly once. ``folder`` is the benchmark's question folder, for its pictures."""
+        """Answer every turn exactly once. ``folder`` is the benchmark's question folder, which holds its images."""
         ...
 
 
 def create(name: str, entry: Mapping[str, Any]) -> Engine:
-    """The engine of the model ``name``, whose params.yaml entry is ``entry``. Loads weights."""
+    """Create the engine of a model. This loads its weights.
+
+    Parameters
+    ----------
+    name : str
+        The model's name in params.yaml.
+    entry : mapping
+        Its entry there.
+    """
     module, _, attribute = ENGINES[entry["engine"]].partition(":")
     return getattr(import_module(module), attribute)(name, entry)

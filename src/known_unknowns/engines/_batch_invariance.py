@@ -1,8 +1,8 @@
-"""The certificate: how often a letter is another one than at batch 1, and by how little.
+"""The batch-invariance check: how often a batched reply names another option than the same turn alone.
 
-In half precision no way of batching promises the same letters: rows of another length or number are added up in
-another order. In float32 a shared prefix does, and what the first check could not see, as it met two pictures, is
-looked for along the way. So a sample of the turns is asked again, alone, through ``generate``.
+In half precision no way of batching guarantees the same answer, because rows of different length or number are summed
+in a different order. In float32 a shared prefix must give the same answer; the check at the first use covers two
+images only, so the check goes on during the run. A sample of the turns is asked again, alone, through ``generate``.
 """
 
 from __future__ import annotations
@@ -13,16 +13,24 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-MOST = 64
-SHARE, SHARE_OF_FULL = 32, 256
-"""Turns that are asked again, until there are so many: in half precision the first, and then one of 32; in float32 one
-of 256."""
-APART = 0.01
-"""Nats that a letter's probability may be from ``generate``'s in float32, where some 1e-5 are rounding."""
+MAX_SAMPLES = 64
+"""Number of turns that are asked again at most."""
+HALF_PRECISION_STEP, FLOAT32_STEP = 32, 256
+"""One turn in this many is asked again: in half precision, beginning with the first turn, and in float32."""
+TOLERANCE_NATS = 0.01
+"""Accepted difference of an option's log-probability in float32. Rounding causes about 1e-5."""
 
 
-class Flips:
-    """What was found so far, kept in the engine's notes, so that a run that was cut off goes on counting."""
+class BatchInvarianceCheck:
+    """Results so far. They are kept in the engine's notes, so that a resumed run continues the count.
+
+    Parameters
+    ----------
+    facts : mapping
+        The engine's facts. Results of other models in the same file are ignored.
+    half : bool
+        Whether the model runs in half precision.
+    """
 
     def __init__(self, facts: Mapping[str, Any], *, half: bool) -> None:
         self._half = half
@@ -30,48 +38,53 @@ class Flips:
         self._file: Path | None = None
         self._flips: list[bool] = []
         self._gaps: list[float] = []
-        self.apart = 0.0
-        """The most that a letter's log-probability was from that at batch 1, in nats."""
+        self.largest_difference = 0.0
+        """The largest difference of an option's log-probability from batch size 1, in nats."""
 
-    def read(self, notes: Path | None) -> None:
-        """Take over what the notes hold of this model."""
+    def load(self, notes: Path | None) -> None:
+        """Load this model's earlier results from the notes."""
         if notes is None or self._file == notes:
             return
         self._file = notes
         for line in notes.read_text().splitlines() if notes.exists() else ():
             try:
                 note = json.loads(line)
-            except ValueError:  # empty, or torn off by a kill
+            except ValueError:  # an empty or incomplete line
                 continue
             if note.get("model") == self._model:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
-                self.apart = max(self.apart, note.get("apart", 0.0))
+                self.largest_difference = max(self.largest_difference, note.get("apart", 0.0))
 
-    def wanted(self, answered: int) -> bool:
-        """Whether one more is to be asked again, after so many have been answered in this run."""
-        due = 1 + answered // SHARE if self._half else answered // SHARE_OF_FULL
-        return len(self._flips) < min(MOST, due)
+    def is_due(self, answered: int) -> bool:
+        """Return whether one more turn should be asked again, after ``answered`` turns of this run."""
+        due = 1 + answered // HALF_PRECISION_STEP if self._half else answered // FLOAT32_STEP
+        return len(self._flips) < min(MAX_SAMPLES, due)
 
     def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> None:
-        """The letters' log-probabilities at batch 1, and as they were answered."""
+        """Add a comparison of the options' log-probabilities at batch size 1 (``alone``) and as answered
+        (``together``)."""
         first, second = sorted(alone.values(), reverse=True)[:2] if len(alone) > 1 else (0.0, 0.0)
         flip = max(alone, key=alone.__getitem__) != max(together, key=together.__getitem__)
         apart = round(max(abs(alone[label] - together[label]) for label in alone), 6)
         self._flips.append(flip)
         self._gaps.append(round(first - second, 6))
-        self.apart = max(self.apart, apart)
+        self.largest_difference = max(self.largest_difference, apart)
         if self._file is not None:
             note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart}
             with self._file.open("a") as notes:
-                notes.write(f"\n{json.dumps(note)}\n")  # a kill may have torn the last line off
+                notes.write(f"\n{json.dumps(note)}\n")  # a killed run may have left an incomplete line
 
-    def told(self) -> dict[str, Any]:
-        """``gaps`` are those of the flips, at batch 1, between the two likeliest letters, in nats, as is ``apart``."""
+    def summary(self) -> dict[str, Any]:
+        """Return the results for ``about["certificate"]``.
+
+        "gaps" are those of the flips: the difference between the two most likely options at batch size 1, in nats.
+        "apart" is the largest difference, in nats.
+        """
         return {
             "compared": len(self._flips),
             "flips": sum(self._flips),
             "rate": sum(self._flips) / len(self._flips) if self._flips else None,
             "gaps": [gap for flip, gap in zip(self._flips, self._gaps, strict=True) if flip],
-            "apart": self.apart if self._flips else None,
+            "apart": self.largest_difference if self._flips else None,
         }

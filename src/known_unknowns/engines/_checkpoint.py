@@ -1,8 +1,8 @@
-"""Checkpoints of the `transformers` engine: where they come from, that they are the pinned ones, how they load.
+"""Checkpoints of the `transformers` engine: find, verify and load them.
 
-A local folder is pinned by the sha256 of its weights, a repository on the hub by its commit and, where
-params.lock.yaml has it, by the hash of every file. A folder is loaded without touching the network, and no code of a
-repository is run unless the entry says so.
+A local folder is pinned by the sha256 of its weights. A hub repository is pinned by its commit and, if params.lock.yaml
+lists it, by the hash of every file. Local folders are loaded without network access. Code from a repository is executed
+only if the entry allows it.
 """
 
 from __future__ import annotations
@@ -35,21 +35,27 @@ from known_unknowns.engines import _adapters, _processors
 from known_unknowns.errors import ConfigError, DataError
 
 UNPINNED = "unpinned"
-"""A folder's revision while its weights are still changing: nothing is compared, the real hash is recorded."""
+"""Revision of a folder whose weights still change. Nothing is compared; the actual hash is recorded."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _WEIGHTS = "*.safetensors"
 _SETTINGS = ("*.json", "*.jinja", "*.txt", "*.model")
-_NO_MATTER = ("transformers_version", "_from_model_config", "output_attentions", "output_hidden_states", "use_cache")
-_NOT_GREEDY = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+_IRRELEVANT_SETTINGS = (
+    "transformers_version",
+    "_from_model_config",
+    "output_attentions",
+    "output_hidden_states",
+    "use_cache",
+)
+_SAMPLING_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A loaded model with its processor.
 
-    ``identity`` is what pins it ("revision", "settings", "image_backend", "chat_template"; "adapter" where there is
-    one), as JSON-able values.
+    ``identity`` holds the pins as JSON values: "revision", "settings", "image_backend", "chat_template", and "adapter"
+    if the entry names one.
     """
 
     model: Any
@@ -66,14 +72,17 @@ class Checkpoint:
 
 
 def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
-    """Load the checkpoint of the model ``name``, whose params.yaml entry is ``entry``, onto ``device``.
+    """Load a model's checkpoint onto a device.
 
-    Raises:
-        ConfigError: there is no such folder or repository, its weights are not the pinned ones or not safetensors,
-            or it lacks what an engine needs (a chat template, the image backend that was asked for).
-        DataError: a file of a repository is not the one that params.lock.yaml holds it to.
+    Raises
+    ------
+    ConfigError
+        The folder or repository does not exist, its weights differ from the pinned ones or are not safetensors, or it
+        lacks a chat template or the configured image backend.
+    DataError
+        A file of a repository differs from params.lock.yaml.
     """
-    _quiet()
+    _silence_transformers()
     path = f"models.{name}"
     source, revision = entry["source"], entry["revision"]
     folder, held = Path(source).expanduser(), None
@@ -83,8 +92,8 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
         source = str(folder)
     elif _is_folder_pin(revision):
         raise ConfigError(
-            f"there is no folder {source!r} in {Path.cwd()}; run from the project's folder, or name a folder that "
-            "exists, or, for a repository on the hub, set revision to one of its commits",
+            f"there is no folder {source!r} in {Path.cwd()}; run from the project's folder, name a folder that exists, "
+            "or, for a hub repository, set revision to one of its commits",
             path=f"{path}.source",
         )
     else:
@@ -93,11 +102,11 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
     where["trust_remote_code"] = entry.get("trust_remote_code", False)
     if held and where["trust_remote_code"]:
         snapshot_download(source, revision=held.commit, allow_patterns=["*.py"])
-        _check_held(source, held)  # before any of it is run
+        _check_locked_files(source, held)  # before any of its code is executed
     processor, model = _from_pretrained(source, where, entry, path=path)
-    adapter = _adapter(source, where, entry, path=path)
+    adapter = _find_adapter(source, where, entry, path=path)
     if held:
-        _check_held(source, held)
+        _check_locked_files(source, held)
     if not identity:
         identity = {"revision": held.commit if held else hub.commit_in_cache(source, revision) or revision}
     identity |= {
@@ -107,33 +116,33 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
     if adapter:
         _adapters.merge_adapter(model, adapter, path=f"{path}.adapter")
         identity["adapter"] = _adapters.file_digests(adapter)
-    _complete(processor)
-    _check_takes_pictures(processor, source, path=path)
-    _look_both_ways(model)
+    _complete_processor(processor)
+    _check_template_takes_images(processor, source, path=path)
+    _make_vision_bidirectional(model)
     model = model.to(device).eval()
-    # generate() fills what a given configuration leaves open from the model's own: so there is only this one.
+    # generate() completes a given configuration from the model's own, so there is only one.
     model.generation_config = _greedy(model, processor.tokenizer, entry.get("decoding", {}))
     return Checkpoint(model, processor, identity)
 
 
 def weights_sha256(folder: str | Path) -> str:
-    """What pins a folder: the sha256 of its ``*.safetensors`` file.
+    """Return the sha256 of a folder's ``*.safetensors`` file.
 
-    Of several (shards), it is the sha256 of what ``sha256sum *.safetensors`` prints, in the order of their names.
+    For several files (shards), return the sha256 of the output of ``sha256sum *.safetensors``, sorted by file name.
     """
     return _files_sha256(sorted(Path(folder).glob(_WEIGHTS)))
 
 
 def decoding_facts(generation: GenerationConfig) -> dict[str, Any]:
-    """The generation settings that can change a reply, as JSON-able values: all that differ from the defaults."""
+    """Return the generation settings that can change a reply, as JSON values: all that differ from the defaults."""
     facts = generation.to_diff_dict()
-    for name in _NO_MATTER:
+    for name in _IRRELEVANT_SETTINGS:
         facts.pop(name, None)
     return json.loads(json.dumps(facts, sort_keys=True, default=str)) | {"do_sample": False, "num_beams": 1}
 
 
-def _quiet() -> None:
-    """No chatter of transformers on stderr: it would tear the progress display."""
+def _silence_transformers() -> None:
+    """Keep transformers from writing to stderr, where it would break the progress display."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     disable_progress_bars()
@@ -161,8 +170,8 @@ def _digest(text: str) -> str:
 def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
     if not any(folder.glob(_WEIGHTS)):
         raise ConfigError(
-            f"{folder} holds no {_WEIGHTS} file; weights in other formats are not loaded, because reading them can "
-            "run code: convert them with save_pretrained",
+            f"{folder} has no {_WEIGHTS} file; weights in other formats are not loaded, because reading them can "
+            "execute code; convert them with save_pretrained",
             path=f"{path}.source",
         )
     found = weights_sha256(folder)
@@ -176,8 +185,11 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
     return {"revision": found, "settings": _files_sha256(settings)}
 
 
-def _check_held(repository: str, held: lock_file.Locked) -> None:
-    """The hub's client does not hash what it takes from its cache, nor, over plain HTTP, what it downloads."""
+def _check_locked_files(repository: str, held: lock_file.Locked) -> None:
+    """Compare the cached files with the lock file.
+
+    The hub's client does not hash cached files, nor files downloaded over plain HTTP.
+    """
     for name, place in hub.cached(repository, held.commit, held.files).items():
         wrong = files.difference(held.files[name].of(Path(place)), held.files[name])
         if wrong is not None:
@@ -195,8 +207,8 @@ def _from_pretrained(source: str, where: Mapping[str, Any], entry: Mapping[str, 
     return processor, model
 
 
-def _adapter(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> Path | None:
-    """Where the entry's adapter lies; None where it has none."""
+def _find_adapter(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> Path | None:
+    """Return the folder of the entry's adapter; None if it has none."""
     if "adapter" not in entry:
         return None
     try:
@@ -206,20 +218,20 @@ def _adapter(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *,
 
 
 def model_class(config: type) -> type:
-    """The auto class that loads a model with such a configuration.
+    """Return the auto class that loads a model with this configuration class.
 
-    Models that also hear (Phi-4 multimodal) are known to the multimodal one alone; what a repository's own code brings
-    is named, in its configuration, after the older one.
+    Models with audio input (Phi-4 multimodal) are registered with the multimodal class only. Code from a repository
+    registers itself with the older class.
     """
     hears = config in MODEL_FOR_MULTIMODAL_LM_MAPPING and config not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
     return AutoModelForMultimodalLM if hears else AutoModelForImageTextToText
 
 
-def _look_both_ways(model: Any) -> None:
-    """Let the tower for pictures see all of a picture from everywhere in it, as such towers were trained.
+def _make_vision_bidirectional(model: Any) -> None:
+    """Make the vision encoder's attention bidirectional, as such encoders were trained.
 
-    The one of Phi-4 multimodal calls its attention causal (transformers 5.23), and SDPA takes it at its word where no
-    mask contradicts: a picture's features then depend on whether one beside it in the batch is padded.
+    transformers 5.23 marks the attention of Phi-4 multimodal's vision encoder as causal, and SDPA applies that if no
+    mask is given. An image's features then depend on whether another image in the batch is padded.
     """
     pictures = getattr(model.config, "vision_config", None)
     for tower in model.modules():
@@ -231,7 +243,8 @@ def _look_both_ways(model: Any) -> None:
 
 
 def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
-    """transformers falls back to another backend, and so to other pixels, where the wanted one is not installed."""
+    """Reject a fallback: transformers silently uses another backend, with other pixels, if the configured one is
+    missing."""
     found = getattr(getattr(processor, "image_processor", None), "backend", None)
     if found is None:
         raise ConfigError(
@@ -240,7 +253,7 @@ def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
         )
     if found != wanted:
         raise ConfigError(
-            f"the image processor {wanted!r} is not to be had, only {found!r}: install what it needs, or set "
+            f"the image processor {wanted!r} is not available, only {found!r}; install what it needs, or set "
             f"image_backend to {found}",
             path=f"{path}.image_backend",
         )
@@ -256,33 +269,33 @@ def _check_chat_template(processor: Any, source: str, *, path: str) -> str:
     return template if isinstance(template, str) else json.dumps(template, sort_keys=True)
 
 
-def _complete(processor: Any) -> None:
+def _complete_processor(processor: Any) -> None:
     tokenizer = processor.tokenizer
-    if not processor.chat_template:  # some, as Phi-4's, leave it to the tokenizer
+    if not processor.chat_template:  # some processors (Phi-4's) leave it to the tokenizer
         processor.chat_template = tokenizer.chat_template
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
 
 
-def _check_takes_pictures(processor: Any, source: str, *, path: str) -> None:
-    """A template for words alone fails at a message of several parts, or writes down how they are represented."""
+def _check_template_takes_images(processor: Any, source: str, *, path: str) -> None:
+    """Reject templates for text only. They fail on messages with several parts, or print the parts' Python form."""
     parts = [{"type": "image"}, {"type": "text", "text": "What is it?"}]
     try:
         text = processor.apply_chat_template([{"role": "user", "content": parts}], tokenize=False)
-        why = "it writes down how they are represented" if "'type'" in text else ""
+        why = "it prints the message's parts" if "'type'" in text else ""
     except (TypeError, ValueError, TemplateError) as error:
         why = str(error)
     if why:
         raise ConfigError(
-            f"the chat template of {source!r} cannot put pictures among words ({why}); choose another form of it",
+            f"the chat template of {source!r} does not support images ({why}); choose another checkpoint",
             path=f"{path}.source",
         )
 
 
 def _greedy(model: Any, tokenizer: Any, decoding: Mapping[str, Any]) -> GenerationConfig:
-    """The checkpoint's own generation settings, made greedy, with the entry's ``decoding`` on top."""
+    """Return the checkpoint's generation settings, made greedy, with the entry's ``decoding`` on top."""
     settings = model.generation_config.to_diff_dict()
-    for sampling in _NOT_GREEDY:
+    for sampling in _SAMPLING_SETTINGS:
         settings.pop(sampling, None)
     settings |= {"do_sample": False, "num_beams": 1}
     settings |= {key: value for key, value in decoding.items() if key != "max_new_tokens"}

@@ -1,8 +1,7 @@
 """Which turns go through the model together.
 
-Whatever is committed of a run, what is left is grouped as it would have been: chunks are cut from the front of one
-order that stays the same when its front is gone, by what stands at the front alone. So a run that was cut off and
-goes on computes the same bits as one that was not.
+The remaining turns of an interrupted run are grouped as they would have been in one run: chunks are cut from the front
+of a fixed order, and each cut depends only on the turns at the front. A resumed run therefore computes the same bits.
 """
 
 from __future__ import annotations
@@ -10,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from known_unknowns.engines._prompts import head
+from known_unknowns.engines._prompts import prompt_head
 from known_unknowns.records import Image, Turn
 
-_CHARACTERS = 4
-"""Of a token, about: what a chunk holds need not be exact, but may not depend on a tokenizer that pads."""
-_AROUND = 8
+_CHARACTERS_PER_TOKEN = 4
+"""Approximate. The size of a chunk need not be exact, but must not depend on a tokenizer."""
+_TEMPLATE_TOKENS = 8
 
 
 def batches(turns: Sequence[Turn], size: int, *, max_new_tokens: int | None = None) -> Iterator[list[int]]:
-    """Indices into ``turns``, at most ``size`` at a time, each batch alike in its number of pictures and its limit."""
+    """Yield indices into ``turns``, at most ``size`` at a time. A batch has one number of images and one token limit.
+    Yield indices into ``turns``, at most ``size`` at a time. A batch has one number of images and one token limit."""
 
     def kind(index: int) -> tuple[int, int]:
         return len(turns[index].images), max_new_tokens or turns[index].max_new_tokens
@@ -34,27 +34,36 @@ def batches(turns: Sequence[Turn], size: int, *, max_new_tokens: int | None = No
         yield batch
 
 
-def groups(
-    turns: Sequence[Turn], indices: Sequence[int], *, size: int, tokens: int, most_pictures: int
+def prefix_chunks(
+    turns: Sequence[Turn], indices: Sequence[int], *, size: int, tokens: int, max_images: int
 ) -> Iterator[list[int]]:
-    """The ``indices``, those with the same pictures side by side, up to ``size`` and about ``tokens`` at a time, and
-    up to ``most_pictures``, whose pixels take memory.
+    """Yield chunks of ``indices``, with turns about the same images next to each other.
 
-    Pictures with few questions go together, those with many are cut up. All turns of a chunk have the same number of
-    pictures.
+    Parameters
+    ----------
+    turns, indices
+        The turns, and the indices of those to group.
+    size, tokens, max_images : int
+        Limits of a chunk: turns, approximate tokens after the last image, and different images, whose pixels take
+        memory.
+
+    Notes
+    -----
+    Images with few turns share a chunk; images with many turns are split. All turns of a chunk have the same number of
+    images.
     """
 
     def order(index: int) -> tuple:
-        return len(turns[index].images), tuple(map(str, head(turns[index])))
+        return len(turns[index].images), tuple(map(str, prompt_head(turns[index])))
 
     chunk: list[int] = []
     weight = shown = 0
     for (pictures, _), members in groupby(sorted(indices, key=order), key=order):
         waiting = list(members)
         while waiting:
-            fits = _fitting([_weight(turns[index]) for index in waiting], size - len(chunk), tokens - weight)
+            fits = _count_fitting([_weight(turns[index]) for index in waiting], size - len(chunk), tokens - weight)
             alike = not chunk or len(turns[chunk[0]].images) == pictures
-            if chunk and (fits < len(waiting) or not alike or shown + pictures > most_pictures):
+            if chunk and (fits < len(waiting) or not alike or shown + pictures > max_images):
                 yield chunk
                 chunk, weight, shown = [], 0, 0
                 continue
@@ -67,17 +76,17 @@ def groups(
 
 
 def _weight(turn: Turn) -> int:
-    """About how many tokens come after the last picture."""
+    """Return the approximate number of tokens after the last image."""
     length = 0
     for part in reversed(turn.content):
         if isinstance(part, Image):
             break
         length += len(part)
-    return length // _CHARACTERS + _AROUND
+    return length // _CHARACTERS_PER_TOKEN + _TEMPLATE_TOKENS
 
 
-def _fitting(weights: Sequence[int], size: int, tokens: int) -> int:
-    """How many from the front fit."""
+def _count_fitting(weights: Sequence[int], size: int, tokens: int) -> int:
+    """Return how many weights from the front fit into the limits."""
     room = tokens
     for count, weight in enumerate(weights[:size]):
         room -= weight

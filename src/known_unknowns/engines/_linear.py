@@ -1,8 +1,8 @@
-"""Linear layers on a CPU by oneDNN's matrix product, where torch's own leaves half of the processor idle.
+"""Linear layers on a CPU through oneDNN, where torch's own matrix product is slow.
 
-torch multiplies float32 matrices with Intel's MKL, which uses 256 of the 512 bits of other makers' vector units. And
-in half precision, where torch asks oneDNN itself, it has the weights brought into oneDNN's order anew for each product.
-The sums are the same, taken in another order: float32 stays float32.
+torch multiplies float32 matrices with Intel's MKL, which uses 256 of the 512 vector bits of other makers' processors.
+In half precision torch calls oneDNN itself, but converts the weights to oneDNN's layout for every product. oneDNN adds
+the same terms in another order; float32 stays float32.
 """
 
 from __future__ import annotations
@@ -14,27 +14,30 @@ from pathlib import Path
 import torch
 from torch.nn.functional import linear
 
-_FEWEST = 64
-"""Tokens from which on it is the faster product."""
-_TYPICAL = 1024
-"""Tokens that the order of the weights is made for."""
-_SHARE = 16
-"""Of the machine's memory, the part that a second copy of the weights, in oneDNN's order, may take."""
-_NEAR = 1e-5, 2e-2
-"""How far its product may be from torch's on the machine at hand, in their standard deviations: in float32, and in half
-precision, where either rounds to some 0.4%."""
+_MIN_TOKENS = 64
+"""Number of tokens from which oneDNN is faster."""
+_PACKING_TOKENS = 1024
+"""Number of tokens that the packed layout is optimised for."""
+_MEMORY_FRACTION = 16
+"""The packed copy of the weights may take 1 / 16 of the machine's memory."""
+_TOLERANCES = 1e-5, 2e-2
+"""Accepted difference from torch's product, in standard deviations: in float32, and in half precision, where both
+products round to about 0.4%.
+"""
 
 
-def by_onednn(model: torch.nn.Module) -> str:
-    """Let a model's linear layers be multiplied by oneDNN, if that is faster on this machine.
+def use_onednn(model: torch.nn.Module) -> str:
+    """Let a model's linear layers use oneDNN, if that is faster on this machine.
 
-    Returns what is done, for the record: "torch", "onednn", or "onednn, packed", with a copy of the weights in its
-    order.
+    Returns
+    -------
+    str
+        The implementation used: "torch", "onednn", or "onednn, packed", with a copy of the weights in oneDNN's layout.
     """
     dtype = next(model.parameters()).dtype
     layers = [part for part in model.modules() if type(part) is torch.nn.Linear and part.weight.dtype == dtype]
-    packed = sum(layer.weight.nbytes for layer in layers) * _SHARE <= _memory()
-    if not layers or not _faster(dtype, packed=packed) or not agrees(dtype):
+    packed = sum(layer.weight.nbytes for layer in layers) * _MEMORY_FRACTION <= _total_memory()
+    if not layers or not _is_faster(dtype, packed=packed) or not onednn_agrees(dtype):
         return "torch"
     for layer in layers:
         layer.forward = _forward(layer, packed=packed)
@@ -43,60 +46,62 @@ def by_onednn(model: torch.nn.Module) -> str:
 
 def _forward(layer: torch.nn.Linear, *, packed: bool) -> Callable[[torch.Tensor], torch.Tensor]:
     dtype = layer.weight.dtype
-    order = in_order(layer.weight.data) if packed else None
+    packed_weight = pack_weight(layer.weight.data) if packed else None
 
     def forward(inputs: torch.Tensor) -> torch.Tensor:
-        # The self-check casts the weights up: they are not what was packed, then.
-        if not layer.weight.dtype == inputs.dtype == dtype or inputs.numel() < _FEWEST * inputs.shape[-1]:
+        # The check against generate casts the weights to float32; the packed copy is not valid then.
+        if not layer.weight.dtype == inputs.dtype == dtype or inputs.numel() < _MIN_TOKENS * inputs.shape[-1]:
             return linear(inputs, layer.weight, layer.bias)
-        return product(inputs, layer.weight if order is None else order, layer.bias)
+        return onednn_linear(inputs, layer.weight if packed_weight is None else packed_weight, layer.bias)
 
     return forward
 
 
-def product(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+def onednn_linear(inputs: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """Compute a linear layer with oneDNN."""
     return torch.ops.mkldnn._linear_pointwise(inputs, weight, bias, "none", [], "")
 
 
-def in_order(weight: torch.Tensor) -> torch.Tensor:
-    return torch.ops.mkldnn._reorder_linear_weight(weight, _TYPICAL)
+def pack_weight(weight: torch.Tensor) -> torch.Tensor:
+    """Return the weight in oneDNN's layout."""
+    return torch.ops.mkldnn._reorder_linear_weight(weight, _PACKING_TOKENS)
 
 
-def _faster(dtype: torch.dtype, *, packed: bool) -> bool:
-    """By the processor, not by timing: the same machine is to give the same bits each time."""
+def _is_faster(dtype: torch.dtype, *, packed: bool) -> bool:
+    """Decide by the processor, not by timing: the same machine should give the same bits every time."""
     if not torch.backends.mkldnn.is_available():
         return False
     if dtype == torch.float32:
         wide = torch.backends.cpu.get_cpu_capability() == "AVX512"
-        return wide and torch.backends.mkl.is_available() and not _intel()
-    return dtype == torch.bfloat16 and packed and _half()
+        return wide and torch.backends.mkl.is_available() and not _is_intel()
+    return dtype == torch.bfloat16 and packed and _supports_bfloat16()
 
 
-def agrees(dtype: torch.dtype) -> bool:
-    """These are operations that torch.compile writes into its programs; they are no promise to anybody else."""
+def onednn_agrees(dtype: torch.dtype) -> bool:
+    """Return whether oneDNN's product exists and agrees with torch's. torch does not document these operations."""
     draw = torch.Generator().manual_seed(0)
     inputs, weight = (torch.randn(rows, 256, generator=draw).to(dtype) for rows in (96, 80))
     bias = torch.randn(80, generator=draw).to(dtype)
     expected = linear(inputs, weight, bias).float()
     try:
-        found = [product(inputs, order, bias).float() for order in (weight, in_order(weight))]
+        found = [onednn_linear(inputs, weights, bias).float() for weights in (weight, pack_weight(weight))]
     except (AttributeError, RuntimeError, TypeError):
         return False
-    near = _NEAR[dtype != torch.float32] * expected.std().item()
+    near = _TOLERANCES[dtype != torch.float32] * expected.std().item()
     return all((one - expected).abs().max().item() <= near for one in found)
 
 
-def _intel() -> bool:
+def _is_intel() -> bool:
     try:
         return "GenuineIntel" in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return True
 
 
-def _half() -> bool:
+def _supports_bfloat16() -> bool:
     supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
     return supported is not None and supported()
 
 
-def _memory() -> int:
+def _total_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,7 +1,7 @@
-"""Loads a checkpoint's processor, without the part for videos where that part cannot be loaded.
+"""Load a checkpoint's processor, without its video part if that cannot be loaded.
 
-Many processors take videos as well as pictures, and need torchvision for them, even to be made. This project asks about
-pictures only: where torchvision is not installed, or not asked for, such a processor is made of its other parts.
+Many processors accept videos besides images and need torchvision for them, even to be created. This project asks about
+images only. If torchvision is not installed or not selected, the processor is created from its other parts.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from transformers import AutoConfig, AutoProcessor
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
 
 _VIDEOS = "video_processor"
-_OF_VIDEOS = ("torchvision", "video processor")
-"""What errors name that are of the part for videos. With torchvision too: it has no PIL backend."""
+_VIDEO_ERROR_WORDS = ("torchvision", "video processor")
+"""Words in errors that concern the video part. It names torchvision because it has no PIL backend."""
 
 
 def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
-    """The processor of a folder or repository; ``where`` holds further arguments of ``from_pretrained``.
+    """Load the processor of a folder or repository; ``where`` holds further arguments of ``from_pretrained``.
 
     Raises what transformers raises: OSError, ValueError, ImportError.
     """
     try:
         return AutoProcessor.from_pretrained(source, backend=backend, **where)
     except (ImportError, ValueError) as error:
-        if not any(word in str(error).lower() for word in _OF_VIDEOS):
+        if not any(word in str(error).lower() for word in _VIDEO_ERROR_WORDS):
             raise
         kind = _kind(source, where)
         if kind is None:
@@ -37,7 +37,7 @@ def load(source: str, backend: str, where: Mapping[str, Any]) -> Any:
 
 
 def _kind(source: str, where: Mapping[str, Any]) -> type | None:
-    """The class of the processor, if videos are one of its parts."""
+    """Return the processor's class if video is one of its parts, else None."""
     name = PROCESSOR_MAPPING_NAMES.get(AutoConfig.from_pretrained(source, **where).model_type)
     kind = getattr(transformers, name, None) if name else None
     return kind if kind is not None and _VIDEOS in signature(kind.__init__).parameters else None
@@ -45,7 +45,7 @@ def _kind(source: str, where: Mapping[str, Any]) -> type | None:
 
 @cache
 def without_videos(kind: type) -> type:
-    """The class of a processor that is like ``kind``, but loads nothing for videos."""
+    """Return a subclass of the processor class ``kind`` that loads nothing for videos."""
 
     def get_attributes(cls: type) -> list[str]:
         return [part for part in kind.get_attributes() if part != _VIDEOS]

@@ -1,4 +1,4 @@
-"""What tokens cost: the price table (prices.yaml, which the user edits) and sums over replies."""
+"""Token prices: the price table (prices.yaml, which users edit), and sums over replies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from known_unknowns.records import Reply
 
 TABLE = Path(__file__).with_name("prices.yaml")
 IMAGE_TOKENS = 50_000
-"""The most tokens that a picture is taken to be where the table does not say: more than any model known to us bills."""
+"""Default upper bound of an image's tokens, above the bill of any model known to us."""
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or many requests. ``output_tokens`` includes those of reasoning; ``cached_tokens`` is the part of
-    ``input_tokens`` that the provider had in its cache."""
+    """Tokens of one or many requests.
+
+    ``output_tokens`` includes reasoning. ``cached_tokens`` is the part of ``input_tokens`` that the provider had
+    cached.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -42,7 +45,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars per million tokens; ``batch`` is the share of it that the Batch API takes."""
+    """US dollars per million tokens. ``batch`` is the Batch API's share of the price."""
 
     input: float
     output: float
@@ -51,7 +54,7 @@ class Price:
     image_tokens: int
 
     def of(self, usage: Usage, *, batch: bool = False) -> float:
-        """The price of some tokens in US dollars."""
+        """Return the price of a usage in US dollars."""
         fresh = usage.input_tokens - usage.cached_tokens
         millionths = fresh * self.input + usage.cached_tokens * self.cached_input + usage.output_tokens * self.output
         return millionths / _MILLION * (self.batch if batch else 1.0)
@@ -59,7 +62,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The table, as of a date."""
+    """The price table, as of a date."""
 
     as_of: str
     models: Mapping[str, Price]
@@ -67,14 +70,18 @@ class Prices:
 
 @cache
 def load(path: Path = TABLE) -> Prices:
-    """Read a price table. Raises DataError for a price that is missing, negative, or no number."""
+    """Read a price table.
+
+    Raises
+    ------
+    DataError
+        A price is missing, negative, or not a number.
+    """
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
         return Prices(str(raw["as_of"]), {str(name): _price(row) for name, row in raw["models"].items()})
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"not a sound price table ({error}); see its first lines for what it holds", file=path
-        ) from error
+        raise DataError(f"not a valid price table ({error}); its first lines explain the format", file=path) from error
 
 
 def _price(row: Mapping[str, Any]) -> Price:
@@ -91,10 +98,18 @@ def _price(row: Mapping[str, Any]) -> Price:
 
 
 def spent(replies: Iterable[Reply]) -> dict[str, float | int | None]:
-    """What some replies took: tokens in and out, those of reasoning, and US dollars as recorded when they came.
+    """Return sums over replies: tokens in and out, reasoning tokens, and the US dollars recorded with them.
 
-    ``replies`` should be distinct ones: a reply that serves two questions was paid once. Each sum is over the replies
-    that have the number; ``priced`` counts those with a cost, and ``usd`` is None where there is none.
+    Parameters
+    ----------
+    replies : iterable of Reply
+        Distinct replies. A reply that serves two questions was paid once.
+
+    Returns
+    -------
+    dict
+        Each sum covers the replies that have the number. "priced" counts those with a price; "usd" is None if there are
+        none.
     """
     replies = list(replies)
     details = [reply.details or {} for reply in replies]

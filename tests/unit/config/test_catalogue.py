@@ -13,7 +13,7 @@ from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.compare import _check_rows, _standing
 from known_unknowns.config import catalogue
 from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
-from known_unknowns.engines.endpoint.settings import Settings
+from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError
 from tests.paths import ROOT
 
@@ -42,7 +42,7 @@ def test_every_entry_is_a_sound_model_of_params_yaml():
         if entry["engine"] == "transformers":
             assert catalogue.memory_gib(entry) > 2, name
         else:
-            Settings.read(name, entry)
+            EndpointSettings.from_entry(name, entry)
 
 
 @pytest.mark.parametrize("name", OF_TRANSFORMERS)
@@ -177,7 +177,7 @@ def test_a_row_that_is_not_published_names_the_key(published, message):
 def test_a_card_changes_no_reply():
     entry = ENTRIES["molmo-7b-d"]
     bare = {key: value for key, value in entry.items() if key not in ("card", "published")}
-    assert Settings.read("m", entry).facts() == Settings.read("m", bare).facts()
+    assert EndpointSettings.from_entry("m", entry).facts() == EndpointSettings.from_entry("m", bare).facts()
     assert "card" in config.NOT_IN_THE_REPLY
 
 

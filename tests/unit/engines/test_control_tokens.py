@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from known_unknowns import tables
-from known_unknowns.engines._prompts import Prompts
+from known_unknowns.engines._prompts import PromptBuilder
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import drawn
 from known_unknowns.inference.journal import Journal
@@ -89,12 +89,12 @@ def test_a_control_token_need_not_be_among_those_that_the_tokenizer_names(name, 
     checkpoint = checkpoints(name).checkpoint
     checkpoint.tokenizer.extra_special_tokens = []
     assert token not in checkpoint.tokenizer.all_special_tokens
-    prompts = Prompts(checkpoint, None)
-    objection = prompts.objection(turn(0, token), Path())
-    assert (objection is None) == kept
+    prompts = PromptBuilder(checkpoint, None)
+    rejection_reason = prompts.rejection_reason(turn(0, token), Path())
+    assert (rejection_reason is None) == kept
     if kept:
         number = checkpoint.tokenizer.convert_tokens_to_ids(token)
-        tokens = [(prompts.batch([turn(0, word)], Path())["input_ids"] == number).sum() for word in (token, "it")]
+        tokens = [(prompts.build_batch([turn(0, word)], Path())["input_ids"] == number).sum() for word in (token, "it")]
         assert tokens[0] == tokens[1]
 
 

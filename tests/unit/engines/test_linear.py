@@ -22,8 +22,8 @@ HERE = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torc
 @pytest.fixture
 def faster(monkeypatch):
     """Whatever the machine, and however few the tokens."""
-    monkeypatch.setattr(_linear, "_faster", lambda dtype, packed: True)
-    monkeypatch.setattr(_linear, "_FEWEST", 1)
+    monkeypatch.setattr(_linear, "_is_faster", lambda dtype, packed: True)
+    monkeypatch.setattr(_linear, "_MIN_TOKENS", 1)
 
 
 def model(dtype: torch.dtype) -> torch.nn.Module:
@@ -37,10 +37,10 @@ def model(dtype: torch.dtype) -> torch.nn.Module:
 @pytest.mark.parametrize(("dtype", "near"), [(torch.float32, 1e-6), (torch.bfloat16, 4e-3)])
 @torch.inference_mode()
 def test_it_is_the_same_product(faster, monkeypatch, dtype, near, memory):
-    monkeypatch.setattr(_linear, "_memory", lambda: memory)
+    monkeypatch.setattr(_linear, "_total_memory", lambda: memory)
     plain = model(dtype)
     quick = copy.deepcopy(plain)
-    assert _linear.by_onednn(quick) == ("onednn, packed" if memory == 2**40 else "onednn")
+    assert _linear.use_onednn(quick) == ("onednn, packed" if memory == 2**40 else "onednn")
     for shape in ((1, 24), (3, 5, 24), (70, 24)):
         inputs = torch.randn(shape).to(dtype)
         torch.testing.assert_close(quick(inputs), plain(inputs), atol=near, rtol=near)
@@ -51,7 +51,7 @@ def test_it_is_the_same_product(faster, monkeypatch, dtype, near, memory):
 def test_weights_that_were_cast_up_are_used_as_they_are(faster):
     """The check against generate casts them up for a while; what was packed before are others."""
     quick = model(torch.bfloat16)
-    assert _linear.by_onednn(quick) == "onednn, packed"
+    assert _linear.use_onednn(quick) == "onednn, packed"
     inputs = torch.randn(9, 24)
     expected = copy.deepcopy(model(torch.bfloat16)).float()(inputs)
     before = quick(inputs.bfloat16())
@@ -62,17 +62,17 @@ def test_weights_that_were_cast_up_are_used_as_they_are(faster):
 
 @torch.inference_mode()
 def test_few_tokens_go_by_torchs_product(monkeypatch):
-    monkeypatch.setattr(_linear, "_faster", lambda dtype, packed: True)
+    monkeypatch.setattr(_linear, "_is_faster", lambda dtype, packed: True)
     asked = []
-    monkeypatch.setattr(_linear, "agrees", lambda dtype: True)
-    monkeypatch.setattr(_linear, "in_order", lambda weight: weight)
-    monkeypatch.setattr(_linear, "product", lambda inputs, weight, bias: asked.append(inputs.shape) or inputs)
+    monkeypatch.setattr(_linear, "onednn_agrees", lambda dtype: True)
+    monkeypatch.setattr(_linear, "pack_weight", lambda weight: weight)
+    monkeypatch.setattr(_linear, "onednn_linear", lambda inputs, weight, bias: asked.append(inputs.shape) or inputs)
     layer = torch.nn.Linear(8, 8)
-    _linear.by_onednn(layer)
-    for rows in (1, _linear._FEWEST - 1, _linear._FEWEST):
+    _linear.use_onednn(layer)
+    for rows in (1, _linear._MIN_TOKENS - 1, _linear._MIN_TOKENS):
         layer(torch.zeros(rows, 8))
-    layer(torch.zeros(2, _linear._FEWEST // 2, 8))
-    assert asked == [(_linear._FEWEST, 8), (2, _linear._FEWEST // 2, 8)]
+    layer(torch.zeros(2, _linear._MIN_TOKENS // 2, 8))
+    assert asked == [(_linear._MIN_TOKENS, 8), (2, _linear._MIN_TOKENS // 2, 8)]
 
 
 def gone(*_):
@@ -85,9 +85,9 @@ def another(inputs, weight, bias):
 
 @pytest.mark.parametrize("product", [gone, another])
 def test_a_torch_that_has_it_no_more_or_in_another_sense_does_without(faster, monkeypatch, product):
-    monkeypatch.setattr(_linear, "product", product)
+    monkeypatch.setattr(_linear, "onednn_linear", product)
     layers = model(torch.float32)
-    assert _linear.by_onednn(layers) == "torch"
+    assert _linear.use_onednn(layers) == "torch"
     assert all("forward" not in vars(layer) for layer in layers)
 
 
@@ -106,9 +106,9 @@ def test_where_it_is_faster(monkeypatch, dtype, capability, intel, packed, expec
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     for backend in (torch.backends.mkldnn, torch.backends.mkl):
         monkeypatch.setattr(backend, "is_available", lambda: True)
-    monkeypatch.setattr(_linear, "_intel", lambda: intel)
-    monkeypatch.setattr(_linear, "_half", lambda: True)
-    assert _linear._faster(dtype, packed=packed) is expected
+    monkeypatch.setattr(_linear, "_is_intel", lambda: intel)
+    monkeypatch.setattr(_linear, "_supports_bfloat16", lambda: True)
+    assert _linear._is_faster(dtype, packed=packed) is expected
 
 
 @HERE
@@ -128,7 +128,7 @@ def test_an_engine_replies_the_same(faster, monkeypatch, tmp_path, name):
     assert quick.about["linear_layers"] == "onednn, packed"
     found = replies(quick)
     assert quick.about["sharing"]["fell_back"] == []
-    monkeypatch.setattr(_linear, "_faster", lambda dtype, packed: False)
+    monkeypatch.setattr(_linear, "_is_faster", lambda dtype, packed: False)
     plain = tiny.engine(name, tmp_path, sharing="off", batch_size=1)
     assert plain.about["linear_layers"] == "torch"
     for reply, expected in zip(found, replies(plain), strict=True):

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 pytest.importorskip("openai")
 
 from known_unknowns.cli import endpoints as cli_endpoints
-from known_unknowns.engines.endpoint.settings import Settings
+from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import drawn, open_image
 from known_unknowns.records import Image
-from tests.servers.asking import ask, engine, turn, turns
+from tests.servers.client import ask, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion
 
 HERE = Path()
@@ -290,7 +290,7 @@ def test_nothing_is_asked_of_the_endpoint_before_there_is_a_question(monkeypatch
 
 
 def facts(**entry):
-    return Settings.read("m", {"source": "x"} | entry).facts()
+    return EndpointSettings.from_entry("m", {"source": "x"} | entry).facts()
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import pytest
 pytest.importorskip("openai")
 
 from known_unknowns.engines import prices
-from known_unknowns.engines.endpoint import batches
-from known_unknowns.engines.endpoint.batch_notes import Notes
+from known_unknowns.engines.endpoint import batch_api
+from known_unknowns.engines.endpoint.batch_log import BatchLog
 from known_unknowns.engines.prices import Price
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.images import drawn
-from tests.servers.asking import engine, run_all, turn, turns
+from tests.servers.client import engine, run_all, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, answer_to
 
 IDENTIFIERS = [f"q{number}" for number in range(20)]
@@ -34,8 +34,8 @@ def submitted(server):
     """How often each question was submitted in a batch, or asked at once."""
     in_batches = [line["body"] for name in server.batches.batches for line in server.batches.requests(name)]
     questions = [body["messages"][-1]["content"].partition("]")[0].strip("[") for body in in_batches]
-    at_once = [request.question for request in server.log if request.question and request.path]
-    return Counter(questions + at_once)
+    prefixes_per_pass = [request.question for request in server.log if request.question and request.path]
+    return Counter(questions + prefixes_per_pass)
 
 
 def test_one_question_is_asked_at_once_and_the_rest_in_a_batch(tmp_path):
@@ -161,11 +161,11 @@ def test_outcomes_in_a_batch_are_those_of_questions_asked_at_once(tmp_path):
 
 
 def test_large_waves_are_split(tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "MOST_REQUESTS", 8)
+    monkeypatch.setattr(batch_api, "MAX_REQUESTS", 8)
     with Endpoint() as server:
         assert len(run(tmp_path, server)) == 20
         assert [len(server.batches.requests(name)) for name in server.batches.batches] == [8, 8, 3]
-    monkeypatch.setattr(batches, "MOST_BYTES", 1200)
+    monkeypatch.setattr(batch_api, "MAX_BYTES", 1200)
     (tmp_path / "journal").unlink()
     with Endpoint() as server:
         assert len(run(tmp_path, server)) == 20
@@ -192,12 +192,12 @@ def test_without_a_file_of_notes_it_is_not_begun(tmp_path):
 
 def test_notes_survive_a_torn_line(tmp_path):
     path = tmp_path / "notes.jsonl"
-    Notes(path).add(digest="a", images={"k1": []}, at=1)
+    BatchLog(path).add(digest="a", images={"k1": []}, at=1)
     with path.open("a") as file:
         file.write('{"digest": "b", "images": {"k')
-    notes = Notes(path)
+    notes = BatchLog(path)
     assert set(notes.batches) == {"a"}
     notes.add(digest="a", batch="batch_9")
-    assert Notes(path).batches["a"].batch == "batch_9"
+    assert BatchLog(path).batches["a"].batch == "batch_9"
     notes.add(digest="a", closed="completed")
-    assert Notes(path).open() == []
+    assert BatchLog(path).unfinished() == []

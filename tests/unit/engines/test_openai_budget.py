@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 pytest.importorskip("openai")
 
 from known_unknowns.engines import prices
-from known_unknowns.engines.endpoint.budget import Budget, BudgetSpent, Estimator
+from known_unknowns.engines.endpoint.budget import Budget, BudgetExhaustedError, UsageEstimator
 from known_unknowns.engines.prices import Price, Usage
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.records import Image, Reply
-from tests.servers.asking import engine, run_all, turn
+from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import MODEL, Endpoint
 
 PRICE = Price(input=2.5, output=10.0, cached_input=1.25, batch=0.5, image_tokens=1000)
@@ -70,7 +70,7 @@ def test_sums_over_replies():
 
 
 def test_bounds_learn_what_pictures_take():
-    estimator = Estimator(system="Be brief.", image_tokens=1000)
+    estimator = UsageEstimator(system="Be brief.", image_tokens=1000)
     small, large = Image("a", "a" * 64, 100, 100), Image("b", "b" * 64, 200, 200)
     text = len("[q1] Which?") + len("Be brief.") + 64
     assert estimator.bound(turn("q1", small, small), 16) == Usage(text + 2000, 16)
@@ -96,7 +96,7 @@ def test_whatever_requests_take_within_their_bounds_the_budget_holds(limit, requ
 
     outcomes = asyncio.run(go())
     assert budget.spent["tokens"] <= limit
-    assert all(outcome is None or isinstance(outcome, BudgetSpent) for outcome in outcomes)
+    assert all(outcome is None or isinstance(outcome, BudgetExhaustedError) for outcome in outcomes)
     if sum(bound for bound, _, _ in requests) <= limit:
         assert not any(outcomes)
 

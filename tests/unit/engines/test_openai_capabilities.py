@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("openai")
 
-from tests.servers.asking import ask, engine, turns
+from tests.servers.client import ask, engine, turns
 from tests.servers.endpoint import Endpoint, Response, completion, error
 
 HERE = Path()

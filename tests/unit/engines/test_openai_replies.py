@@ -8,15 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.engines.endpoint.replies import Unreadable, WrongModel, letter_logprobs, read, same_model
-from tests.servers.asking import turn
+from known_unknowns.engines.endpoint.replies import (
+    UnreadableReplyError,
+    WrongModelError,
+    label_logprobs,
+    parse,
+    same_model,
+)
+from tests.servers.client import turn
 from tests.servers.endpoint import MODEL, completion
 
 TURN = turn("q1")
 
 
 def reading(**changes):
-    return read(completion("q1", **changes), TURN, model=MODEL).reply
+    return parse(completion("q1", **changes), TURN, model=MODEL).reply
 
 
 @pytest.mark.parametrize(
@@ -57,13 +63,13 @@ def test_reasoning_is_kept_apart_from_the_answer(changes, reasoning, text):
 
 def test_what_the_endpoint_tells_of_tokens_is_kept():
     usage = {"prompt_tokens": 50, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 32}}
-    received = read(
+    received = parse(
         completion("q1", usage=usage | {"completion_tokens_details": {"reasoning_tokens": 38}}), TURN, model=MODEL
     )
     assert (received.reply.input_tokens, received.reply.output_tokens) == (50, 40)
     assert received.reply.details == {"cached_tokens": 32, "reasoning_tokens": 38}
     assert received.usage.cached_tokens == 32
-    assert read(completion("q1", usage=None), TURN, model=MODEL).usage is None
+    assert parse(completion("q1", usage=None), TURN, model=MODEL).usage is None
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,7 @@ def test_the_name_that_the_entry_expects_is_the_only_one():
 
 
 def test_another_model_is_told():
-    with pytest.raises(WrongModel, match="'cheaper-1' where 'parrot-1'"):
+    with pytest.raises(WrongModelError, match="'cheaper-1' where 'parrot-1'"):
         reading(model="cheaper-1")
 
 
@@ -119,7 +125,7 @@ def steps(*tokens, likely=(("A", -0.5), (" B", -1.0), ("B", -3.0), ("a", -4.0)))
     ],
 )
 def test_log_probabilities_of_the_letters(raw, expected):
-    assert letter_logprobs(raw, TURN.labels) == expected
+    assert label_logprobs(raw, TURN.labels) == expected
 
 
 JSON = st.recursive(
@@ -137,8 +143,8 @@ PLACES = [
 
 @given(JSON)
 def test_anything_at_all_is_read_or_called_unreadable(body):
-    with pytest.raises(Unreadable):
-        read(body, TURN, model=MODEL)
+    with pytest.raises(UnreadableReplyError):
+        parse(body, TURN, model=MODEL)
 
 
 @given(st.sampled_from(PLACES), JSON)
@@ -150,8 +156,8 @@ def test_a_completion_with_anything_at_any_place_is_read_or_called_unreadable(pl
         inner = inner[step]
     inner[last] = value
     try:
-        reply = read(body, TURN, model=MODEL).reply
-    except Unreadable:
+        reply = parse(body, TURN, model=MODEL).reply
+    except UnreadableReplyError:
         return
     assert isinstance(reply.text, str)
     assert all(math.isfinite(value) for value in (reply.logprobs or {}).values())

@@ -14,7 +14,7 @@ pytest.importorskip("openai")
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
-from known_unknowns.engines.endpoint.settings import Key, Settings
+from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import infer
 from tests.factories import published_row, write_published
@@ -31,7 +31,7 @@ def run(folder, server, count=12, **entry):
     if not (folder / ".env").exists():
         environment["OPENAI_API_KEY"] = KEY
     arguments = [str(folder / "journal.jsonl"), str(count), server.url, json.dumps(entry)]
-    program = [sys.executable, "-m", "tests.servers.asking", *arguments]
+    program = [sys.executable, "-m", "tests.servers.client", *arguments]
     done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
@@ -123,10 +123,14 @@ def test_a_key_that_is_missing_is_asked_for_by_its_name(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigError, match=r"models\.m\.key_env: .*OPENAI_API_KEY.*never into params\.yaml"):
-        Settings.read("m", {"source": "gpt-4o"}).key()
+        EndpointSettings.from_entry("m", {"source": "gpt-4o"}).key()
     with pytest.raises(ConfigError, match="THEIR_KEY"):
-        Settings.read("m", {"source": "x", "base_url": "http://localhost:1/v1", "key_env": "THEIR_KEY"}).key()
-    assert Settings.read("m", {"source": "x", "base_url": "http://localhost:1/v1"}).key().reveal() == "none"
+        EndpointSettings.from_entry(
+            "m", {"source": "x", "base_url": "http://localhost:1/v1", "key_env": "THEIR_KEY"}
+        ).key()
+    assert (
+        EndpointSettings.from_entry("m", {"source": "x", "base_url": "http://localhost:1/v1"}).key().reveal() == "none"
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,16 +138,16 @@ def test_a_key_that_is_missing_is_asked_for_by_its_name(monkeypatch, tmp_path):
 )
 def test_an_address_that_holds_a_secret_is_refused_without_showing_it(address):
     with pytest.raises(ConfigError, match=r"models\.m\.base_url") as caught:
-        Settings.read("m", {"source": "x", "base_url": address})
+        EndpointSettings.from_entry("m", {"source": "x", "base_url": address})
     assert "secret" not in str(caught.value)
 
 
 def test_scrubbing_reaches_every_text_and_shows_nothing_itself():
-    key = Key(KEY)
-    assert key.scrub({"a": [f"x{KEY}", 1, None], KEY: {"b": KEY}}) == {
+    key = ApiKey(KEY)
+    assert key.redact({"a": [f"x{KEY}", 1, None], KEY: {"b": KEY}}) == {
         "a": ["x[key]", 1, None],
         "[key]": {"b": "[key]"},
     }
     assert KEY not in repr(key) and KEY not in f"{key}"
-    assert Key("EMPTY").scrub("EMPTY") == "EMPTY"
-    assert key.scrub("half a pair \ud83d") == "half a pair ?" and key.scrub("whole \U0001f600") == "whole \U0001f600"
+    assert ApiKey("EMPTY").redact("EMPTY") == "EMPTY"
+    assert key.redact("half a pair \ud83d") == "half a pair ?" and key.redact("whole \U0001f600") == "whole \U0001f600"

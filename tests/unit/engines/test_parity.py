@@ -142,13 +142,15 @@ def test_a_prompt_is_what_the_processor_makes_of_it_alone(checkpoint, first):
     with pytest.MonkeyPatch.context() as patch:
         encode = prompts._encode
         patch.setattr(prompts, "_encode", lambda asked, pictures: made.append(asked) or encode(asked, pictures))
-        each = prompts.each(turns, Path())
+        each = prompts.build(turns, Path())
     assert checkpoint.name not in ("qwen2.5-vl", "llava", "idefics3", "mllama") or len(made) < len(turns) / 2
     for turn, prompt in zip(turns, each, strict=True):
-        tensors = prompts.batch([turn], Path())
+        tensors = prompts.build_batch([turn], Path())
         assert prompt.ids == tuple(tensors["input_ids"][0].tolist())
-        assert prompt.cut == prompts._cut(prompt.ids)
-        assert prompt.tensors["input_ids"][0, : prompt.cut].tolist() == list(prompt.ids[: prompt.cut])
+        assert prompt.prefix_length == prompts._prefix_length(prompt.ids)
+        assert prompt.tensors["input_ids"][0, : prompt.prefix_length].tolist() == list(
+            prompt.ids[: prompt.prefix_length]
+        )
 
 
 def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
@@ -168,16 +170,16 @@ def test_the_same_replies(checkpoint, case):
 
 
 @pytest.mark.parametrize(
-    "room",
-    [_memory.Room(512, 64, 5, prefixes=1, pictures=3), _memory.Room(1024, 512, 32, prefixes=4, pictures=99)],
+    "capacity",
+    [_memory.Capacity(512, 64, 5, prefixes=1, images=3), _memory.Capacity(1024, 512, 32, prefixes=4, images=99)],
     ids=["one-prefix", "four-prefixes"],
 )
-def test_the_same_replies_in_one_wave(checkpoint, room, monkeypatch):
+def test_the_same_replies_in_one_wave(checkpoint, capacity, monkeypatch):
     """In small chunks, and as on a GPU, where several prefixes are computed at once, padded on the left.
 
     And by sharing, not by falling back, except where no prefix can be shared.
     """
-    monkeypatch.setattr(_memory, "room", lambda *_: room)
+    monkeypatch.setattr(_memory, "capacity", lambda *_: capacity)
     turns = everything(checkpoint.name)
     engine = checkpoint.engine(sharing="on")
     assert_same(answers(engine, turns), checkpoint.without(turns))

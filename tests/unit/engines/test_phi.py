@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from known_unknowns.engines import _checkpoint, _processors
-from known_unknowns.engines.sharing.architecture import turns_by_length
+from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import drawn
@@ -78,7 +78,10 @@ def test_a_chat_template_that_only_the_tokenizer_has_is_used(tmp_path):
 
 @pytest.mark.parametrize(
     ("written", "why"),
-    [("'<|' + m['role'] + '|>' + m['content']", "can only concatenate"), ("m['content']", "how they are represented")],
+    [
+        ("'<|' + m['role'] + '|>' + m['content']", "can only concatenate"),
+        ("m['content']", "prints the message's parts"),
+    ],
 )
 def test_a_chat_template_for_words_alone_is_found_out_when_the_checkpoint_is_loaded(written, why, tmp_path):
     """The first is that of the published checkpoint's form with code of its own."""
@@ -87,7 +90,9 @@ def test_a_chat_template_for_words_alone_is_found_out_when_the_checkpoint_is_loa
     processor.chat_template = f"{{% for m in messages %}}{{{{ {written} }}}}{{% endfor %}}"
     with (
         mock.patch.object(_processors.AutoProcessor, "from_pretrained", lambda *_, **__: processor),
-        pytest.raises(ConfigError, match=rf"models\.{NAME}\.source: the chat template .*pictures among words.*{why}"),
+        pytest.raises(
+            ConfigError, match=rf"models\.{NAME}\.source: the chat template .*does not support images.*{why}"
+        ),
     ):
         TransformersEngine(NAME, entry(tmp_path))
 
@@ -127,7 +132,7 @@ def test_angles_that_depend_on_the_prompt_s_length_are_neither_shared_nor_batche
         return engine, answers(engine, asked)
 
     engine, replies = ask(*turns)
-    assert turns_by_length(engine.checkpoint.model)
+    assert has_length_dependent_positions(engine.checkpoint.model)
     lengths = [reply.input_tokens for reply in replies]
     assert min(lengths) < 60 < 70 < max(lengths)
     (fallen,) = engine.about["sharing"]["fell_back"]

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from known_unknowns.engines import _checkpoint, _processors, create
 from known_unknowns.engines._grouping import batches
-from known_unknowns.engines._letters import LetterRecorder, letter_step, token_forms
+from known_unknowns.engines._option_labels import LabelRecorder, label_step, token_forms
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.images import drawn, open_image
@@ -243,12 +243,12 @@ def test_a_batch_says_what_each_turn_alone_is_told(engine):
 
 def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply(engine, monkeypatch):
     """By hand: prompt and reply through the model once, softmax over all tokens before the reply's letter."""
-    monkeypatch.setattr(LetterRecorder, "__call__", forcing_reply(" KB", " B"))
+    monkeypatch.setattr(LabelRecorder, "__call__", forcing_reply(" KB", " B"))
     asked = turn(1)
     made = engine()
     (reply,) = answers(made, [asked]).values()
     assert reply.text == " KB B"
-    inputs = made._prompts.batch([asked], Path())
+    inputs = made._prompts.build_batch([asked], Path())
     tokenizer, model = made.checkpoint.tokenizer, made.checkpoint.model
     before = tokenizer(" KB", return_tensors="pt", add_special_tokens=False)["input_ids"]
     step = before.shape[1]
@@ -268,7 +268,7 @@ def test_letters_get_the_log_probability_of_a_forward_pass_over_prompt_and_reply
 
 def forcing_reply(*pieces: str):
     """A recorder that leaves only these words to greedy decoding, then the end."""
-    record = LetterRecorder.__call__
+    record = LabelRecorder.__call__
 
     def call(self, input_ids, scores):
         record(self, input_ids, scores)
@@ -283,7 +283,7 @@ def forcing_reply(*pieces: str):
 
 
 def test_finish_and_counts(llava, monkeypatch):
-    monkeypatch.setattr(LetterRecorder, "__call__", forcing_reply("B"))
+    monkeypatch.setattr(LabelRecorder, "__call__", forcing_reply("B"))
     (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, limit=4)]).values()
     # "B" and the end token
     assert (reply.text, reply.finish, reply.output_tokens) == ("B", "stop", 2)
@@ -340,7 +340,7 @@ def test_the_step_of_the_first_bare_letter(before, letter, after):
     tokens = [*pieces[0], *pieces[1], *pieces[2]]
     assert len(pieces[0]) > 1 or before in ("", " (")
     expected = len(pieces[0]) if letter else 0
-    assert letter_step(tokenizer, tokens, token_forms(tokenizer, LETTERS)) == expected
+    assert label_step(tokenizer, tokens, token_forms(tokenizer, LETTERS)) == expected
 
 
 def test_token_forms_of_both_kinds_of_vocabulary():
@@ -424,8 +424,8 @@ def test_control_tokens_in_a_question_are_text(llava):
     """An "<image>" in a question must not become a picture, nor an end token end the prompt."""
     made = TransformersEngine("tiny", entry(llava, batch_size=2))
     nasty = turn(0, text="What is <image> and <|im_end|>?\nA. Red")
-    inputs = made._prompts.batch([nasty], Path())
-    plain = made._prompts.batch([turn(0, text="What is it?\nA. Red")], Path())
+    inputs = made._prompts.build_batch([nasty], Path())
+    plain = made._prompts.build_batch([turn(0, text="What is it?\nA. Red")], Path())
     for token in ("<image>", "<|im_end|>"):
         number = made.checkpoint.tokenizer.convert_tokens_to_ids(token)
         assert (inputs["input_ids"] == number).sum() == (plain["input_ids"] == number).sum()
@@ -513,7 +513,7 @@ def test_generation_settings_of_the_checkpoint_hold_unless_overridden(tmp_path):
 def test_a_system_prompt_reaches_the_model(llava):
     made = TransformersEngine("tiny", entry(llava, system="Answer B."))
     plain = TransformersEngine("tiny", entry(llava))
-    text = made.checkpoint.tokenizer.decode(made._prompts.batch([turn(0)], Path())["input_ids"][0])
+    text = made.checkpoint.tokenizer.decode(made._prompts.build_batch([turn(0)], Path())["input_ids"][0])
     assert "system\nAnswer B." in text
     assert answers(made, [turn(0)])[0].input_tokens > answers(plain, [turn(0)])[0].input_tokens
 
@@ -538,7 +538,7 @@ def test_pictures_reach_the_model_in_their_place(llava):
     made = TransformersEngine("tiny", entry(llava))
     one, other = drawn("normal-noise", 32, 32, 1), drawn("blank", 32, 32)
     asked = Turn("q", "answer", ("First", one, "then", other, "What?"), LETTERS)
-    inputs = made._prompts.batch([asked], Path())
+    inputs = made._prompts.build_batch([asked], Path())
     expected = made.checkpoint.processor.image_processor(
         [open_image(one, Path()), open_image(other, Path())], return_tensors="pt"
     )["pixel_values"]

@@ -15,7 +15,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.records import Reply
 from tests.factories import question
-from tests.servers.asking import asked_once
+from tests.servers.client import asked_once
 
 ENTRY = {"engine": "transformers", "source": "a/model", "revision": "main", "dtype": "float32", "batch_size": 8}
 COMMIT = "1" * 40

@@ -1,4 +1,4 @@
-"""A budget in tokens and in money: what a request may take is set aside before it goes out, so that it holds."""
+"""A budget in tokens and in money. The maximum cost of a request is reserved before it is sent."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from known_unknowns.errors import MachineError
 from known_unknowns.records import Turn
 
 _FRAME_TOKENS = 64  # roles and separators of a chat template
-_MARGIN = 2.0  # over what pictures were seen to take
+_MARGIN = 2.0  # over the largest usage of an image so far
 
 
-class BudgetSpent(MachineError):
+class BudgetExhaustedError(MachineError):
     """The next request might exceed ``max_cost``."""
 
 
 @dataclass(slots=True)
-class Estimator:
-    """Bounds what a turn can take, before it is asked.
+class UsageEstimator:
+    """Upper bounds of a turn's usage, before it is sent.
 
-    A text has at most as many tokens as bytes. A picture takes ``image_tokens`` at most, until replies have shown what
-    pictures take: then at most twice the most that any took, and more in proportion for one that is larger.
+    A text has at most as many tokens as bytes. An image takes at most ``image_tokens``, until replies have shown the
+    actual usage; then at most twice the largest usage so far, and more in proportion for a larger image.
     """
 
     system: str | None
@@ -34,6 +34,7 @@ class Estimator:
     _tokens: int = 0
 
     def bound(self, turn: Turn, output_tokens: int) -> Usage:
+        """Return the upper bound of a turn's usage."""
         text = len(turn.text.encode()) + len((self.system or "").encode()) + len(turn.json_schema) + _FRAME_TOKENS
         pictures = sum(self._picture(image.width * image.height) for image in turn.images)
         return Usage(text + pictures, output_tokens)
@@ -44,11 +45,11 @@ class Estimator:
         return round(self._seen * _MARGIN * max(1.0, pixels / self._pixels))
 
     def expected(self, bound: Usage) -> float:
-        """How many tokens a turn is likely to take: the mean so far, or the bound of the first."""
+        """Return the expected number of tokens of a turn: the mean so far, or the bound for the first turn."""
         return self._tokens / self._replies if self._replies else float(bound.tokens)
 
     def learn(self, turn: Turn, usage: Usage) -> None:
-        """Take in what a turn did take."""
+        """Update the estimate with a turn's actual usage."""
         self._replies += 1
         self._tokens += usage.tokens
         if turn.images:
@@ -57,53 +58,60 @@ class Estimator:
 
 
 class Budget:
-    """Counts what was spent, and stops before ``limits`` ("tokens", "usd") would be exceeded.
+    """Counts the spending, and stops before ``limits`` ("tokens", "usd") would be exceeded.
 
-    What an attempt may take is reserved before it is sent. Afterwards it is settled with what it did take, given back
-    where the endpoint charges nothing, or counted whole where nobody knows (no reply came).
+    The maximum cost of an attempt is reserved before it is sent. Afterwards it is settled with the actual usage,
+    released if the endpoint charges nothing, or counted in full if no reply came.
     """
 
     def __init__(self, limits: Mapping[str, float], price: Price | None, *, path: str = "max_cost") -> None:
         self._limits, self._price, self._path = limits, price, path
         self._waiters: list[asyncio.Future[None]] = []
-        self._reserved = 0
-        self._held = {"tokens": 0.0, "usd": 0.0}
+        self._reservations = 0
+        self._reserved_amounts = {"tokens": 0.0, "usd": 0.0}
         self.spent = {"tokens": 0.0, "usd": 0.0}
 
     @property
     def priced(self) -> bool:
-        """Whether the price table knows the model."""
+        """Whether the price table has the model."""
         return self._price is not None
 
     def cost(self, usage: Usage, *, batch: bool = False) -> dict[str, float]:
+        """Return the cost of a usage in tokens and US dollars."""
         usd = self._price.of(usage, batch=batch) if self._price else 0.0
         return {"tokens": float(usage.tokens), "usd": usd}
 
     def affords(self, cost: Mapping[str, float]) -> bool:
-        """Whether so much may be spent besides what is spent and reserved."""
-        return all(self.spent[unit] + self._held[unit] + cost[unit] <= limit for unit, limit in self._limits.items())
+        """Return whether this cost fits into the budget besides what is spent and reserved."""
+        return all(
+            self.spent[unit] + self._reserved_amounts[unit] + cost[unit] <= limit
+            for unit, limit in self._limits.items()
+        )
 
     async def reserve(self, bound: Usage) -> None:
-        """Set the bound aside, waiting for requests under way where it is only their reserve that is missing.
+        """Reserve the bound. Wait for requests under way if only their reservations are in the way.
 
-        Raises BudgetSpent when it cannot be afforded.
+        Raises
+        ------
+        BudgetExhaustedError
+            The budget does not allow it.
         """
         cost = self.cost(bound)
         while not self.affords(cost):
-            if not self._reserved:
-                raise self.stop()
+            if not self._reservations:
+                raise self.exhausted()
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
-        self._reserved += 1
-        for unit in self._held:
-            self._held[unit] += cost[unit]
+        self._reservations += 1
+        for unit in self._reserved_amounts:
+            self._reserved_amounts[unit] += cost[unit]
 
     def settle(self, bound: Usage, used: Usage | None) -> None:
-        """End a reservation: with what was used (nothing: ``Usage()``), or None where it is not known."""
-        self._reserved -= 1
+        """End a reservation with the actual usage (``Usage()`` for none), or None if it is unknown."""
+        self._reservations -= 1
         for unit, amount in self.cost(bound).items():
-            self._held[unit] -= amount
+            self._reserved_amounts[unit] -= amount
         self.spend(bound if used is None else used)
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
@@ -111,13 +119,15 @@ class Budget:
                 waiter.set_result(None)
 
     def spend(self, usage: Usage, *, batch: bool = False) -> None:
+        """Count a usage as spent."""
         for unit, amount in self.cost(usage, batch=batch).items():
             self.spent[unit] += amount
 
-    def stop(self) -> BudgetSpent:
+    def exhausted(self) -> BudgetExhaustedError:
+        """Return the error that stops the run."""
         limit = " and ".join(f"{amount:g} {unit}" for unit, amount in self._limits.items())
         spent = f"{self.spent['tokens']:.0f} tokens" + (f", {self.spent['usd']:.4f} USD" if self._price else "")
-        return BudgetSpent(
+        return BudgetExhaustedError(
             f"{self._path}: the next question might exceed the budget of {limit} ({spent} spent in this run); the "
             "replies so far are kept. Raise the budget, or run the same command again to spend as much once more"
         )

@@ -1,4 +1,7 @@
-"""What an endpoint supports: asked for until it is declined, then left out for good, said once and recorded."""
+"""What an endpoint supports.
+
+A parameter is sent until it is declined, and then omitted; this is reported and recorded.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +11,29 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from known_unknowns.engines.endpoint.settings import Settings
+from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.records import Turn
 
 NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
-_FEW_LOGPROBS = 5  # what endpoints give that do not give 20
+_FEW_LOGPROBS = 5  # the maximum of endpoints that do not support 20
 
 
 class Capabilities:
-    """The optional parameters of a request. ``declined`` maps each that the endpoint would not take to its words."""
+    """The optional parameters of a request. ``declined`` maps each declined parameter to the endpoint's message."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: EndpointSettings) -> None:
         self._settings = settings
         self._limit = NEW_LIMIT
         self._top_logprobs = settings.top_logprobs
         self.declined: dict[str, str] = {}
 
     def limit(self, turn: Turn) -> int:
-        """The most tokens that may be written, those of reasoning among them."""
+        """Return the maximum number of generated tokens, reasoning included."""
         answer = self._settings.max_new_tokens or turn.max_new_tokens
         return answer + int(self._settings.reasoning.get("tokens", 0))
 
     def parameters(self, turn: Turn) -> dict[str, Any]:
-        """Everything but the model and the messages."""
+        """Return the request's parameters except the model and the messages."""
         settings = self._settings
         wanted: dict[str, Any] = {
             self._limit: self.limit(turn),
@@ -47,9 +50,16 @@ class Capabilities:
         return {name: value for name, value in wanted.items() if value is not None and name not in self.declined}
 
     def adapt(self, sent: Mapping[str, Any], parameter: str, words: str) -> bool:
-        """Whether a rejection was about one of the parameters that were sent, which is then not sent so again.
+        """Return whether a rejection concerns a parameter that was sent; that parameter is then changed or omitted.
 
-        ``parameter`` is the one that the endpoint names ("" where it names none), ``words`` its message.
+        Parameters
+        ----------
+        sent : mapping
+            The parameters that were sent.
+        parameter : str
+            The parameter that the endpoint names; "" if it names none.
+        words : str
+            The endpoint's message.
         """
         names = [name for name in sent if name == parameter]
         names += [name for name in _ALIASES if name in sent and _mentions(words, *_ALIASES[name])]
@@ -69,7 +79,7 @@ class Capabilities:
         return True
 
     def rename_limit(self, used: str, words: str) -> bool:
-        """Put the length limit under its other name; False where that has been tried before."""
+        """Send the length limit under its other name. Return False if that was tried before."""
         other = OLD_LIMIT if used == NEW_LIMIT else NEW_LIMIT
         if self._limit == used and other in self.declined:
             return False
@@ -80,11 +90,11 @@ class Capabilities:
     def _note(self, name: str, words: str) -> None:
         if name not in self.declined:
             self.declined[name] = words
-            say(self._settings.name, f"the endpoint does not take {name} ({words}); asking without it")
+            print_message(self._settings.name, f"the endpoint does not take {name} ({words}); asking without it")
 
 
-def say(name: str, text: str) -> None:
-    """Tell the user something about the model ``name``."""
+def print_message(name: str, text: str) -> None:
+    """Print a message about the model ``name`` to stderr."""
     print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
@@ -99,7 +109,7 @@ _ALIASES = {
     "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "response_format": ("response_format", "json_schema", "structured output", "structured outputs"),
 }
-"""What endpoints call each parameter in their messages."""
+"""Names of each parameter in the messages of endpoints."""
 
 
 def _mentions(words: str, *names: str) -> bool:

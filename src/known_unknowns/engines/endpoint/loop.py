@@ -1,4 +1,4 @@
-"""An event loop that goes on while the journal is written: replies are taken in and read meanwhile."""
+"""An event loop in its own thread: replies are received and parsed while the journal is written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """An event loop in a thread of its own; a context manager. A daemon, so that it never keeps a program alive."""
+    """A context manager with an event loop in a daemon thread, which never keeps a program alive."""
 
     def __enter__(self) -> LoopThread:
         self._loop = asyncio.new_event_loop()
@@ -21,7 +21,7 @@ class LoopThread:
         return self
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result; the thread that calls waits for it."""
+        """Run a coroutine in the loop, wait for it, and return its result."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""A turn as a chat request: interleaved text and pictures, the pictures as data URLs."""
+"""A turn as a chat request: interleaved text and images, with the images as data URLs."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from known_unknowns.engines.endpoint.settings import ImageSettings
 from known_unknowns.images import open_image
 from known_unknowns.records import Image, Turn
 
-KEPT = 8
-"""So many encoded pictures are kept for the next questions on them: a benchmark asks several about each."""
+CACHE_SIZE = 8
+"""Number of encoded images kept for later questions about them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentImage:
-    """A picture as it goes out. ``sha256`` is of the encoded file, which the endpoint decodes."""
+    """An image as sent. ``sha256`` is that of the encoded file, which the endpoint decodes."""
 
     url: str
     sha256: str
 
 
-class Pictures:
-    """Encodes pictures off the event loop, each once for all that ask for it meanwhile.
+class ImageEncoder:
+    """Encodes images outside the event loop, each once for all questions that need it meanwhile.
 
-    At most `KEPT` and those being asked about are in memory. Raises DataError for a picture that cannot be read.
+    At most `CACHE_SIZE` images, and those of the questions under way, are in memory. Raises DataError for an unreadable
+    image.
     """
 
     def __init__(self, folder: Path, settings: ImageSettings) -> None:
@@ -43,13 +44,13 @@ class Pictures:
             task = asyncio.create_task(asyncio.to_thread(encode, image, self._folder, self._settings))
             self._encoded[image] = task
         self._encoded.move_to_end(image)
-        while len(self._encoded) > KEPT:
+        while len(self._encoded) > CACHE_SIZE:
             self._encoded.popitem(last=False)
-        return await asyncio.shield(task)  # others may wait for it too
+        return await asyncio.shield(task)  # other questions may wait for the same image
 
 
 def encode(image: Image, folder: Path, settings: ImageSettings) -> SentImage:
-    """The RGB pixels that every engine sees, as a PNG or a JPEG file without any metadata, in a data URL."""
+    """Return an image's RGB pixels, which are the same for every engine, as a PNG or JPEG file without metadata."""
     file = BytesIO()
     picture = open_image(image, folder)
     if settings.format == "jpeg":
@@ -62,20 +63,20 @@ def encode(image: Image, folder: Path, settings: ImageSettings) -> SentImage:
 
 
 async def messages(
-    turn: Turn, pictures: Pictures, *, system: str | None, detail: str | None
+    turn: Turn, encoder: ImageEncoder, *, system: str | None, detail: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The messages of a chat request, and the sha256 of each picture as sent, in order."""
+    """Return the messages of a chat request, and the sha256 of each image as sent, in order."""
     parts: list[dict[str, Any]] = []
     hashes: list[str] = []
     for part in turn.content:
         if isinstance(part, str):
             parts.append({"type": "text", "text": part})
         else:
-            sent = await pictures.get(part)
+            sent = await encoder.get(part)
             hashes.append(sent.sha256)
             url = {"url": sent.url} | ({"detail": detail} if detail else {})
             parts.append({"type": "image_url", "image_url": url})
-    # Text alone goes as a string, which endpoints of text models take as well.
+    # Text alone is sent as a string, which text-only endpoints accept too.
     content = parts if hashes else "\n".join(part["text"] for part in parts)
     user = {"role": "user", "content": content}
     return [*([{"role": "system", "content": system}] if system else []), user], hashes

@@ -1,4 +1,4 @@
-"""How fast an endpoint is asked, and when it is left in peace: a pacer and a circuit breaker."""
+"""Rate limits, and a circuit breaker for failing endpoints."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Sleep = Callable[[float], Awaitable[None]]
 _MINUTE = 60.0
 
 
-class Pacer:
-    """Spreads amounts (requests, tokens) evenly, so that no minute holds more than ``per_minute`` of them.
+class RateLimiter:
+    """Spreads amounts (requests, tokens) evenly, at most ``per_minute`` of them in a minute.
 
-    Each amount is let through when those before it have had their time: a burst, which a plain count per minute
-    allows at every turn of the minute, is what providers answer with 429. None lets everything through.
+    Each amount waits until the previous ones have used their time. A plain count per minute would allow bursts, which
+    providers answer with status 429. None disables the limit.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Pacer:
         self._free = 0.0
 
     async def wait(self, amount: float = 1.0) -> None:
-        """Wait for the amount's turn."""
+        """Wait until the amount may be sent."""
         if not self._each:
             return
         now = self._clock()
@@ -40,24 +40,24 @@ class Pacer:
         if start > now:
             await self._sleep(start - now)
 
-    def correct(self, amount: float) -> None:
-        """Count so much more (or less, when negative) than was waited for: what a reply took is known afterwards."""
+    def adjust(self, amount: float) -> None:
+        """Count an additional amount (negative: a smaller one), because a reply's usage is known only afterwards."""
         self._free += amount * self._each
 
 
 @dataclass(slots=True)
-class Blame:
-    """Of one question, across all its attempts: how many successes the endpoint had had when it first failed."""
+class FailureRecord:
+    """Number of successes that the endpoint had had when a question first failed, across all its attempts."""
 
     successes: int | None = None
 
 
-class Breaker:
-    """Pauses everything when an endpoint is dying, and tries it with one request at a time until it is back.
+class CircuitBreaker:
+    """Pauses all requests when an endpoint fails, and tries single requests until it recovers.
 
-    ``threshold`` failures in a row open it. A question that failed before, and fails again though others have been
-    answered since, is at fault itself and does not count. Pauses double from ``pause`` to ``longest`` seconds; after
-    ``patience`` seconds without a single success it gives up, raising MachineError for every request that waits.
+    ``threshold`` consecutive failures open it. A failure does not count if the same question failed before and others
+    were answered since, because the question itself is then the cause. Pauses double from ``pause`` to ``longest``
+    seconds. After ``patience`` seconds without a success, every waiting request raises MachineError.
     """
 
     def __init__(
@@ -73,35 +73,35 @@ class Breaker:
     ) -> None:
         self._patience, self._threshold, self._first_pause, self._longest = patience, threshold, pause, longest
         self._clock, self._sleep, self._on_pause = clock, sleep, on_pause
-        self._row = 0
+        self._consecutive_failures = 0
         self._pause = pause
-        self._until: float | None = None  # while it is open: when the next request may go
+        self._until: float | None = None  # time of the next request while the breaker is open
         self._failing_since: float | None = None
         self._reason = ""
         self._probing = asyncio.Lock()
         self.successes = 0
-        self.opened = 0
+        self.times_opened = 0
 
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
-        """Around one request: waits while the breaker is open, then lets a single request through."""
+        """Context of one request. It waits while the breaker is open, and then lets a single request through."""
         if self._until is None:
             yield
             return
         await self._probing.acquire()
-        probing = self._until is not None  # the one before us may have found it alive
+        probing = self._until is not None  # the previous request may have succeeded
         if not probing:
             self._probing.release()
         try:
             if probing:
-                self._give_up_or_not()
+                self._raise_if_out_of_patience()
                 await self._sleep(max(self._until - self._clock(), 0.0))
             yield
         finally:
             if probing:
                 self._probing.release()
 
-    def _give_up_or_not(self) -> None:
+    def _raise_if_out_of_patience(self) -> None:
         failing = self._clock() - (self._failing_since if self._failing_since is not None else self._clock())
         if failing >= self._patience:
             raise MachineError(
@@ -110,37 +110,38 @@ class Breaker:
             )
 
     def succeeded(self) -> None:
+        """Count a success, and close the breaker."""
         self.successes += 1
-        self._row = 0
+        self._consecutive_failures = 0
         self._pause = self._first_pause
         self._until = self._failing_since = None
 
-    def failed(self, reason: str, blame: Blame) -> None:
-        """Count a failure: no connection, no reply in time, a status of 429 or of 500 and above."""
-        if blame.successes is None:
-            blame.successes = self.successes
-        elif blame.successes < self.successes:
+    def failed(self, reason: str, failure_record: FailureRecord) -> None:
+        """Count a failure: no connection, no reply in time, or status 429 or 500 and above."""
+        if failure_record.successes is None:
+            failure_record.successes = self.successes
+        elif failure_record.successes < self.successes:
             return
         now = self._clock()
         self._reason = reason
-        self._row += 1
+        self._consecutive_failures += 1
         if self._failing_since is None:
             self._failing_since = now
-        if self._row < self._threshold:
+        if self._consecutive_failures < self._threshold:
             return
         if self._until is None:
-            self.opened += 1
+            self.times_opened += 1
             self._on_pause(f"the endpoint fails ({reason}); pausing, then trying it with one request at a time")
         elif now < self._until:
-            return  # one that was under way when it opened
+            return  # this request was under way when the breaker opened
         self._until = now + self._pause
         self._pause = min(self._pause * 2, self._longest)
 
 
 @dataclass(slots=True)
-class Traffic:
-    """What every attempt has to pass."""
+class RequestLimits:
+    """The limits that apply to every attempt."""
 
-    requests: Pacer
-    tokens: Pacer
-    breaker: Breaker
+    requests: RateLimiter
+    tokens: RateLimiter
+    breaker: CircuitBreaker

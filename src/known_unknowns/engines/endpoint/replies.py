@@ -1,17 +1,17 @@
-"""A chat completion, as parsed from JSON, read into a `Reply`. Nothing here trusts that an endpoint keeps to the form.
+"""Parse a chat completion, given as JSON values, into a `Reply`. The completion may be malformed.
 
-Refusals, empty replies and cut-offs are outcomes, each told apart by ``Reply.finish``:
+Refusals, empty replies and truncated replies are outcomes. ``Reply.finish`` distinguishes them:
 
-| finish           | what came                                          | error                                       |
+| finish           | meaning                                            | error                                       |
 |------------------|----------------------------------------------------|---------------------------------------------|
 | "stop"           | an answer                                          | None                                        |
-| "empty"          | a choice without a word in it                      | None                                        |
-| "length"         | cut off at the limit                               | None; that so, where there is no word of it |
-| "refusal"        | the model declined (the message's "refusal" field) | its words                                   |
-| "content_filter" | the provider stopped the question or the answer    | its words                                   |
-| "no_choice"      | a completion without a choice                      | that so                                     |
-| "rejected"       | the endpoint will not take the question            | its words                                   |
-| "error"          | no readable reply, however often it was asked      | the last reason                             |
+| "empty"          | a choice without text                              | None                                        |
+| "length"         | truncated at the limit                             | None; a message if no answer came           |
+| "refusal"        | the model declined (the message's "refusal" field) | the model's message                         |
+| "content_filter" | the provider blocked the question or the answer    | the provider's message                      |
+| "no_choice"      | a completion without a choice                      | a message                                   |
+| "rejected"       | the endpoint rejects the question                  | the endpoint's message                      |
+| "error"          | no readable reply in any attempt                   | the last reason                             |
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _OPEN, _CLOSE = "<think>", "</think>"
 _VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b" of another model
 
 
-class Unreadable(Exception):
-    """What came is not a chat completion, or not of the model that was asked: worth asking again."""
+class UnreadableReplyError(Exception):
+    """The response is not a chat completion of the requested model. The request may be repeated."""
 
 
-class WrongModel(Unreadable):
-    """Another model answered. ``model`` is the one that it says it is."""
+class WrongModelError(UnreadableReplyError):
+    """Another model answered. ``model`` is the name that it reports."""
 
     def __init__(self, asked: str, model: str) -> None:
         super().__init__(f"another model answered: {model!r} where {asked!r} was asked")
@@ -43,28 +43,36 @@ class WrongModel(Unreadable):
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """A reply, and what it took (None where the endpoint does not say)."""
+class ParsedCompletion:
+    """A reply and its usage (None if the endpoint does not report it)."""
 
     reply: Reply
     usage: Usage | None
 
 
-def read(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -> Received:
-    """Read a completion. Raises Unreadable, or WrongModel when another model than ``model`` says it answered."""
+def parse(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -> ParsedCompletion:
+    """Parse a completion.
+
+    Raises
+    ------
+    UnreadableReplyError
+        The body is not a chat completion.
+    WrongModelError
+        The completion names another model than ``model``.
+    """
     if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
-        raise Unreadable("the reply is not a chat completion")
+        raise UnreadableReplyError("the reply is not a chat completion")
     echo = body.get("model")
     if isinstance(echo, str) and echo and not same_model(model, echo, answers_as):
-        raise WrongModel(model, echo)
+        raise WrongModelError(model, echo)
     usage, details = _usage(body.get("usage"))
     if isinstance(echo, str) and echo != model:
         details["model"] = echo
     if body.get("system_fingerprint"):
         details["fingerprint"] = str(body["system_fingerprint"])
     choice = body["choices"][0] if body["choices"] else None
-    reply = _chosen(choice, turn, details) if isinstance(choice, Mapping) else _no_choice()
-    return Received(
+    reply = _parse_choice(choice, turn, details) if isinstance(choice, Mapping) else _no_choice()
+    return ParsedCompletion(
         Reply(
             **reply,
             input_tokens=usage.input_tokens if usage else None,
@@ -76,8 +84,11 @@ def read(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) ->
 
 
 def same_model(asked: str, echo: str, answers_as: str | None = None) -> bool:
-    """Whether the name in a completion stands for the model asked: itself, a dated version of it ("gpt-4o" answers as
-    "gpt-4o-2024-08-06"), with or without the provider's name before it, or the one that the entry expects."""
+    """Return whether the name in a completion stands for the requested model.
+
+    It may be the name itself, a dated version of it ("gpt-4o" answers as "gpt-4o-2024-08-06"), with or without the
+    provider's name before it, or the name that the entry expects (``answers_as``).
+    """
     if answers_as is not None:
         return echo == answers_as
     if not ("/" in asked and "/" in echo):
@@ -106,11 +117,11 @@ def _no_choice() -> dict[str, Any]:
     return {"text": "", "finish": "no_choice", "error": "the endpoint sent a completion without a choice"}
 
 
-def _chosen(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> dict[str, Any]:
+def _parse_choice(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> dict[str, Any]:
     message = choice.get("message")
     if not isinstance(message, Mapping):
-        raise Unreadable("the reply's choice has no message")
-    reasoning, text = _thought(message)
+        raise UnreadableReplyError("the reply's choice has no message")
+    reasoning, text = _split_reasoning(message)
     if reasoning:
         details["reasoning"] = reasoning
     finish = str(choice.get("finish_reason") or "stop")
@@ -123,12 +134,12 @@ def _chosen(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]) -> d
         error = "cut off at the token limit before any answer" + (" (it was still reasoning)" if reasoning else "")
     elif not text.strip():
         finish = "empty"
-    logprobs = letter_logprobs(choice.get("logprobs"), turn.labels) if turn.labels and error is None else None
+    logprobs = label_logprobs(choice.get("logprobs"), turn.labels) if turn.labels and error is None else None
     return {"text": text, "finish": finish, "error": error, "logprobs": logprobs}
 
 
-def _thought(message: Mapping[str, Any]) -> tuple[str, str]:
-    """The reasoning and the answer. Servers put the former into a field of its own, or leave it in the text."""
+def _split_reasoning(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the reasoning and the answer. Servers put the reasoning into a separate field, or leave it in the text."""
     text = _text(message.get("content"))
     for name in ("reasoning", "reasoning_content"):
         if isinstance(message.get(name), str) and message[name]:
@@ -148,16 +159,19 @@ def _text(content: Any) -> str:
     return "".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
 
 
-def letter_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None:
-    """The letters' natural log-probabilities at the step that gives the reply's first bare letter on offer, else at
-    its first step. A letter that is not among the likeliest that the endpoint tells of has none; None without any."""
+def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None:
+    """Return the labels' natural log-probabilities at the step of the reply's first bare label, else at its first
+    step.
+
+    Labels that are not among the endpoint's most likely tokens are left out. The result is None if there are none.
+    """
     steps = raw.get("content") if isinstance(raw, Mapping) else None
     steps = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
     steps = _after_reasoning(steps)
     if not steps:
         return None
     best: dict[str, float] = {}
-    step = steps[_letter_step([str(step.get("token", "")) for step in steps], labels)]
+    step = steps[_label_step([str(step.get("token", "")) for step in steps], labels)]
     told = step.get("top_logprobs")
     for token in [step, *(told if isinstance(told, list) else [])]:
         label = str(token.get("token", "")).strip() if isinstance(token, Mapping) else ""
@@ -168,7 +182,7 @@ def letter_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | Non
 
 
 def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The steps of the answer: servers that leave the reasoning in the text leave it in the steps too."""
+    """Return the steps of the answer, for servers that leave the reasoning in the text."""
     text = ""
     for place, step in enumerate(steps):
         text += str(step.get("token", ""))
@@ -177,8 +191,8 @@ def _after_reasoning(steps: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return steps
 
 
-def _letter_step(tokens: list[str], labels: tuple[str, ...]) -> int:
-    """As `known_unknowns.engines._letters.letter_step`: a letter that is a piece of a word is no bare letter."""
+def _label_step(tokens: list[str], labels: tuple[str, ...]) -> int:
+    """Return the step of the first bare label, as `known_unknowns.engines._option_labels.label_step` does."""
     for place, token in enumerate(tokens):
         if token.strip() not in labels:
             continue

@@ -1,4 +1,4 @@
-"""Asking one question: until there is an outcome to record, or a reason to come back to it."""
+"""One question's request, repeated until there is a reply to record or a reason to requeue it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import httpx2
 import openai
 
 from known_unknowns.engines.endpoint import replies
-from known_unknowns.engines.endpoint.budget import Budget, Estimator
+from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.capabilities import NEW_LIMIT, Capabilities
-from known_unknowns.engines.endpoint.client import TRIP, Trip
-from known_unknowns.engines.endpoint.payload import Pictures, messages
-from known_unknowns.engines.endpoint.rate_limit import Blame, Traffic
-from known_unknowns.engines.endpoint.settings import Key, Settings
+from known_unknowns.engines.endpoint.client import CURRENT_REQUEST, RequestContext
+from known_unknowns.engines.endpoint.payload import ImageEncoder, messages
+from known_unknowns.engines.endpoint.rate_limit import FailureRecord, RequestLimits
+from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.prices import Usage
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.records import Reply, Turn
 
-_ADAPTATIONS = 12  # more than there are parameters to leave out
+_ADAPTATIONS = 12  # more than the number of optional parameters
 
 _FILTER_WORDS = (
     "content_filter",
@@ -35,8 +35,8 @@ _FILTER_WORDS = (
 _QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached")
 
 
-class Again(Exception):
-    """No usable reply this time, for a reason that may pass."""
+class RetryableError(Exception):
+    """No usable reply this time, for a reason that may be temporary."""
 
     def __init__(self, reason: str, *, rate_limited: bool = False) -> None:
         super().__init__(reason)
@@ -44,9 +44,18 @@ class Again(Exception):
 
 
 @dataclass(slots=True)
-class Pending:
-    """A turn that waits to be asked. ``rounds`` counts how often it was asked in vain, retries and all, of these
-    ``rate_limited`` for the rate limit; ``attempts`` and ``faults`` are of all its requests."""
+class PendingTurn:
+    """A turn that waits for its reply.
+
+    Attributes
+    ----------
+    rounds, rate_limited : int
+        Number of failed rounds, and how many of them failed because of the rate limit.
+    attempts : int
+        Number of requests.
+    faults : list of str
+        What went wrong in them.
+    """
 
     index: int
     turn: Turn
@@ -54,36 +63,44 @@ class Pending:
     rate_limited: int = 0
     attempts: int = 0
     faults: list[str] = field(default_factory=list)
-    blame: Blame = field(default_factory=Blame)
+    failure_record: FailureRecord = field(default_factory=FailureRecord)
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Asks one question. All that is known of the endpoint, shared by the questions of a run."""
+class Requester:
+    """Sends one question. Holds the state of the endpoint, which the questions of a run share."""
 
-    settings: Settings
+    settings: EndpointSettings
     client: openai.AsyncOpenAI
-    key: Key
+    key: ApiKey
     capabilities: Capabilities
-    pictures: Pictures
-    estimator: Estimator
+    encoder: ImageEncoder
+    estimator: UsageEstimator
     budget: Budget
-    traffic: Traffic
+    request_limits: RequestLimits
     model: str
 
-    async def ask(self, pending: Pending) -> Reply:
-        """The reply. Raises Again or Unreadable, or an error that ends the run (Config-, Machine- or DataError)."""
+    async def ask(self, pending: PendingTurn) -> Reply:
+        """Return the reply.
+
+        Raises
+        ------
+        RetryableError, UnreadableReplyError
+            There is no usable reply this time.
+        ConfigError, MachineError, DataError
+            The run must stop.
+        """
         turn = pending.turn
         sent, hashes = await self.messages(turn)
         bound = self.bound(turn)
-        trip = Trip(bound, self.estimator.expected(bound), pending.blame)
-        TRIP.set(trip)
+        context = RequestContext(bound, self.estimator.expected(bound), pending.failure_record)
+        CURRENT_REQUEST.set(context)
         started = time.perf_counter()
         try:
-            reply = await self._adapting(turn, sent, trip)
+            reply = await self._request_with_fallbacks(turn, sent, context)
         finally:
-            pending.attempts += trip.attempts
-            pending.faults += trip.faults
+            pending.attempts += context.attempts
+            pending.faults += context.faults
         details = dict(reply.details or {}) | {
             "seconds": round(time.perf_counter() - started, 3),
             "images": hashes,
@@ -91,50 +108,53 @@ class Asker:
             "faults": pending.faults,
             "declined": sorted(self.capabilities.declined),
         }
-        return self.scrubbed(reply, details)
+        return self.with_details(reply, details)
 
     async def messages(self, turn: Turn) -> tuple[list[dict[str, Any]], list[str]]:
-        """The turn as chat messages, and the sha256 of its pictures as sent."""
-        return await messages(turn, self.pictures, system=self.settings.system, detail=self.settings.image.detail)
+        """Return the turn as chat messages, and the sha256 of its images as sent."""
+        return await messages(turn, self.encoder, system=self.settings.system, detail=self.settings.image.detail)
 
     def bound(self, turn: Turn) -> Usage:
-        """The most that the turn can take."""
+        """Return the upper bound of the turn's usage."""
         return self.estimator.bound(turn, self.capabilities.limit(turn))
 
-    def scrubbed(self, reply: Reply, details: Mapping[str, Any]) -> Reply:
-        """The reply with these details (those that say something), the key nowhere in it."""
+    def with_details(self, reply: Reply, details: Mapping[str, Any]) -> Reply:
+        """Return the reply with the non-empty details, and without the API key."""
         return replace(
             reply,
-            text=self.key.scrub(reply.text),
-            error=self.key.scrub(reply.error),
-            details=self.key.scrub({name: value for name, value in details.items() if value}),
+            text=self.key.redact(reply.text),
+            error=self.key.redact(reply.error),
+            details=self.key.redact({name: value for name, value in details.items() if value}),
         )
 
-    async def _adapting(self, turn: Turn, sent: list[dict[str, Any]], trip: Trip) -> Reply:
-        """Ask, leaving out what the endpoint does not take."""
+    async def _request_with_fallbacks(self, turn: Turn, sent: list[dict[str, Any]], context: RequestContext) -> Reply:
+        """Send the question, and omit what the endpoint declines."""
         for _ in range(_ADAPTATIONS):
             parameters = self.capabilities.parameters(turn)
             try:
                 body = await self._request(sent, parameters)
             except openai.APIStatusError as error:
-                told = self._judged(error, parameters)
+                told = self._handle_status_error(error, parameters)
                 if told is not None:
                     return told
                 continue
-            reply = self._read(body, turn, trip).reply
-            if not self._overran(reply, turn, parameters):
+            reply = self._read(body, turn, context).reply
+            if not self._exceeded_limit(reply, turn, parameters):
                 return reply
-        raise Again("the endpoint goes on declining parameters")
+        raise RetryableError("the endpoint goes on declining parameters")
 
-    def _overran(self, reply: Reply, turn: Turn, parameters: Mapping[str, Any]) -> bool:
-        """Whether the length limit went unheeded, as it does where a server knows it by its old name alone."""
+    def _exceeded_limit(self, reply: Reply, turn: Turn, parameters: Mapping[str, Any]) -> bool:
+        """Return whether the length limit was ignored, as by servers that know its old name only."""
         limit, came = self.capabilities.limit(turn), reply.output_tokens or 0
         words = f"{came} tokens came where {limit} were asked for"
         return came > limit and NEW_LIMIT in parameters and self.capabilities.rename_limit(NEW_LIMIT, words)
 
     async def _request(self, sent: list[dict[str, Any]], parameters: Mapping[str, Any]) -> bytes:
-        """A completion's bytes, by the client's way for any request: its typed one would build objects from replies
-        that need not keep to their form, and takes a fifth longer."""
+        """Return a completion's bytes.
+
+        This uses the client's generic method. The typed method would build objects from possibly malformed replies, and
+        takes a fifth longer.
+        """
         try:
             response = await self.client.post(
                 "/chat/completions",
@@ -143,51 +163,55 @@ class Asker:
                 options={"security": {"bearer_auth": True}},
             )
         except openai.APITimeoutError:
-            raise Again(f"no reply within {self.settings.timeout:g} s") from None
+            raise RetryableError(f"no reply within {self.settings.timeout:g} s") from None
         except openai.APIConnectionError as error:
             cause = error.__cause__
-            raise Again(f"no connection, or it broke ({type(cause).__name__ if cause else 'unknown'})") from None
+            raise RetryableError(
+                f"no connection, or it broke ({type(cause).__name__ if cause else 'unknown'})"
+            ) from None
         return response.content
 
-    def _read(self, body: bytes, turn: Turn, trip: Trip) -> replies.Received:
+    def _read(self, body: bytes, turn: Turn, context: RequestContext) -> replies.ParsedCompletion:
         received = None
         try:
-            received = self.received(_parsed(body), turn)
+            received = self.parse_completion(_parsed(body), turn)
         finally:
             used = received.usage if received else None
-            self.budget.settle(trip.bound, used)
+            self.budget.settle(context.bound, used)
             if used is not None:
                 self.estimator.learn(turn, used)
-                self.traffic.tokens.correct(used.tokens - trip.expected)
+                self.request_limits.tokens.adjust(used.tokens - context.expected)
         return received
 
-    def received(self, body: Any, turn: Turn, *, batch: bool = False) -> replies.Received:
-        """A completion, read, with its price in the details. Raises Unreadable."""
-        received = replies.read(body, turn, model=self.model, answers_as=self.settings.answers_as)
+    def parse_completion(self, body: Any, turn: Turn, *, batch: bool = False) -> replies.ParsedCompletion:
+        """Parse a completion, and add its price to the details."""
+        received = replies.parse(body, turn, model=self.model, answers_as=self.settings.answers_as)
         if received.usage is None or not self.budget.priced:
             return received
         usd = round(self.budget.cost(received.usage, batch=batch)["usd"], 9)
         details = dict(received.reply.details or {}) | {"usd": usd}
-        return replies.Received(replace(received.reply, details=details), received.usage)
+        return replies.ParsedCompletion(replace(received.reply, details=details), received.usage)
 
-    def _judged(self, error: openai.APIStatusError, parameters: Mapping[str, Any]) -> Reply | None:
-        """The outcome that an error status is; None where the question is to be asked again without a parameter."""
-        status, code, parameter, words = error.status_code, *complaint(error.body)
-        words = self.key.scrub(words) or f"status {status}"
+    def _handle_status_error(self, error: openai.APIStatusError, parameters: Mapping[str, Any]) -> Reply | None:
+        """Return the outcome of an error status; None if the question is to be repeated without a parameter."""
+        status, code, parameter, words = error.status_code, *parse_error(error.body)
+        words = self.key.redact(words) or f"status {status}"
         if status == 429 and not any(quota in code for quota in _QUOTA_CODES):
-            raise Again(f"rate limit: {words}", rate_limited=True)
+            raise RetryableError(f"rate limit: {words}", rate_limited=True)
         if status in (408, 409) or status >= 500:
-            raise Again(f"status {status}: {words}")
+            raise RetryableError(f"status {status}: {words}")
         if status not in (401, 402, 429) and self.capabilities.adapt(parameters, parameter, words):
             return None
-        outcome = rejection(status, code, words)
-        if outcome.finish != "content_filter":  # gateways tell of a flagged question with 403
-            self.stop_for(status, words)
+        outcome = rejected_reply(status, code, words)
+        if outcome.finish != "content_filter":  # gateways report a flagged question with status 403
+            self.raise_if_fatal(status, words)
         return outcome
 
-    def stop_for(self, status: int, words: str) -> None:
-        """Raise where a status says that no question can be answered. The client's error, which may quote the key, is
-        not shown beside ours."""
+    def raise_if_fatal(self, status: int, words: str) -> None:
+        """Raise an error if the status means that no question can be answered.
+
+        The client's error is not chained, because it may quote the API key.
+        """
         if status in (402, 429):
             raise MachineError(f"the account's quota is spent ({words}); the replies so far are kept") from None
         if status in (401, 403):
@@ -205,18 +229,18 @@ def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError:
-        raise replies.Unreadable(f"the reply is not JSON ({len(body)} bytes; cut off?)") from None
+        raise replies.UnreadableReplyError(f"the reply is not JSON ({len(body)} bytes; cut off?)") from None
 
 
-def rejection(status: int, code: str, words: str) -> Reply:
-    """The outcome of a question that the endpoint will not answer, however often it is asked."""
+def rejected_reply(status: int, code: str, words: str) -> Reply:
+    """Return the reply to a question that the endpoint will never answer."""
     if any(word in f"{code} {words}".casefold() for word in _FILTER_WORDS):
         return Reply("", finish="content_filter", error=f"the provider's content filter stopped the question: {words}")
     return Reply("", finish="rejected", error=f"status {status}: {words}")
 
 
-def complaint(body: Any) -> tuple[str, str, str]:
-    """An error body's code, the parameter it is about, and its message ("" for what it does not say)."""
+def parse_error(body: Any) -> tuple[str, str, str]:
+    """Return an error body's code, the parameter it names, and its message ("" for missing parts)."""
     if not isinstance(body, Mapping):
         return "", "", str(body or "")[:500]
     error = body.get("error", body)
@@ -226,7 +250,7 @@ def complaint(body: Any) -> tuple[str, str, str]:
         return "", "", ""
     code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
     parameter, words = str(error.get("param") or ""), error.get("message") or error.get("detail") or ""
-    if isinstance(words, list):  # as pydantic tells it: [{"loc": ["body", "seed"], "msg": "Extra inputs ..."}]
+    if isinstance(words, list):  # as pydantic reports it: [{"loc": ["body", "seed"], "msg": "Extra inputs ..."}]
         rows = [row for row in words if isinstance(row, Mapping)]
         places = [str(place) for row in rows for place in row.get("loc", ())]
         parameter = parameter or (places[-1] if places else "")

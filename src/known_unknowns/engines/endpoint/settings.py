@@ -1,4 +1,4 @@
-"""What a model's entry in params.yaml says of its endpoint, and the key, which no file of a run may hold."""
+"""The endpoint's settings in a model's entry, and the API key, which is never written to a file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from known_unknowns.errors import ConfigError
 
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
-_NO_KEY = "none"  # the client insists on one; local servers ignore it
-_SHORTEST_SECRET = 8  # "none" or "EMPTY" is no secret, and taking it out would spoil the replies
+_NO_KEY = "none"  # the client requires a key; local servers ignore it
+_SHORTEST_SECRET = 8  # "none" or "EMPTY" is not secret, and removing it would alter replies
 
 
 @dataclass(frozen=True, slots=True)
 class ImageSettings:
-    """How pictures are sent: "png" holds every pixel; "jpeg" is smaller, with ``quality`` from 1 to 100."""
+    """How images are sent: "png" is lossless; "jpeg" is smaller, with ``quality`` from 1 to 100."""
 
     format: str = "png"
     quality: int = 95
@@ -27,10 +27,13 @@ class ImageSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """A model's entry with its defaults; the keys are explained in schemas/params.schema.yaml and docs/endpoints.md.
+class EndpointSettings:
+    """A model's entry with its defaults. schemas/params.schema.yaml and docs/endpoints.md explain the keys.
 
-    Raises ConfigError for an address that carries a user, a password or a query: they would be written down.
+    Raises
+    ------
+    ConfigError
+        The address contains a user, a password or a query, which would be recorded.
     """
 
     name: str
@@ -58,7 +61,7 @@ class Settings:
     batch: Mapping[str, float] | None = None
 
     @classmethod
-    def read(cls, name: str, entry: Mapping[str, Any]) -> Settings:
+    def from_entry(cls, name: str, entry: Mapping[str, Any]) -> EndpointSettings:
         base_url = str(entry.get("base_url") or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         _check_address(base_url, path=f"models.{name}.base_url")
         elsewhere = ("engine", "published", "card", "pictures", "base_url", "decoding", "image")
@@ -72,11 +75,11 @@ class Settings:
 
     @property
     def model(self) -> str:
-        """The name that the endpoint is asked for. A revision is part of it (see docs/endpoints.md: vllm serve)."""
+        """The name to request. A revision is part of it (see docs/endpoints.md: vllm serve)."""
         return f"{self.source}@{self.revision}" if self.revision else self.source
 
     def facts(self) -> dict[str, Any]:
-        """All that can change a reply (see `known_unknowns.engines.Engine`)."""
+        """Return everything that can change a reply (see `known_unknowns.engines.Engine`)."""
         return {
             "engine": "openai",
             "source": self.source,
@@ -96,20 +99,23 @@ class Settings:
         }
 
     def path(self, key: str) -> str:
-        """The dotted path of one of the entry's keys, for errors."""
+        """Return the dotted path of one of the entry's keys, for errors."""
         return f"models.{self.name}.{key}"
 
-    def key(self) -> Key:
-        """The key, from the environment or from ./.env.
+    def key(self) -> ApiKey:
+        """Return the API key, from the environment or from ./.env.
 
-        Raises ConfigError when it is not there, unless the endpoint is one's own and the entry names no variable.
+        Raises
+        ------
+        ConfigError
+            The key is missing. Local endpoints need none unless the entry names a variable.
         """
         variable = self.key_env or KEY_VARIABLE
         value = os.environ.get(variable) or _from_file(variable)
         if value:
-            return Key(value)
+            return ApiKey(value)
         if self.key_env is None and self.base_url != OPENAI:
-            return Key(_NO_KEY)
+            return ApiKey(_NO_KEY)
         raise ConfigError(
             f"the environment variable {variable}, which holds the endpoint's key, is not set; set it, or write "
             f"{variable}=... into .env, which git ignores (never into params.yaml)",
@@ -117,46 +123,50 @@ class Settings:
         )
 
 
-class Key:
-    """A secret. It shows itself to nobody but the client, and takes itself out of texts that are to be kept."""
+class ApiKey:
+    """A secret. Only the client can read it, and `redact` removes it from texts that are kept."""
 
     def __init__(self, value: str) -> None:
         self._value = value
 
     def __repr__(self) -> str:
-        return "Key(...)"
+        return "ApiKey(...)"
 
     def reveal(self) -> str:
+        """Return the key itself."""
         return self._value
 
-    def scrub(self, value: Any) -> Any:
-        """``value``, a JSON-able one, fit to be kept: without the key in any of its texts, since endpoints do repeat it
-        in their errors, and without halves of surrogate pairs, which JSON can hold and no table can."""
+    def redact(self, value: Any) -> Any:
+        """Return a JSON value that is safe to keep.
+
+        The key is removed from all its texts, because endpoints repeat it in their errors. Unpaired surrogates, which
+        JSON can hold and tables cannot, are replaced.
+        """
         if isinstance(value, str):
             text = value.encode("utf-8", "replace").decode("utf-8")
             return text.replace(self._value, "[key]") if len(self._value) >= _SHORTEST_SECRET else text
         if isinstance(value, Mapping):
-            return {self.scrub(key): self.scrub(item) for key, item in value.items()}
+            return {self.redact(key): self.redact(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.scrub(item) for item in value]
+            return [self.redact(item) for item in value]
         return value
 
 
 def _from_file(variable: str) -> str | None:
-    """The variable in ./.env. The environment itself is left alone: other programs need not see the key."""
+    """Return the variable from ./.env, without changing the environment of other programs."""
     from dotenv import dotenv_values
 
     return dotenv_values(Path(".env")).get(variable) if Path(".env").is_file() else None
 
 
 def _check_address(base_url: str, *, path: str) -> None:
-    """The address itself is never shown here: what is wrong with it may be that it holds a secret."""
+    """Check the address. The errors never show it, because it may contain a secret."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError("not an address; it must be like http://localhost:8000/v1", path=path)
+        raise ConfigError("not an address; expected something like http://localhost:8000/v1", path=path)
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
-            "the address holds a user, a password or a query, and would be written down with every run; give the "
+            "the address contains a user, a password or a query, which would be recorded with every run; give the "
             "address alone, and the key in the environment (key_env)",
             path=path,
         )

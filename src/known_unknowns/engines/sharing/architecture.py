@@ -1,4 +1,4 @@
-"""What sharing has to know of a model's architecture, read from its configuration."""
+"""The properties of a model's architecture that prefix sharing depends on, read from its configuration."""
 
 from __future__ import annotations
 
@@ -11,43 +11,70 @@ import torch
 from known_unknowns.engines.sharing import attention
 
 ATTENTION = ("sdpa", "eager")
-"""The implementations that take a mask of one's own."""
+"""The implementations that accept a custom mask."""
 _KNOWN_LAYERS = {"full_attention", "sliding_attention"}
-_BY_LENGTH = ("dynamic", "longrope")
-"""Kinds of rotary positions whose angles are others in a long prompt than in a short one."""
+_LENGTH_DEPENDENT_ROPE = ("dynamic", "longrope")
+"""Types of rotary positions whose angles depend on the prompt's length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """``recurrent`` models have layers whose state cannot be taken apart by tokens (linear attention). ``crossing``
-    are the layers that look at the pictures aside from the text. ``window`` is that of the sliding layers. ``grouped``
-    are the configurations of the layers whose attention is better done by `attention.grouped` (none on a GPU)."""
+    """The properties of a model.
+
+    Attributes
+    ----------
+    layers, hidden, weights : int
+        Number of decoder layers, hidden size, and weights of the language model without its embedding.
+    recurrent : bool
+        Some layers have a state that cannot be split by tokens (linear attention).
+    cross_attention_layers : frozenset of int
+        Layers that attend to the images separately from the text.
+    window : int or None
+        Window of the sliding-attention layers.
+    layer_types : frozenset of str
+        Types of attention layers.
+    eager : bool
+        The attention implementation is "eager".
+    grouped_configs : tuple
+        Configurations of the layers that use `attention.grouped_attention` (none on a GPU).
+    language : torch.nn.Module
+        The language model.
+    rotary : torch.nn.Module or None
+        The module that holds the difference of positions and places in the prompt.
+    takes_features : bool
+        The model accepts precomputed image features.
+    """
 
     layers: int
     hidden: int
     weights: int
     recurrent: bool
-    crossing: frozenset[int]
+    cross_attention_layers: frozenset[int]
     window: int | None
-    kinds: frozenset[str]
+    layer_types: frozenset[str]
     eager: bool
-    grouped: tuple[Any, ...]
+    grouped_configs: tuple[Any, ...]
     language: Any
     rotary: Any
     takes_features: bool
 
     @classmethod
-    def of(cls, model: Any) -> Architecture:
-        """Raises ValueError for a model whose attention cannot be told what to see, or whose prefixes differ with what
-        comes after them."""
+    def from_model(cls, model: Any) -> Architecture:
+        """Read the architecture of a model.
+
+        Raises
+        ------
+        ValueError
+            The model's attention does not accept a custom mask, or its prefixes depend on what follows them.
+        """
         config = model.config.get_text_config()
-        if turns_by_length(model):
+        if has_length_dependent_positions(model):
             raise ValueError("its positions' angles depend on how long the whole prompt is")
-        kinds = frozenset(getattr(config, "layer_types", None) or ())
-        recurrent = any("linear" in kind or "mamba" in kind or "conv" in kind for kind in kinds)
+        layer_types = frozenset(getattr(config, "layer_types", None) or ())
+        recurrent = any("linear" in kind or "mamba" in kind or "conv" in kind for kind in layer_types)
         if config._attn_implementation not in ATTENTION:
             raise ValueError(f"its attention is {config._attn_implementation!r}, which takes no mask of one's own")
-        if not recurrent and (unknown := kinds - _KNOWN_LAYERS):
+        if not recurrent and (unknown := layer_types - _KNOWN_LAYERS):
             raise ValueError(f"it has layers of a kind not known here: {', '.join(sorted(unknown))}")
         core = getattr(model, "model", model)
         embedding = model.get_input_embeddings().weight.numel()
@@ -57,43 +84,55 @@ class Architecture:
             hidden=config.hidden_size,
             weights=sum(weight.numel() for weight in language.parameters()) - embedding,
             recurrent=recurrent,
-            crossing=frozenset(getattr(config, "cross_attention_layers", None) or ()),
+            cross_attention_layers=frozenset(getattr(config, "cross_attention_layers", None) or ()),
             window=getattr(config, "sliding_window", None),
-            kinds=kinds,
+            layer_types=layer_types,
             eager=eager,
-            grouped=() if eager or model.device.type != "cpu" else attention.configs(language),
+            grouped_configs=() if eager or model.device.type != "cpu" else attention.attention_configs(language),
             language=language,
             rotary=core if hasattr(core, "rope_deltas") else None,
             takes_features="mm_encoder_outputs" in signature(model.forward).parameters,
         )
 
     def mask(self, allowed: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor, dtype: torch.dtype) -> Any:
-        """What attention is told: ``allowed`` (rows, 1, queries, keys), as one mask or one for each kind of layer.
+        """Return the attention mask, as one tensor or one for each type of layer.
 
-        ``queries`` (rows, queries) and ``keys`` (rows, keys) are places in the prompt: a window is measured in them,
-        not in the places in memory, which differ once questions lie side by side.
+        Parameters
+        ----------
+        allowed : Tensor, shape (rows, 1, queries, keys)
+            Which keys each query may attend to.
+        queries, keys : Tensor, shape (rows, queries) and (rows, keys)
+            Positions in the prompt. A window is measured in these, not in places in the cache, which differ when
+            questions are packed next to each other.
+        dtype : torch.dtype
+            The model's precision.
         """
         sliding = allowed
         if self.window:
             sliding = allowed & (queries[:, :, None] - keys[:, None, :] < self.window)[:, None]
-        if self.kinds == _KNOWN_LAYERS:
+        if self.layer_types == _KNOWN_LAYERS:
             return {
-                "full_attention": self._as_asked(allowed, dtype),
-                "sliding_attention": self._as_asked(sliding, dtype),
+                "full_attention": self._to_mask_format(allowed, dtype),
+                "sliding_attention": self._to_mask_format(sliding, dtype),
             }
-        slides = self.kinds == {"sliding_attention"} or (not self.kinds and self.window)
-        return self._as_asked(sliding if slides else allowed, dtype)
+        slides = self.layer_types == {"sliding_attention"} or (not self.layer_types and self.window)
+        return self._to_mask_format(sliding if slides else allowed, dtype)
 
-    def _as_asked(self, allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-        if not (self.eager or self.grouped):
+    def _to_mask_format(self, allowed: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        if not (self.eager or self.grouped_configs):
             return allowed
         return torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, torch.finfo(dtype).min)
 
 
-def turns_by_length(model: Any) -> bool:
-    """Whether the angles of all positions depend on the largest one in the batch (Phi-4 multimodal's do)."""
+def has_length_dependent_positions(model: Any) -> bool:
+    """Return whether the angles of all positions depend on the largest position in the batch, as for Phi-4 multimodal.
+    Return whether the angles of all positions depend on the largest position in the batch, as for Phi-4 multimodal."""
     settings = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
-    return any(kind.get("rope_type") in _BY_LENGTH for kind in (settings, *settings.values()) if isinstance(kind, dict))
+    return any(
+        kind.get("rope_type") in _LENGTH_DEPENDENT_ROPE
+        for kind in (settings, *settings.values())
+        if isinstance(kind, dict)
+    )
 
 
 def _language(model: Any) -> Any:

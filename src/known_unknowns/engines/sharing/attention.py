@@ -1,7 +1,7 @@
-"""Attention under a mask of one's own on a CPU: two matrix products for all heads that look at the same keys.
+"""Attention with a custom mask on a CPU: two matrix products for all heads that share keys.
 
-torch's attention on a CPU is made for long sequences. On questions of some tens of tokens behind a prefix it takes two
-to three times as long, and wants the keys repeated for each head of a group.
+torch's CPU attention is optimised for long sequences. For questions of some tens of tokens after a prefix it takes two
+to three times as long, and needs the keys repeated for each head of a group.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 GROUPED = "known_unknowns_grouped"
-_AT_ONCE = 2**21
-"""Scores that are computed at once, and stay in the processor's cache until they are used."""
+_SCORES_PER_BLOCK = 2**21
+"""Number of scores computed at once, small enough to stay in the processor's cache."""
 
 
-def grouped(
+def grouped_attention(
     module: Any,
     query: torch.Tensor,
     key: torch.Tensor,
@@ -28,11 +28,23 @@ def grouped(
     scaling: float | None = None,
     **more: Any,
 ) -> tuple[torch.Tensor, None]:
-    """What the models of transformers call with ``query`` (rows, heads, queries, size), ``key`` and ``value`` (rows,
-    groups, keys, size) and an additive mask (rows or 1, 1, queries, keys). Returns (rows, queries, heads, size).
+    """Compute grouped attention; the signature is that of attention functions in transformers.
 
-    Scores are rounded to the dtype, as in transformers' eager attention, and normalised in float32. What it does not
-    know is left to torch's.
+    Parameters
+    ----------
+    query : Tensor, shape (rows, heads, queries, size)
+    key, value : Tensor, shape (rows, groups, keys, size)
+    attention_mask : Tensor or None, shape (rows or 1, 1, queries, keys)
+        Additive mask.
+
+    Returns
+    -------
+    Tensor, shape (rows, queries, heads, size)
+
+    Notes
+    -----
+    Scores are rounded to the dtype, as in transformers' eager attention, and normalised in float32. Calls without a
+    mask or with unsupported options go to torch's attention.
     """
     if attention_mask is None or more.get("softcap") is not None or more.get("position_bias") is not None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **more)
@@ -40,7 +52,7 @@ def grouped(
     groups, keys = key.shape[1:3]
     scaled = query * (size**-0.5 if scaling is None else scaling)
     found = query.new_empty(rows, queries, heads, value.shape[-1])
-    step = max(1, _AT_ONCE // (heads * queries * keys))
+    step = max(1, _SCORES_PER_BLOCK // (heads * queries * keys))
     for start in range(0, rows, step):
         some = slice(start, start + step)
         mask = attention_mask if len(attention_mask) == 1 else attention_mask[some]
@@ -52,18 +64,18 @@ def grouped(
     return found, None
 
 
-AttentionInterface.register(GROUPED, grouped)
+AttentionInterface.register(GROUPED, grouped_attention)
 
 
-def configs(language: torch.nn.Module) -> tuple[Any, ...]:
-    """The configurations that the attention of a language model reads its implementation from."""
+def attention_configs(language: torch.nn.Module) -> tuple[Any, ...]:
+    """Return the configurations from which a language model's attention layers read their implementation."""
     found = [part.config for part in language.modules() if hasattr(part, "layer_idx") and hasattr(part, "config")]
     return tuple({id(config): config for config in found}.values())
 
 
 @contextmanager
-def asked_as(implementation: str, configs: Sequence[Any]) -> Iterator[None]:
-    """The models of these configurations look by another implementation."""
+def use_attention(implementation: str, configs: Sequence[Any]) -> Iterator[None]:
+    """Let the models with these configurations use another attention implementation."""
     before = [config._attn_implementation for config in configs]
     try:
         for config in configs:

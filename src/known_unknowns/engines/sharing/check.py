@@ -1,7 +1,7 @@
-"""The check that sharing gives what ``generate`` gives, in float32, at the first use of a model.
+"""The check that prefix sharing gives the results of ``generate``, in float32, at the first use of a model.
 
-In half precision a position that is off by one changes the logits no more than rounding does, so that only a
-comparison in float32 finds it.
+In half precision a position that is off by one changes the logits no more than rounding does. Only a comparison in
+float32 detects it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ import torch
 from known_unknowns.engines._prompts import Prompt
 
 TOLERANCE = 2e-3
-"""In standard deviations of the reference's logits. Honest plans differ by some 1e-6 of them, an off-by-one position
-by 0.1 and more."""
+"""In standard deviations of the reference's logits. Correct plans differ by about 1e-6, a position that is off by one
+causes 0.1 and more.
+"""
 
-LOOKED_AT = 8
-"""Of a picture's questions, how many are looked at to choose the `sample`."""
+MAX_CANDIDATES = 8
+"""Number of an image's questions among which `sample` chooses."""
 
 
 @contextmanager
 def in_float32(model: Any) -> Iterator[None]:
-    """The model with its weights cast up. Casting back gives the same half-precision weights, bit for bit."""
+    """Cast the model's weights to float32. Casting back restores the half-precision weights exactly."""
     halves = [
         (weight, weight.dtype)
         for weight in chain(model.parameters(), model.buffers())
@@ -42,13 +43,13 @@ def in_float32(model: Any) -> Iterator[None]:
 
 @torch.inference_mode()
 def reference(model: Any, inputs: Any, steps: int = 2) -> tuple[torch.Tensor, list[int]]:
-    """The logits (steps, vocabulary) that ``generate`` itself sees for one prompt, and the tokens that it wrote.
+    """Return the logits (steps, vocabulary) of ``generate`` for one prompt, and the tokens that it generated.
 
-    There are fewer steps where it came to the end earlier.
+    There are fewer steps if the reply ended earlier.
     """
     made = model.generate(
         **inputs.to(model.device, dtype=model.dtype),
-        generation_config=model.generation_config,  # some hand on to a model that has one of its own
+        generation_config=model.generation_config,  # some models delegate to a part with its own configuration
         max_new_tokens=steps,
         return_dict_in_generate=True,
         output_logits=True,
@@ -58,9 +59,9 @@ def reference(model: Any, inputs: Any, steps: int = 2) -> tuple[torch.Tensor, li
 
 
 def difference(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """The largest difference of two rows of logits, in standard deviations of the expected ones.
+    """Return the largest difference of two rows of logits, in standard deviations of the expected ones.
 
-    Infinite where one is no number and the other is.
+    It is infinite if only one of them is finite at some place.
     """
     finite = expected.isfinite()
     if not torch.equal(finite, found.isfinite()):
@@ -71,7 +72,7 @@ def difference(found: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 def sample(prompts: Sequence[Prompt], most: int = 3) -> list[int]:
-    """Up to ``most`` of one head's prompts: the longest, the shortest, and the first."""
+    """Return the indices of up to ``most`` prompts of one head: the longest, the shortest, and the first."""
     by_length = sorted(range(len(prompts)), key=lambda index: len(prompts[index].ids))
     picked = dict.fromkeys([by_length[-1], by_length[0], 0])
     return sorted(list(picked)[:most])

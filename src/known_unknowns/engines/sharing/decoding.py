@@ -1,4 +1,4 @@
-"""Writes replies greedily, token by token, as ``generate`` writes each of them alone."""
+"""Greedy decoding of several replies, token by token, with the result of ``generate`` for each of them alone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from transformers import (
     SuppressTokensLogitsProcessor,
 )
 
-from known_unknowns.engines._letters import LetterRecorder
+from known_unknowns.engines._option_labels import LabelRecorder
 
-_NO_MATTER = {
+_IRRELEVANT_SETTINGS = {
     *("bos_token_id", "pad_token_id", "eos_token_id", "do_sample", "num_beams", "use_cache", "cache_implementation"),
     *("max_length", "max_new_tokens", "transformers_version", "_from_model_config", "trust_remote_code"),
     *("output_attentions", "output_hidden_states", "output_scores", "output_logits", "return_dict_in_generate"),
@@ -29,25 +29,33 @@ _PROCESSORS: dict[str, Callable[[Any, str], Any]] = {
 }
 
 
-class GoesOn(Protocol):
-    """Some replies in the writing: `known_unknowns.engines.sharing.rows.Rows` or `Copies`."""
+class Continuation(Protocol):
+    """The state of unfinished replies: `rows.RowContinuation` or `state_copies.StateCopies`."""
 
     def step(self, tokens: Sequence[int]) -> torch.Tensor: ...
 
-    def keep(self, rows: Sequence[int]) -> None: ...
+    def select(self, rows: Sequence[int]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The generation settings, as far as they change a greedy reply."""
+class DecodingRules:
+    """The generation settings that can change a greedy reply."""
 
     processors: LogitsProcessorList
     ends: frozenset[int]
 
     @classmethod
-    def of(cls, generation: GenerationConfig, device: str) -> Rules:
-        """Raises ValueError for a setting that is not known here."""
-        settings = {name: value for name, value in generation.to_diff_dict().items() if name not in _NO_MATTER}
+    def from_config(cls, generation: GenerationConfig, device: str) -> DecodingRules:
+        """Read the settings.
+
+        Raises
+        ------
+        ValueError
+            A setting is not supported.
+        """
+        settings = {
+            name: value for name, value in generation.to_diff_dict().items() if name not in _IRRELEVANT_SETTINGS
+        }
         if unknown := settings.keys() - _PROCESSORS.keys():
             raise ValueError(f"its generation settings have {', '.join(sorted(unknown))}")
         ends = generation.eos_token_id
@@ -57,7 +65,7 @@ class Rules:
         )
 
     def apply(self, written: Sequence[Sequence[int]], logits: torch.Tensor) -> torch.Tensor:
-        """``written`` is all that each row holds so far, its prompt included."""
+        """Apply the settings to logits. ``written`` holds all tokens of each row so far, its prompt included."""
         scores = logits.float()
         if not self.processors:
             return scores
@@ -69,23 +77,33 @@ class Rules:
 
 
 @torch.inference_mode()
-def write(
+def decode(
     first: torch.Tensor,
-    go_on: Callable[[Sequence[int]], GoesOn],
+    continue_from: Callable[[Sequence[int]], Continuation],
     *,
     prompts: Sequence[Sequence[int]],
     limits: Sequence[int],
-    rules: Rules,
-    recorder: LetterRecorder,
+    rules: DecodingRules,
+    recorder: LabelRecorder,
 ) -> list[list[int]]:
-    """The tokens of each reply, with its end token where it came to one within its limit.
+    """Return the tokens of each reply, including the end token if it came within the limit.
 
-    ``first`` are the logits (replies, vocabulary) of the first tokens; ``go_on`` is called once, with the replies
-    that need more than one.
+    Parameters
+    ----------
+    first : Tensor, shape (replies, vocabulary)
+        The logits of the first tokens.
+    continue_from : callable
+        Called once, with the indices of the replies that need more than one token.
+    prompts, limits : sequence
+        Each reply's prompt tokens and limit of new tokens.
+    rules : DecodingRules
+        The generation settings.
+    recorder : LabelRecorder
+        Records the options' log-probabilities.
     """
     replies: list[list[int]] = [[] for _ in prompts]
     alive = list(range(len(prompts)))
-    logits, writing = first, None
+    logits, continuation = first, None
     while True:
         scores = rules.apply([[*prompts[reply], *replies[reply]] for reply in alive], logits)
         recorder.rows = alive
@@ -99,9 +117,9 @@ def write(
         ]
         if not still:
             return replies
-        if writing is None:
-            writing = go_on([alive[row] for row in still])
+        if continuation is None:
+            continuation = continue_from([alive[row] for row in still])
         elif len(still) < len(alive):
-            writing.keep(still)
+            continuation.select(still)
         alive = [alive[row] for row in still]
-        logits = writing.step([chosen[row] for row in still])
+        logits = continuation.step([chosen[row] for row in still])

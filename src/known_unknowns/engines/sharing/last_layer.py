@@ -1,8 +1,8 @@
-"""The last layer's work for those tokens only whose logits are asked for.
+"""Restrict the last layer to the tokens whose logits are needed.
 
-Of the others a pass wants keys and values, which the last layer makes before it looks at anything. What it looks up
-and computes after that is read by nobody: in a prefix that of all tokens, behind it that of all but each question's
-last. It is most of what a layer computes.
+For the other tokens a pass needs keys and values only, and the last layer computes them before its attention. Its
+further results are not used: in a prefix those of all tokens, after it those of all but each question's last token.
+They are most of a layer's work.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import torch
 
 
 @contextmanager
-def asked_at(language: torch.nn.Module, places: torch.Tensor) -> Iterator[None]:
-    """Within it, the last layer answers for ``places`` (rows, places) alone. Elsewhere its outputs are wrong."""
+def limit_last_layer(language: torch.nn.Module, places: torch.Tensor) -> Iterator[None]:
+    """Within the context, compute the last layer for ``places`` (rows, places) only. Its other outputs are invalid."""
     hooks = []
-    for part in _parts(language):
-        only = _Only(places)
+    for part in _tokenwise_modules(language):
+        only = _PositionSelector(places)
         hooks += [part.register_forward_pre_hook(only.before), part.register_forward_hook(only.after)]
     try:
         yield
@@ -28,8 +28,8 @@ def asked_at(language: torch.nn.Module, places: torch.Tensor) -> Iterator[None]:
             hook.remove()
 
 
-def _parts(language: torch.nn.Module) -> list[torch.nn.Module]:
-    """What works on each token alone, behind the keys and values."""
+def _tokenwise_modules(language: torch.nn.Module) -> list[torch.nn.Module]:
+    """Return the modules after the keys and values that process each token separately."""
     last = language.layers[-1] if getattr(language, "layers", None) else None
     out = getattr(getattr(last, "self_attn", None), "o_proj", None)
     mlp = getattr(last, "mlp", None)
@@ -37,8 +37,8 @@ def _parts(language: torch.nn.Module) -> list[torch.nn.Module]:
     return [part for part in (out, None if experts else mlp) if part is not None]
 
 
-class _Only:
-    """Hooks of one part: in go (rows, tokens, size), and it works on (rows, places, size)."""
+class _PositionSelector:
+    """Hooks of one module: it receives (rows, tokens, size), and processes (rows, places, size)."""
 
     def __init__(self, places: torch.Tensor) -> None:
         self._places = places[..., None]

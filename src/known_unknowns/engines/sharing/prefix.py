@@ -1,4 +1,4 @@
-"""Prefixes: the keys and values of a prompt's tokens up to its last picture, kept within a bound of bytes."""
+"""Prefixes: the keys and values of a prompt's tokens up to its last image, cached within a limit of bytes."""
 
 from __future__ import annotations
 
@@ -20,22 +20,34 @@ _NOT_NEEDED = ("hidden_states", "attentions")
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """The cache (1 row) of a prompt's first ``length`` tokens. The position of token i of the text after it is
-    ``length + delta + i``: pictures may take more tokens than positions. ``crossing`` is what every later token sees
-    of the pictures, (1, 1, pictures, tiles), in models that look at them aside from the text."""
+    """The cache (1 row) of a prompt's first ``length`` tokens.
+
+    Attributes
+    ----------
+    cache : DynamicCache
+        Keys and values.
+    length : int
+        Number of tokens.
+    delta : int
+        The position of token i after the prefix is ``length + delta + i``: images may take more tokens than positions.
+    cross_mask : Tensor or None, shape (1, 1, images, tiles)
+        What every later token may attend to, in models with cross-attention to the images.
+    bytes : int
+        Memory used.
+    """
 
     cache: DynamicCache
     length: int
     delta: int
-    crossing: torch.Tensor | None
+    cross_mask: torch.Tensor | None
     bytes: int
 
 
-class Store:
-    """Things kept from one wave of turns to the next, at most ``limit`` bytes of them.
+class BoundedCache:
+    """Objects kept from one wave of turns to the next, at most ``limit`` bytes of them.
 
-    Nothing is thrown out to make room: waves go over the same pictures in the same order, and whatever came last
-    would always push out what is needed first.
+    Nothing is evicted to make room. Waves use the images in the same order, so that the least recently used one would
+    always be needed next.
     """
 
     def __init__(self, limit: int) -> None:
@@ -59,22 +71,25 @@ class Store:
         self.keep_only(())
 
 
-class Prefixes:
-    """Computes prefixes and remembers them. ``at_once`` is how many are computed in one forward pass: with 1, a
-    prefix has the same bits whatever is computed beside it, and whether or not it was remembered."""
+class PrefixCache:
+    """Computes and caches prefixes.
 
-    def __init__(self, model: Any, architecture: Architecture, *, limit: int, at_once: int) -> None:
+    ``prefixes_per_pass`` prefixes are computed in one forward pass. With 1, a prefix has the same bits whether it was
+    cached or not, and whatever is computed next to it.
+    """
+
+    def __init__(self, model: Any, architecture: Architecture, *, limit: int, prefixes_per_pass: int) -> None:
         self._model = model
         self._architecture = architecture
-        self.at_once = at_once
+        self.prefixes_per_pass = prefixes_per_pass
         self.computed = 0
         self.tokens = 0
-        self._kept = Store(limit)
-        self._features = Store(limit // 4)
+        self._kept = BoundedCache(limit)
+        self._features = BoundedCache(limit // 4)
         self._last: dict[Hashable, Prefix] = {}
 
     def keep_only(self, heads: Collection[Hashable], pictures: Collection[Hashable]) -> None:
-        """Forget what the coming turns do not need."""
+        """Drop everything that the coming turns do not need."""
         self._kept.keep_only(heads)
         self._features.keep_only(pictures)
         self._last = {key: prefix for key, prefix in self._last.items() if key in heads}
@@ -85,12 +100,12 @@ class Prefixes:
         self._last = {}
 
     @torch.inference_mode()
-    def of(self, prompts: Sequence[Prompt]) -> list[Prefix]:
-        """The prefixes of some prompts, one with each head."""
+    def get(self, prompts: Sequence[Prompt]) -> list[Prefix]:
+        """Return the prefixes of some prompts with different heads. Compute those that are not cached."""
         found = {prompt.head: self._last.get(prompt.head) or self._kept.get(prompt.head) for prompt in prompts}
         missing = [prompt for prompt in prompts if found[prompt.head] is None]
-        for start in range(0, len(missing), self.at_once):
-            some = missing[start : start + self.at_once]
+        for start in range(0, len(missing), self.prefixes_per_pass):
+            some = missing[start : start + self.prefixes_per_pass]
             for prompt, prefix in zip(some, self._compute(some), strict=True):
                 found[prompt.head] = prefix
                 self._kept.put(prompt.head, prefix, prefix.bytes)
@@ -99,66 +114,74 @@ class Prefixes:
 
     def _compute(self, prompts: Sequence[Prompt]) -> list[Prefix]:
         self.computed += len(prompts)
-        self.tokens += sum(prompt.cut for prompt in prompts)
+        self.tokens += sum(prompt.prefix_length for prompt in prompts)
         cache = new_cache(self._model, self._architecture)
         inputs = self._with_features(prompts[0]) if len(prompts) == 1 else several_rows(prompts)
-        deltas = run(self._model, self._architecture, inputs, cache)
-        crossings = inputs.get("cross_attention_mask")
+        deltas = fill_cache(self._model, self._architecture, inputs, cache)
+        cross_masks = inputs.get("cross_attention_mask")
         return [
-            _row(self._architecture, cache, row, prompt.cut, int(deltas[row]), crossings)
+            _select_row(self._architecture, cache, row, prompt.prefix_length, int(deltas[row]), cross_masks)
             for row, prompt in enumerate(prompts)
         ]
 
     def _with_features(self, prompt: Prompt) -> dict[str, Any]:
-        """A prompt's tensors, with what the vision tower makes of the pictures in their place; that is remembered."""
+        """Return a prompt's tensors with the vision encoder's features in place of its images.
+
+        The features are cached.
+        """
         inputs = one_row(prompt)
         if not self._architecture.takes_features:
             return inputs
         get: Callable[..., Any] = self._model.get_image_features
         wanted = {name: inputs[name] for name in signature(get).parameters if name in inputs}
-        features = self._features.get(prompt.pictures)
+        features = self._features.get(prompt.images)
         if features is None:
-            made = get(**_on(self._model, wanted), return_dict=True)
+            made = get(**_to_device(self._model, wanted), return_dict=True)
             features = type(made)(**{name: value for name, value in made.items() if name not in _NOT_NEEDED})
-            self._features.put(prompt.pictures, features, sum(t.nbytes for t in _tensors(dict(features))))
+            self._features.put(prompt.images, features, sum(t.nbytes for t in _tensors(dict(features))))
         grids = {name: value for name, value in inputs.items() if name not in wanted or "grid" in name}
         return grids | {"mm_encoder_outputs": {"image": features}}
 
 
 def new_cache(model: Any, architecture: Architecture) -> DynamicCache:
-    """A cache that forgets nothing: one made from the configuration drops what has left a sliding layer's window,
-    which the next question would still see. Recurrent layers need the configuration to have their state."""
+    """Return a cache that keeps every token.
+
+    A cache made from the configuration drops tokens outside a sliding layer's window, which the next question still
+    needs. Recurrent layers need the configuration for their state.
+    """
     return DynamicCache(config=model.config) if architecture.recurrent else DynamicCache()
 
 
-def run(model: Any, architecture: Architecture, inputs: Mapping[str, Any], cache: DynamicCache) -> Sequence[int]:
-    """Fills the cache with the prompts' first tokens. Returns each row's difference of position and place."""
+def fill_cache(model: Any, architecture: Architecture, inputs: Mapping[str, Any], cache: DynamicCache) -> Sequence[int]:
+    """Compute the prompts' first tokens into the cache. Return each row's difference of position and place."""
     if architecture.rotary is not None:
-        architecture.rotary.rope_deltas = None  # it is the last pictures' otherwise
+        architecture.rotary.rope_deltas = None  # reset the value of the previous images
     rows, length = inputs["input_ids"].shape
     last = torch.full((rows, 1), length - 1, device=model.device)
-    with last_layer.asked_at(architecture.language, last):
-        model(**_on(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
+    with last_layer.limit_last_layer(architecture.language, last):
+        model(**_to_device(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
     deltas = getattr(architecture.rotary, "rope_deltas", None)
     return [0] * rows if deltas is None else deltas.reshape(-1).tolist()
 
 
 def one_row(prompt: Prompt) -> dict[str, Any]:
-    """The processor's tensors of a prompt, cut off behind its last picture."""
-    return {name: value[:, : prompt.cut] if name in SEQUENCES else value for name, value in prompt.tensors.items()}
+    """Return the processor's tensors of a prompt, cut after its last image."""
+    return {
+        name: value[:, : prompt.prefix_length] if name in SEQUENCES else value for name, value in prompt.tensors.items()
+    }
 
 
 def several_rows(prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """The same of several prompts, padded on the left; the pictures' tensors one after another."""
+    """Return the tensors of several prompts, padded on the left, with the images' tensors concatenated."""
     parts = [one_row(prompt) for prompt in prompts]
-    longest = max(prompt.cut for prompt in prompts)
+    longest = max(prompt.prefix_length for prompt in prompts)
     inputs: dict[str, Any] = {}
     for name in parts[0]:
         values = [part[name] for part in parts]
         if name in SEQUENCES:
             inputs[name] = torch.cat([_padded_left(value, longest) for value in values])
         else:
-            inputs[name] = torch.cat(_alike(values))
+            inputs[name] = torch.cat(_pad_to_common_shape(values))
     if "mm_token_type_ids" not in inputs:
         places = inputs["attention_mask"].long().cumsum(-1) - 1
         inputs["position_ids"] = places.clamp(min=0)
@@ -170,8 +193,8 @@ def _padded_left(value: torch.Tensor, length: int) -> torch.Tensor:
     return torch.cat([room, value], dim=1)
 
 
-def _alike(values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Pads with zeros at the end, as processors do with a batch, until all but the first size are equal."""
+def _pad_to_common_shape(values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Pad with zeros at the end, as processors do with a batch, until all sizes but the first are equal."""
     size = [max(sizes) for sizes in zip(*(value.shape[1:] for value in values), strict=True)]
     alike = []
     for value in values:
@@ -181,8 +204,8 @@ def _alike(values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return alike
 
 
-def _on(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """On the model's device; what is no whole number in its dtype."""
+def _to_device(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Move tensors to the model's device, and floating-point tensors to its dtype."""
     return {
         name: value.to(model.device, dtype=model.dtype if value.is_floating_point() else None)
         if isinstance(value, torch.Tensor)
@@ -191,21 +214,21 @@ def _on(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _row(
-    architecture: Architecture, cache: DynamicCache, row: int, length: int, delta: int, crossings: torch.Tensor | None
+def _select_row(
+    architecture: Architecture, cache: DynamicCache, row: int, length: int, delta: int, cross_masks: torch.Tensor | None
 ) -> Prefix:
-    """One row of a cache, without the padding."""
+    """Return one row of a cache, without the padding."""
     alone = copy.copy(cache)
     alone.layers = [copy.copy(layer) for layer in cache.layers]
     several = not architecture.recurrent and any(len(layer.keys) > 1 for layer in cache.layers)
     if several:
         for index, layer in enumerate(alone.layers):
-            start = 0 if index in architecture.crossing else layer.keys.shape[-2] - length
+            start = 0 if index in architecture.cross_attention_layers else layer.keys.shape[-2] - length
             layer.keys = layer.keys[row : row + 1, :, start:].clone()
             layer.values = layer.values[row : row + 1, :, start:].clone()
-    crossing = None if crossings is None else crossings[row : row + 1, -1:]
+    cross_mask = None if cross_masks is None else cross_masks[row : row + 1, -1:]
     size = sum(tensor.nbytes for layer in alone.layers for tensor in _tensors(vars(layer)))
-    return Prefix(alone, length, delta, crossing, size)
+    return Prefix(alone, length, delta, cross_mask, size)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

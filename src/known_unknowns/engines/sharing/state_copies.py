@@ -1,6 +1,6 @@
-"""The same for models with recurrent layers, whose state cannot be taken apart by tokens: a copy for each question.
+"""Continuation for models with recurrent layers, whose state cannot be split by tokens: one copy for each question.
 
-Questions of equal length go together, as padding would run through the state.
+Only questions of equal length share a pass, because padding would change the state.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import torch
 from known_unknowns.engines.sharing.prefix import Prefix
 
 
-class Copies:
-    """Questions behind one prefix, all of equal length. ``logits`` (questions, vocabulary) follow the last token."""
+class StateCopies:
+    """Questions of equal length after one prefix. ``logits`` (questions, vocabulary) follow the last token."""
 
     @torch.inference_mode()
     def __init__(self, model: Any, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> None:
@@ -27,11 +27,11 @@ class Copies:
         self.logits = self._forward(torch.tensor([list(suffix) for suffix in suffixes], device=model.device))
 
     def step(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Give each row its next token. Returns the logits (rows, vocabulary) of the one after."""
+        """Append each row's next token. Return the logits (rows, vocabulary) of the one after it."""
         return self._forward(torch.tensor(tokens, device=self._model.device)[:, None])
 
-    def keep(self, rows: Sequence[int]) -> None:
-        """Go on with some of the rows only."""
+    def select(self, rows: Sequence[int]) -> None:
+        """Continue with some of the rows only."""
         self._cache.reorder_cache(torch.tensor(rows, device=self._model.device))
 
     def _forward(self, tokens: torch.Tensor) -> torch.Tensor:

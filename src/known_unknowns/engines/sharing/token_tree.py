@@ -1,8 +1,8 @@
-"""Many questions in one forward pass: what follows their prefixes, as a row each or packed into trees.
+"""Many questions in one forward pass: their tokens after the prefix, one row each or packed into trees.
 
-A row of the pass belongs to one prefix and holds a tree of tokens: each node is a token that sees the prefix and its
-own ancestors, and nothing of its neighbours. A row that holds one question is a tree that is a chain; a packed row
-holds several questions, and where they begin alike they share their first nodes.
+A row of the pass belongs to one prefix and holds a tree of tokens. Each token attends to the prefix and to its own
+ancestors only. A row with one question is a chain. A packed row holds several questions, and questions that begin alike
+share their first nodes.
 """
 
 from __future__ import annotations
@@ -17,20 +17,23 @@ from transformers import DynamicCache
 
 from known_unknowns.engines.sharing import last_layer
 from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.attention import GROUPED, asked_as
+from known_unknowns.engines.sharing.attention import GROUPED, use_attention
 from known_unknowns.engines.sharing.prefix import Prefix, new_cache
 
 ROWS, PACKED = "rows", "packed"
-PACK = 512
-"""Tokens in a packed row: beyond it, the questions' looks at each other (which the mask then hides) cost more than
-the prefixes that packing saves."""
-_CROSS = 3.0
-"""How much longer a floating-point operation of masked attention takes than one of a matrix product."""
+MAX_PACKED_TOKENS = 512
+"""Tokens in a packed row. Beyond it, attention between questions, which the mask hides, costs more than packing saves.
+Tokens in a packed row. Beyond it, attention between questions, which the mask hides, costs more than packing saves."""
+_ATTENTION_COST_RATIO = 3.0
+"""Time of a floating-point operation in masked attention relative to one in a matrix product."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
-    """``paths[q]`` are the nodes of the row's q-th question, in order; nodes come after their parents."""
+class TokenTree:
+    """The tokens of one row.
+
+    ``paths[q]`` are the nodes of the row's q-th question, in order; nodes follow their parents.
+    """
 
     prefix: int
     tokens: list[int]
@@ -40,7 +43,7 @@ class Tree:
     paths: list[list[int]]
 
     def ancestors(self) -> torch.Tensor:
-        """(nodes, nodes): whether a node sees another."""
+        """Return a matrix (nodes, nodes): whether a node attends to another."""
         seen = torch.eye(len(self.tokens), dtype=torch.bool)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -49,9 +52,22 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
-    """After the pass: ``logits`` (questions, vocabulary) that follow each question's last token; and the cache, with
-    the row of each question and its places in memory, from the first token of its prompt to the last."""
+class TreePass:
+    """The result of a pass.
+
+    Attributes
+    ----------
+    logits : Tensor, shape (questions, vocabulary)
+        The logits that follow each question's last token.
+    cache : DynamicCache
+        Keys and values of all rows.
+    rows : list of int
+        Each question's row.
+    places : list of Tensor
+        Each question's places in its row, from the first token of its prompt to the last.
+    tokens, padded : int
+        Tokens of the trees, without and with padding.
+    """
 
     logits: torch.Tensor
     cache: DynamicCache
@@ -61,13 +77,16 @@ class Grown:
     padded: int
 
 
-def grow(prefix: int, questions: Sequence[int], suffixes: Sequence[Sequence[int]], *, limit: int) -> list[Tree]:
-    """The trees of one prefix's questions, as few as stay within ``limit`` tokens, but one question at least each."""
-    trees: list[Tree] = []
+def build_trees(
+    prefix: int, questions: Sequence[int], suffixes: Sequence[Sequence[int]], *, limit: int
+) -> list[TokenTree]:
+    """Build the trees of one prefix's questions: as few as possible, each with one question or at most ``limit``
+    tokens."""
+    trees: list[TokenTree] = []
     children: dict[tuple[int, int], int] = {}
     for question, suffix in zip(questions, suffixes, strict=True):
         if not trees or len(trees[-1].tokens) + len(suffix) > limit:
-            trees.append(Tree(prefix, [], [], [], [], []))
+            trees.append(TokenTree(prefix, [], [], [], [], []))
             children = {}
         tree, parent, path = trees[-1], -1, []
         for depth, token in enumerate(suffix):
@@ -83,30 +102,32 @@ def grow(prefix: int, questions: Sequence[int], suffixes: Sequence[Sequence[int]
     return trees
 
 
-def cost(architecture: Architecture, prefixes: Sequence[Prefix], trees: Sequence[Tree]) -> float:
-    """Floating-point operations of the pass, those of attention weighted by what they take longer."""
+def estimate_cost(architecture: Architecture, prefixes: Sequence[Prefix], trees: Sequence[TokenTree]) -> float:
+    """Return the floating-point operations of the pass, with those of attention weighted by their slower speed."""
     nodes = max(len(tree.tokens) for tree in trees)
     longest = max(prefixes[tree.prefix].length for tree in trees)
     linear = 2.0 * architecture.weights * nodes * len(trees)
     looks = nodes * len(trees) * (longest + nodes)
-    return linear + _CROSS * 4.0 * architecture.layers * architecture.hidden * looks
+    return linear + _ATTENTION_COST_RATIO * 4.0 * architecture.layers * architecture.hidden * looks
 
 
 @torch.inference_mode()
-def forward(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], trees: Sequence[Tree]) -> Grown:
-    """One forward pass over all trees, each behind its prefix."""
+def forward_trees(
+    model: Any, architecture: Architecture, prefixes: Sequence[Prefix], trees: Sequence[TokenTree]
+) -> TreePass:
+    """Compute all trees in one forward pass, each after its prefix."""
     device = model.device
     longest = max(prefixes[tree.prefix].length for tree in trees)
     nodes = max(len(tree.tokens) for tree in trees)
-    cache = gather(model, architecture, [prefixes[tree.prefix] for tree in trees], longest)
-    tokens, depths = (_filled([getattr(tree, name) for tree in trees], nodes) for name in ("tokens", "depths"))
+    cache = gather_prefixes(model, architecture, [prefixes[tree.prefix] for tree in trees], longest)
+    tokens, depths = (_pad_right([getattr(tree, name) for tree in trees], nodes) for name in ("tokens", "depths"))
     lengths = torch.tensor([[prefixes[tree.prefix].length] for tree in trees])
     deltas = torch.tensor([[prefixes[tree.prefix].delta] for tree in trees])
     places = lengths + depths
-    last = _filled([[path[-1] for path in tree.paths] for tree in trees], max(len(tree.paths) for tree in trees))
+    last = _pad_right([[path[-1] for path in tree.paths] for tree in trees], max(len(tree.paths) for tree in trees))
     last = last.to(device)
     mask = _mask(architecture, model, trees, lengths, places, longest)
-    with asked_as(GROUPED, architecture.grouped), last_layer.asked_at(architecture.language, last):
+    with use_attention(GROUPED, architecture.grouped_configs), last_layer.limit_last_layer(architecture.language, last):
         logits = model(
             input_ids=tokens.to(device),
             position_ids=(places + deltas).to(device),
@@ -114,13 +135,13 @@ def forward(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], 
             past_key_values=cache,
             use_cache=True,
             logits_to_keep=last,
-            **_crossing(model, [prefixes[tree.prefix] for tree in trees], nodes),
+            **_cross_mask(model, [prefixes[tree.prefix] for tree in trees], nodes),
         ).logits
-    return _grown(logits, cache, trees, prefixes, longest, nodes)
+    return _tree_pass(logits, cache, trees, prefixes, longest, nodes)
 
 
-def gather(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], longest: int) -> DynamicCache:
-    """A cache with a row for each prefix, padded on the left. One prefix for all rows is not copied."""
+def gather_prefixes(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], longest: int) -> DynamicCache:
+    """Return a cache with a row for each prefix, padded on the left. A single prefix for all rows is not copied."""
     cache = new_cache(model, architecture)
     alone = prefixes[0].cache
     cache.layers = [type(layer)() for layer in alone.layers]
@@ -132,7 +153,7 @@ def gather(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], l
                 gathered = getattr(first, name).expand(len(prefixes), -1, -1, -1)
             else:
                 rows = [getattr(prefix.cache.layers[index], name) for prefix in prefixes]
-                room = 0 if index in architecture.crossing else longest
+                room = 0 if index in architecture.cross_attention_layers else longest
                 gathered = torch.cat([pad(row, (0, 0, max(0, room - row.shape[-2]), 0)) for row in rows])
             setattr(layer, name, gathered)
     return cache
@@ -141,7 +162,7 @@ def gather(model: Any, architecture: Architecture, prefixes: Sequence[Prefix], l
 def _mask(
     architecture: Architecture,
     model: Any,
-    trees: Sequence[Tree],
+    trees: Sequence[TokenTree],
     lengths: torch.Tensor,
     places: torch.Tensor,
     longest: int,
@@ -160,28 +181,28 @@ def _mask(
     before = (torch.arange(longest)[None] - (longest - lengths)).clamp(min=0)
     queries, keys = places, torch.cat([before, places], dim=-1)
     if chains and bool((lengths == longest).all()):
-        # Every row sees the same, up to its own end, behind which nobody looks: one mask serves them all.
+        # All rows see the same tokens up to their own end, so that one mask serves all of them.
         whole = longest + torch.arange(nodes)[None]
         allowed, queries, keys = allowed[:1], whole, torch.cat([before[:1], whole], dim=-1)
     device = model.device
     return architecture.mask(allowed.to(device), queries.to(device), keys.to(device), model.dtype)
 
 
-def _crossing(model: Any, prefixes: Sequence[Prefix], nodes: int) -> dict[str, torch.Tensor]:
-    if prefixes[0].crossing is None:
+def _cross_mask(model: Any, prefixes: Sequence[Prefix], nodes: int) -> dict[str, torch.Tensor]:
+    if prefixes[0].cross_mask is None:
         return {}
-    rows = torch.cat([prefix.crossing for prefix in prefixes])
+    rows = torch.cat([prefix.cross_mask for prefix in prefixes])
     return {"cross_attention_mask": rows.expand(-1, nodes, -1, -1).to(model.device)}
 
 
-def _grown(
+def _tree_pass(
     logits: torch.Tensor,
     cache: DynamicCache,
-    trees: Sequence[Tree],
+    trees: Sequence[TokenTree],
     prefixes: Sequence[Prefix],
     longest: int,
     nodes: int,
-) -> Grown:
+) -> TreePass:
     where = {question: (row, place) for row, tree in enumerate(trees) for place, question in enumerate(tree.questions)}
     rows, places, picked = [], [], []
     for question in range(len(where)):
@@ -191,10 +212,10 @@ def _grown(
         rows.append(row)
         places.append(torch.cat([torch.arange(start, longest), own]))
         picked.append(logits[row, place])
-    return Grown(torch.stack(picked), cache, rows, places, sum(len(t.tokens) for t in trees), nodes * len(trees))
+    return TreePass(torch.stack(picked), cache, rows, places, sum(len(t.tokens) for t in trees), nodes * len(trees))
 
 
-def _filled(rows: Sequence[Sequence[int]], length: int) -> torch.Tensor:
+def _pad_right(rows: Sequence[Sequence[int]], length: int) -> torch.Tensor:
     whole = torch.zeros(len(rows), length, dtype=torch.long)
     for index, row in enumerate(rows):
         whole[index, : len(row)] = torch.tensor(row, dtype=torch.long)

@@ -40,14 +40,14 @@ def looked(rows: int, own: int, before: int, alike: bool) -> torch.Tensor:
     st.sampled_from([None, 0.3]),
     st.sampled_from([1, 100, 2**21]),
 )
-def test_it_is_torchs_attention(rows, own, before, alike, scaling, at_once):
+def test_it_is_torchs_attention(rows, own, before, alike, scaling, block):
     query, key = draw(1, rows, 4, own, 8), draw(2, rows, 2, before + own, 8)
     value = draw(3, rows, 2, before + own, 6)
     seen = looked(rows, own, before, alike)
     mask = torch.zeros(seen.shape).masked_fill_(~seen, torch.finfo(torch.float32).min)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "_AT_ONCE", at_once)
-        found, _ = attention.grouped(MODULE, query, key, value, mask, scaling=scaling, dropout=0.0)
+        patch.setattr(attention, "_SCORES_PER_BLOCK", block)
+        found, _ = attention.grouped_attention(MODULE, query, key, value, mask, scaling=scaling, dropout=0.0)
     expected = scaled_dot_product_attention(query, key, value, attn_mask=seen, scale=scaling, enable_gqa=True)
     torch.testing.assert_close(found, expected.transpose(1, 2), atol=1e-6, rtol=1e-5)
 
@@ -55,12 +55,12 @@ def test_it_is_torchs_attention(rows, own, before, alike, scaling, at_once):
 def test_what_it_does_not_know_is_left_to_torch():
     query, key, value = draw(1, 2, 4, 3, 8), draw(2, 2, 4, 3, 8), draw(3, 2, 4, 3, 8)
     alone = SimpleNamespace(num_key_value_groups=1, is_causal=True)
-    found, _ = attention.grouped(alone, query, key, value, None)
+    found, _ = attention.grouped_attention(alone, query, key, value, None)
     torch.testing.assert_close(found, scaled_dot_product_attention(query, key, value, is_causal=True).transpose(1, 2))
     with pytest.raises(ValueError, match="softcap"):
-        attention.grouped(alone, query, key, value, torch.zeros(1, 1, 3, 3), softcap=30.0)
+        attention.grouped_attention(alone, query, key, value, torch.zeros(1, 1, 3, 3), softcap=30.0)
     bias = draw(4, 1, 4, 3, 3)
-    found, _ = attention.grouped(alone, query, key, value, torch.zeros(1, 1, 3, 3), position_bias=bias)
+    found, _ = attention.grouped_attention(alone, query, key, value, torch.zeros(1, 1, 3, 3), position_bias=bias)
     expected = scaled_dot_product_attention(query, key, value, attn_mask=bias)
     torch.testing.assert_close(found, expected.transpose(1, 2))
 
@@ -71,10 +71,10 @@ def model():
 
 
 def test_a_model_looks_by_another_implementation_and_then_by_its_own_again(model):
-    configs = attention.configs(model.model.language_model)
+    configs = attention.attention_configs(model.model.language_model)
     assert [config._attn_implementation for config in configs] == ["sdpa"]
     assert attention.GROUPED in AttentionInterface()
-    with pytest.raises(RuntimeError, match="midway"), attention.asked_as(attention.GROUPED, configs):
+    with pytest.raises(RuntimeError, match="midway"), attention.use_attention(attention.GROUPED, configs):
         assert model.config.get_text_config()._attn_implementation == attention.GROUPED
         raise RuntimeError("midway")
     assert [config._attn_implementation for config in configs] == ["sdpa"]
@@ -91,7 +91,7 @@ def test_the_last_layer_answers_for_the_tokens_that_are_asked_for(model):
         part.register_forward_hook(lambda _, given, __: seen.append(given[0].shape[1]))
         for part in (last.self_attn.o_proj, last.mlp, last.self_attn.q_proj, model.model.language_model.layers[0].mlp)
     ]
-    with last_layer.asked_at(model.model.language_model, torch.tensor(places)):
+    with last_layer.limit_last_layer(model.model.language_model, torch.tensor(places)):
         some = model(input_ids=tokens, use_cache=True)
     assert sorted(seen) == [3, 3, 9, 9]
     for row, asked in enumerate(places):
@@ -111,5 +111,5 @@ def test_experts_are_left_alone():
     layer.mlp.experts, layer.mlp.gate = torch.nn.ModuleList(), torch.nn.Linear(2, 2)
     language = torch.nn.Module()
     language.layers = torch.nn.ModuleList([layer])
-    assert last_layer._parts(language) == []
-    assert last_layer._parts(torch.nn.Module()) == []
+    assert last_layer._tokenwise_modules(language) == []
+    assert last_layer._tokenwise_modules(torch.nn.Module()) == []

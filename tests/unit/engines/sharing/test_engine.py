@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from tokenizers import AddedToken
 
 from known_unknowns.engines import _prompts
-from known_unknowns.engines._batch_invariance import MOST, Flips
+from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
 from known_unknowns.errors import DataError
 from known_unknowns.images import drawn
 from known_unknowns.records import Image, Turn
@@ -68,7 +68,7 @@ def test_a_second_wave_looks_at_no_picture_again(llava):
     """MM-SAP's second pass, ActiView's later steps."""
     engine = tiny.engine("llava", llava, batch_size=4)
     answers(engine, TURNS)
-    prefixes = engine._sharer.prefixes
+    prefixes = engine._decoder.prefixes
     assert prefixes.computed == 4
     second = [turn(number, number % 4, step="forced") for number in range(20, 24)]
     remembered = answers(engine, second)
@@ -83,8 +83,8 @@ def test_a_second_wave_looks_at_no_picture_again(llava):
 def test_without_room_pictures_are_computed_again_and_the_bits_are_the_same(llava):
     engine = tiny.engine("llava", llava, batch_size=2, cache_gib=0)
     assert answers(engine, TURNS) == answers(tiny.engine("llava", llava, batch_size=2), TURNS)
-    assert engine._sharer.prefixes.computed == 4  # the last chunk's is always there: a picture's chunks come together
-    assert engine._sharer.prefixes._kept.bytes == 0
+    assert engine._decoder.prefixes.computed == 4  # the last chunk's is always there: a picture's chunks come together
+    assert engine._decoder.prefixes._kept.bytes == 0
 
 
 def test_several_pictures_in_one_pass_answer_alike(tmp_path):
@@ -97,7 +97,7 @@ def test_several_pictures_in_one_pass_answer_alike(tmp_path):
         ]
         alone = answers(tiny.engine(name, tmp_path / name, sharing="off", batch_size=1), turns)
         engine = tiny.engine(name, tmp_path / name)
-        engine._sharer.prefixes.at_once = engine._sharer._at_once = 4
+        engine._decoder.prefixes.prefixes_per_pass = engine._decoder._prefixes_per_pass = 4
         together = answers(engine, turns)
         assert engine.about["sharing"]["fell_back"] == []
         for index, reply in alone.items():
@@ -130,12 +130,12 @@ def test_prompts_whose_prefixes_differ_share_none(llava, monkeypatch):
     """Whatever a tokenizer makes of a question, a prefix is only that of prompts that begin with its very tokens."""
     engine = tiny.engine("llava", llava, sharing="on")
     prompts = engine._prompts
-    cut = prompts._cut
-    monkeypatch.setattr(prompts, "_cut", lambda ids: cut(ids) + 1)  # the question's first token with it
+    cut = prompts._prefix_length
+    monkeypatch.setattr(prompts, "_prefix_length", lambda ids: cut(ids) + 1)  # the question's first token with it
     asked = [
         turn(k, 0, content=(*TURNS[0].content[:1], text)) for k, text in enumerate(("What?", "Is it?", "What is?"))
     ]
-    one, other, third = prompts.each(asked, Path())
+    one, other, third = prompts.build(asked, Path())
     assert one.head == third.head != other.head
     found, expected = answers(engine, asked), answers(tiny.engine("llava", llava, sharing="on"), asked)
     for index, reply in expected.items():  # the same up to rounding, as what is computed together is other tokens
@@ -147,7 +147,7 @@ def test_a_picture_is_decoded_and_preprocessed_once(llava, monkeypatch):
     engine = tiny.engine("llava", llava, batch_size=2, sharing="on")
     answers(engine, TURNS[:1])  # the check
     opened, made = [], []
-    opening, real = _prompts.open_image, engine.checkpoint.processor.image_processor._real
+    opening, real = _prompts.open_image, engine.checkpoint.processor.image_processor._wrapped
 
     class Counting:
         def __getattr__(self, name):
@@ -157,9 +157,9 @@ def test_a_picture_is_decoded_and_preprocessed_once(llava, monkeypatch):
             made.append(images)
             return real(images, *args, **kwargs)
 
-    engine.checkpoint.processor.image_processor._real = Counting()
+    engine.checkpoint.processor.image_processor._wrapped = Counting()
     monkeypatch.setattr(_prompts, "open_image", lambda image, folder: opened.append(image) or opening(image, folder))
-    engine._sharer.checked = 2
+    engine._decoder.images_checked = 2
     answers(engine, [turn(number, 5 + number // 7) for number in range(14)])
     assert len(opened) == 2
     assert len(made) == 2
@@ -169,7 +169,7 @@ def test_out_of_memory_halves_the_chunk(llava, monkeypatch):
     expected = answers(tiny.engine("llava", llava, batch_size=4), TURNS[:4])
     engine = tiny.engine("llava", llava, batch_size=4)
     answers(engine, TURNS[:2])
-    write, sizes = engine._sharer.write, []
+    write, sizes = engine._decoder.decode, []
 
     def scarce(prompts, limits, recorder):
         sizes.append(len(prompts))
@@ -177,8 +177,8 @@ def test_out_of_memory_halves_the_chunk(llava, monkeypatch):
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore")
         return write(prompts, limits, recorder)
 
-    unlucky = engine._prompts.each([TURNS[2]], Path())[0].ids
-    monkeypatch.setattr(engine._sharer, "write", scarce)
+    unlucky = engine._prompts.build([TURNS[2]], Path())[0].ids
+    monkeypatch.setattr(engine._decoder, "decode", scarce)
     replies = answers(engine, TURNS[:4])
     assert sizes == [4, 2, 1, 1, 2, 1, 1]
     assert (replies[2].error, replies[2].finish) == (
@@ -251,8 +251,8 @@ def test_a_certificate_waits_for_no_end_token_but_for_a_letter_that_comes_late(l
     assert (replies[0].finish, replies[0].output_tokens) == ("stop", 2)
     assert limits == [1]
     late.append(True)
-    engine._flips._flips.clear()
-    engine._flips._gaps.clear()
+    engine._invariance._flips.clear()
+    engine._invariance._gaps.clear()
     answers(engine, TURNS)
     assert limits == [1, 1, None]
     assert engine.about["certificate"]["compared"] == 1
@@ -261,21 +261,21 @@ def test_a_certificate_waits_for_no_end_token_but_for_a_letter_that_comes_late(l
 def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch, tmp_path):
     """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up, also by
     the run that goes on when this one was cut off."""
-    monkeypatch.setattr("known_unknowns.engines._batch_invariance.SHARE_OF_FULL", 14)
+    monkeypatch.setattr("known_unknowns.engines._batch_invariance.FLOAT32_STEP", 14)
     engine = tiny.engine("llava", llava)
     engine.notes = tmp_path / "notes.jsonl"
     right = answers(engine, TURNS)
     assert engine.about["certificate"]["compared"] == 1
     assert engine.about["certificate"]["apart"] < 1e-3
     assert "fell_back" not in engine.about["sharing"] or not engine.about["sharing"]["fell_back"]
-    honest = type(engine._sharer)._grown
+    honest = type(engine._decoder)._tree_pass
 
     def wrong(self, *asked):
-        grown = honest(self, *asked)
-        grown.logits.add_(grown.logits.new_tensor(range(grown.logits.shape[-1])) * 0.01)
-        return grown
+        tree_pass = honest(self, *asked)
+        tree_pass.logits.add_(tree_pass.logits.new_tensor(range(tree_pass.logits.shape[-1])) * 0.01)
+        return tree_pass
 
-    monkeypatch.setattr(type(engine._sharer), "_grown", wrong)
+    monkeypatch.setattr(type(engine._decoder), "_tree_pass", wrong)
     answers(engine, TURNS)
     (first, *_) = engine.about["sharing"]["fell_back"]
     assert "differs from generate's" in first["why"]
@@ -293,21 +293,25 @@ def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava
 def test_flips_and_their_gaps_by_hand(tmp_path):
     """Twice the same letter, once another one, where the two likeliest were 0.5 - 0.25 apart."""
     notes = tmp_path / "notes.jsonl"
-    flips = Flips({"model": "m"}, half=True)
-    flips.read(notes)
+    flips = BatchInvarianceCheck({"model": "m"}, half=True)
+    flips.load(notes)
     flips.add({"A": -0.5, "B": -1.5}, {"A": -0.6, "B": -1.4})
-    assert flips.apart == pytest.approx(0.1)
+    assert flips.largest_difference == pytest.approx(0.1)
     flips.add({"A": -0.5, "B": -0.25, "C": -3.0}, {"A": -0.2, "B": -0.3, "C": -3.0})
     flips.add({"A": -2.0, "B": -1.0}, {"A": -2.0, "B": -1.0})
-    assert flips.told() == {"compared": 3, "flips": 1, "rate": 1 / 3, "gaps": [0.25], "apart": 0.3}
+    assert flips.summary() == {"compared": 3, "flips": 1, "rate": 1 / 3, "gaps": [0.25], "apart": 0.3}
     with notes.open("a") as torn:
         torn.write('{"model": "half a li')
-    again = Flips({"model": "m"}, half=True)
-    again.read(notes)
-    assert again.told() == flips.told()
-    assert Flips({"model": "m"}, half=True).told()["rate"] is None
-    for _ in range(MOST):
+    again = BatchInvarianceCheck({"model": "m"}, half=True)
+    again.load(notes)
+    assert again.summary() == flips.summary()
+    assert BatchInvarianceCheck({"model": "m"}, half=True).summary()["rate"] is None
+    for _ in range(MAX_SAMPLES):
         again.add({"A": -1.0}, {"A": -1.0})
-    assert not again.wanted(10**6)
-    assert [Flips({"model": "n"}, half=True).wanted(answered) for answered in (0, 9)] == [True, True]
-    assert [Flips({"model": "n"}, half=False).wanted(answered) for answered in (0, 255, 256)] == [False, False, True]
+    assert not again.is_due(10**6)
+    assert [BatchInvarianceCheck({"model": "n"}, half=True).is_due(answered) for answered in (0, 9)] == [True, True]
+    assert [BatchInvarianceCheck({"model": "n"}, half=False).is_due(answered) for answered in (0, 255, 256)] == [
+        False,
+        False,
+        True,
+    ]

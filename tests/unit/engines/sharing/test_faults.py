@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines.sharing import prefix, rows, sharer, token_tree
+from known_unknowns.engines.sharing import prefix, rows, shared_decoder, token_tree
 from known_unknowns.images import drawn
 from known_unknowns.records import Turn
 from tests.unit.engines import tiny
@@ -57,13 +57,15 @@ def caught(checkpoint, **entry) -> list[dict[str, str]]:
 
 
 def off_by_one(monkeypatch) -> None:
-    row = prefix._row
-    monkeypatch.setattr(prefix, "_row", lambda *args: dataclasses.replace(whole := row(*args), delta=whole.delta + 1))
+    row = prefix._select_row
+    monkeypatch.setattr(
+        prefix, "_select_row", lambda *args: dataclasses.replace(whole := row(*args), delta=whole.delta + 1)
+    )
 
 
 def delta_ignored(monkeypatch) -> None:
-    row = prefix._row
-    monkeypatch.setattr(prefix, "_row", lambda *args: dataclasses.replace(row(*args), delta=0))
+    row = prefix._select_row
+    monkeypatch.setattr(prefix, "_select_row", lambda *args: dataclasses.replace(row(*args), delta=0))
 
 
 def leak(monkeypatch) -> None:
@@ -72,32 +74,34 @@ def leak(monkeypatch) -> None:
     def all_before(tree):
         return torch.ones(len(tree.tokens), len(tree.tokens), dtype=torch.bool).tril()
 
-    monkeypatch.setattr(token_tree.Tree, "ancestors", all_before)
+    monkeypatch.setattr(token_tree.TokenTree, "ancestors", all_before)
 
 
 def window_forgotten(monkeypatch) -> None:
-    mask = sharer.Architecture.mask
+    mask = shared_decoder.Architecture.mask
 
     def no_window(self, *args):
         return mask(dataclasses.replace(self, window=None), *args)
 
-    monkeypatch.setattr(sharer.Architecture, "mask", no_window)
+    monkeypatch.setattr(shared_decoder.Architecture, "mask", no_window)
 
 
 def second_token_out_of_place(monkeypatch) -> None:
-    step = rows.Rows.step
+    step = rows.RowContinuation.step
 
     def late(self, tokens):
         self._positions = self._positions + 1
         return step(self, tokens)
 
-    monkeypatch.setattr(rows.Rows, "step", late)
+    monkeypatch.setattr(rows.RowContinuation, "step", late)
 
 
 def token_lost(monkeypatch) -> None:
-    grow = token_tree.grow
+    build_trees = token_tree.build_trees
     monkeypatch.setattr(
-        sharer, "grow", lambda place, asked, texts, limit: grow(place, asked, [t[1:] for t in texts], limit=limit)
+        shared_decoder,
+        "build_trees",
+        lambda place, asked, texts, limit: build_trees(place, asked, [t[1:] for t in texts], limit=limit),
     )
 
 
@@ -131,7 +135,7 @@ def test_a_window_that_is_forgotten_is_caught(tmp_path, monkeypatch):
 
 def test_what_a_model_trips_over_later_is_said_and_generate_takes_over(qwen, monkeypatch):
     """Not at the check, but at the third chunk."""
-    forward, calls = sharer.forward, []
+    forward, calls = shared_decoder.forward_trees, []
 
     def fails(*args):
         calls.append(args)
@@ -139,7 +143,7 @@ def test_what_a_model_trips_over_later_is_said_and_generate_takes_over(qwen, mon
             raise RuntimeError("shape mismatch\nand a long story")
         return forward(*args)
 
-    monkeypatch.setattr(sharer, "forward", fails)
+    monkeypatch.setattr(shared_decoder, "forward_trees", fails)
     given_up = caught(qwen, batch_size=2)
     assert {entry["why"] for entry in given_up} == {"RuntimeError: shape mismatch"}
 
@@ -148,7 +152,7 @@ def test_too_little_memory_for_the_check_means_no_sharing(qwen, monkeypatch):
     def exhausted(*_):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(sharer.check, "reference", exhausted)
+    monkeypatch.setattr(shared_decoder.check, "reference", exhausted)
     given_up = caught(qwen)
     assert {entry["plan"] for entry in given_up} == {"packed", "rows"}
     assert all("not enough memory" in entry["why"] for entry in given_up)

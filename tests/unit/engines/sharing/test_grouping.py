@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from known_unknowns.engines._grouping import groups
-from known_unknowns.engines._prompts import head
+from known_unknowns.engines._grouping import prefix_chunks
+from known_unknowns.engines._prompts import prompt_head
 from known_unknowns.images import drawn
 from known_unknowns.records import Turn
 
@@ -28,16 +28,16 @@ asked = st.lists(
 @given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(1, 5), st.integers(0, 9))
 def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, most, done):
     """Every turn once, at most ``size`` at a time; and whatever is committed, the rest is cut as it would have been."""
-    planned = list(groups(turns, range(len(turns)), size=size, tokens=tokens, most_pictures=most))
+    planned = list(prefix_chunks(turns, range(len(turns)), size=size, tokens=tokens, max_images=most))
     assert sorted(index for chunk in planned for index in chunk) == list(range(len(turns)))
     for chunk in planned:
         assert len(chunk) <= size
         assert len({len(turns[index].images) for index in chunk}) == 1
-        heads = {head(turns[index]) for index in chunk}
+        heads = {prompt_head(turns[index]) for index in chunk}
         assert len(heads) == 1 or sum(map(len, heads)) <= most
     answered = {index for chunk in planned[:done] for index in chunk}
     left = [index for index in range(len(turns)) if index not in answered]
-    again = groups([turns[index] for index in left], range(len(left)), size=size, tokens=tokens, most_pictures=most)
+    again = prefix_chunks([turns[index] for index in left], range(len(left)), size=size, tokens=tokens, max_images=most)
     assert [[left[index] for index in chunk] for chunk in again] == planned[done:]
 
 
@@ -45,32 +45,36 @@ def test_a_picture_with_few_questions_is_not_cut_up():
     """By hand: a question of 4 words is 20 characters, about 5 tokens, and 8 more: 13. In 70 tokens there is room
     for 5 of them: three of one picture, and not the first two of the next."""
     turns = [turn((picture,)) for picture in (1, 2, 1, 2, 1, 2)]
-    chunks = list(groups(turns, range(6), size=99, tokens=70, most_pictures=9))
+    chunks = list(prefix_chunks(turns, range(6), size=99, tokens=70, max_images=9))
     assert sorted(map(sorted, chunks)) == [[0, 2, 4], [1, 3, 5]]
-    assert sorted(map(len, groups(turns, range(6), size=99, tokens=78, most_pictures=9))) == [6]
+    assert sorted(map(len, prefix_chunks(turns, range(6), size=99, tokens=78, max_images=9))) == [6]
     # a picture with more questions than there is room for is cut where it is full
-    assert [len(chunk) for chunk in groups([turn((1,))] * 12, range(12), size=99, tokens=70, most_pictures=9)] == [
+    assert [len(chunk) for chunk in prefix_chunks([turn((1,))] * 12, range(12), size=99, tokens=70, max_images=9)] == [
         5,
         5,
         2,
     ]
-    assert [len(chunk) for chunk in groups([turn((1,))] * 5, range(5), size=2, tokens=70, most_pictures=9)] == [2, 2, 1]
+    assert [len(chunk) for chunk in prefix_chunks([turn((1,))] * 5, range(5), size=2, tokens=70, max_images=9)] == [
+        2,
+        2,
+        1,
+    ]
 
 
 def test_no_more_pictures_than_there_is_memory_for():
     """Three of two pictures each have room for one another's questions, but not for four pictures in three's place."""
     turns = [turn(pictures) for pictures in ((1, 2), (1, 2), (3, 4), (5, 6))]
     for most, expected in ((6, [4]), (4, [1, 3]), (3, [1, 1, 2]), (1, [1, 1, 2])):
-        chunks = groups(turns, range(4), size=99, tokens=999, most_pictures=most)
+        chunks = prefix_chunks(turns, range(4), size=99, tokens=999, max_images=most)
         assert sorted(map(len, chunks)) == expected
 
 
 def test_a_question_that_is_too_long_goes_alone():
-    assert list(groups([turn((1,), words=999)] * 2, range(2), size=9, tokens=10, most_pictures=9)) == [[0], [1]]
+    assert list(prefix_chunks([turn((1,), words=999)] * 2, range(2), size=9, tokens=10, max_images=9)) == [[0], [1]]
 
 
 def test_the_head_is_all_up_to_and_with_the_last_picture():
-    assert head(turn((1, 2), 3)) == head(turn((1, 2), 9))
-    assert head(turn((1, 2))) != head(turn((2, 1)))
-    assert head(turn((1,), before="Look: ")) != head(turn((1,), before="See: "))
-    assert head(turn((), before="Look: ")) == ()
+    assert prompt_head(turn((1, 2), 3)) == prompt_head(turn((1, 2), 9))
+    assert prompt_head(turn((1, 2))) != prompt_head(turn((2, 1)))
+    assert prompt_head(turn((1,), before="Look: ")) != prompt_head(turn((1,), before="See: "))
+    assert prompt_head(turn((), before="Look: ")) == ()

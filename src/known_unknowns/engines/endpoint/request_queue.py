@@ -1,4 +1,4 @@
-"""Asking many questions at once: the first alone, to find out what the endpoint supports, then the rest together."""
+"""Concurrent questions: the first alone, to find out what the endpoint supports, then the others together."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
-from known_unknowns.engines.endpoint.replies import Unreadable, WrongModel
-from known_unknowns.engines.endpoint.request import Again, Asker, Pending
+from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
+from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply
 
 Rows = list[tuple[int, Reply]]
-"""Indices into the turns, and their replies."""
+"""Indices of turns, and their replies."""
 
-ROUNDS = 3
-"""A question that failed after all of the client's retries is asked again after the others, so many times in all."""
-RATE_LIMITED_ROUNDS = 20
-"""The same where it was for the rate limit each time: the endpoint is well, we are too many."""
-HOPELESS = 20
-"""So many questions rejected before any was answered: then it is not the questions."""
+MAX_ROUNDS = 3
+"""A question that fails after all of the client's retries is requeued, up to this number of rounds in all."""
+MAX_RATE_LIMITED_ROUNDS = 20
+"""The same for questions that fail because of the rate limit."""
+MAX_REJECTED = 20
+"""The run stops if this many questions are rejected before any is answered: the fault is not in the questions."""
 
 
-class Questions:
-    """The questions of one wave, asked ``concurrency`` at a time. Use it inside one event loop.
+class RequestQueue:
+    """The questions of one wave, ``concurrency`` at a time. Use it inside one event loop.
 
-    A question takes its place in the crowd until its reply was handed out by `next_batch` and that is called again,
-    which is when the runner has it in the journal: a kill loses no more than ``concurrency`` replies.
+    A question counts as running until its reply was returned by `next_batch` and `next_batch` is called again, because
+    the runner has then written it to the journal. A killed run loses at most ``concurrency`` replies.
     """
 
-    def __init__(self, asker: Asker, pending: Iterable[Pending], *, concurrency: int) -> None:
-        self._asker, self._concurrency = asker, concurrency
+    def __init__(self, requester: Requester, pending: Iterable[PendingTurn], *, concurrency: int) -> None:
+        self._requester, self._concurrency = requester, concurrency
         self._waiting = deque(pending)
-        self._running: dict[asyncio.Task[Reply], Pending] = {}
+        self._running: dict[asyncio.Task[Reply], PendingTurn] = {}
         self._rejected: Rows = []
         self._stop: BaseException | None = None
         self._since = time.perf_counter()
         self.answered = False
 
     async def next_batch(self) -> Rows:
-        """Replies as they come; [] when all are there.
+        """Return the next replies; [] when all are there.
 
-        Raises, once everything under way has ended and was handed out, whatever stops the run.
+        An error that stops the run is raised after all questions under way have ended and their replies were returned.
         """
         while self._waiting or self._running:
             self._launch()
@@ -59,7 +59,7 @@ class Questions:
         return self._timed(batch)
 
     async def close(self) -> None:
-        """End what is under way."""
+        """Cancel the questions under way."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -68,14 +68,14 @@ class Questions:
         most = self._concurrency if self.answered else 1
         while self._waiting and len(self._running) < most and self._stop is None:
             pending = self._waiting.popleft()
-            self._running[asyncio.create_task(self._asker.ask(pending))] = pending
+            self._running[asyncio.create_task(self._requester.ask(pending))] = pending
 
     def _outcome(self, task: asyncio.Task[Reply]) -> Rows:
         pending = self._running.pop(task)
         try:
             reply = task.result()
-        except (Again, Unreadable) as error:
-            return self._again(pending, error)
+        except (RetryableError, UnreadableReplyError) as error:
+            return self._requeue_or_fail(pending, error)
         except (Exception, asyncio.CancelledError) as error:
             self._stop = self._stop or error
             return []
@@ -86,34 +86,36 @@ class Questions:
         if self.answered:
             return [(pending.index, reply)]
         self._rejected.append((pending.index, reply))
-        if len(self._rejected) >= HOPELESS:
-            path = self._asker.path("source")
+        if len(self._rejected) >= MAX_REJECTED:
+            path = self._requester.path("source")
             self._stop = ConfigError(
                 f"the endpoint rejects every question ({reply.error}); none is recorded", path=path
             )
         return []
 
-    def _again(self, pending: Pending, error: Again | Unreadable) -> Rows:
-        if isinstance(error, WrongModel) and not self.answered:
+    def _requeue_or_fail(self, pending: PendingTurn, error: RetryableError | UnreadableReplyError) -> Rows:
+        if isinstance(error, WrongModelError) and not self.answered:
             self._stop = ConfigError(
-                self._asker.key.scrub(f"{error}; if that is the model you mean, say so: answers_as: {error.model}"),
-                path=self._asker.path("source"),
+                self._requester.key.redact(
+                    f"{error}; if that is the model you mean, say so: answers_as: {error.model}"
+                ),
+                path=self._requester.path("source"),
             )
             return []
         pending.rounds += 1
-        if isinstance(error, Unreadable):
+        if isinstance(error, UnreadableReplyError):
             pending.faults.append(str(error))
-        pending.rate_limited += isinstance(error, Again) and error.rate_limited
-        if pending.rounds - pending.rate_limited < ROUNDS and pending.rate_limited < RATE_LIMITED_ROUNDS:
+        pending.rate_limited += isinstance(error, RetryableError) and error.rate_limited
+        if pending.rounds - pending.rate_limited < MAX_ROUNDS and pending.rate_limited < MAX_RATE_LIMITED_ROUNDS:
             self._waiting.append(pending)
-            if not self.answered:  # a resumed run begins with those that failed before: try one from further on
+            if not self.answered:  # a resumed run begins with earlier failures: try a later question
                 self._waiting.rotate(-(len(self._waiting) // 2))
             return []
         failed = Reply("", finish="error", error=str(error))
         details = {"attempts": pending.attempts, "faults": pending.faults}
-        return [(pending.index, self._asker.scrubbed(failed, details))]
+        return [(pending.index, self._requester.with_details(failed, details))]
 
     def _timed(self, batch: Rows) -> Rows:
-        """The batch with each reply's share of the wall-clock time since the last."""
+        """Set each reply's share of the wall-clock time since the last batch."""
         since, self._since = self._since, time.perf_counter()
         return [(index, replace(reply, seconds=(self._since - since) / len(batch))) for index, reply in batch]

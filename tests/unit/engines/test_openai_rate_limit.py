@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.engines.endpoint.rate_limit import Blame, Breaker, Pacer
+from known_unknowns.engines.endpoint.rate_limit import CircuitBreaker, FailureRecord, RateLimiter
 from known_unknowns.errors import MachineError
 
 
@@ -27,7 +27,7 @@ class Clock:
 
 def times_let_through(per_minute, amounts, gaps):
     clock = Clock()
-    pacer = Pacer(per_minute, clock=clock, sleep=clock.sleep)
+    pacer = RateLimiter(per_minute, clock=clock, sleep=clock.sleep)
     seen = []
 
     async def go():
@@ -53,14 +53,14 @@ def test_ten_requests_at_sixty_a_minute_take_nine_seconds():
 
 def test_tokens_are_paced_by_their_amount_and_corrected_afterwards():
     clock = Clock()
-    pacer = Pacer(6000, clock=clock, sleep=clock.sleep)  # a hundred a second
+    pacer = RateLimiter(6000, clock=clock, sleep=clock.sleep)  # a hundred a second
 
     async def go():
         await pacer.wait(500)
-        pacer.correct(200)  # it took 700
+        pacer.adjust(200)  # it took 700
         await pacer.wait(100)
         assert clock.now == pytest.approx(1007)
-        pacer.correct(-100)  # it took none
+        pacer.adjust(-100)  # it took none
         await pacer.wait(100)
         assert clock.now == pytest.approx(1007)
 
@@ -72,12 +72,12 @@ def test_without_a_limit_nothing_waits():
 
 
 def a_breaker(clock, **changes):
-    return Breaker(**{"patience": 100, "threshold": 3, "clock": clock, "sleep": clock.sleep} | changes)
+    return CircuitBreaker(**{"patience": 100, "threshold": 3, "clock": clock, "sleep": clock.sleep} | changes)
 
 
-async def fail(breaker, blame=None):
+async def fail(breaker, failure_record=None):
     async with breaker.attempt():
-        breaker.failed("status 500", blame or Blame())
+        breaker.failed("status 500", failure_record or FailureRecord())
 
 
 def test_it_pauses_longer_and_longer_and_recovers():
@@ -87,7 +87,7 @@ def test_it_pauses_longer_and_longer_and_recovers():
     async def go():
         for _ in range(3):
             await fail(breaker)
-        assert clock.now == 1000 and breaker.opened == 1
+        assert clock.now == 1000 and breaker.times_opened == 1
         at = []
         for _ in range(3):
             await fail(breaker)
@@ -120,8 +120,8 @@ def test_while_it_is_open_one_request_tries_and_the_others_wait():
 
     async def go():
         nonlocal under_way, most
-        breaker = Breaker(patience=100, threshold=1, pause=0.001)
-        breaker.failed("reset", Blame())
+        breaker = CircuitBreaker(patience=100, threshold=1, pause=0.001)
+        breaker.failed("reset", FailureRecord())
 
         async def one(alive):
             nonlocal under_way, most
@@ -131,7 +131,7 @@ def test_while_it_is_open_one_request_tries_and_the_others_wait():
                     most = max(most, under_way)
                 await asyncio.sleep(0.002)
                 under_way -= 1
-                breaker.succeeded() if alive else breaker.failed("reset", Blame())
+                breaker.succeeded() if alive else breaker.failed("reset", FailureRecord())
 
         await asyncio.gather(*(one(number >= 5) for number in range(20)))
         assert breaker.successes == 15
@@ -143,17 +143,17 @@ def test_while_it_is_open_one_request_tries_and_the_others_wait():
 def test_a_question_that_fails_alone_does_not_open_it():
     clock = Clock()
     breaker = a_breaker(clock)
-    poison = Blame()
+    poison = FailureRecord()
 
     async def go():
         for _ in range(10):
             await fail(breaker, poison)
             breaker.succeeded()
         for _ in range(2):
-            await fail(breaker, Blame())
+            await fail(breaker, FailureRecord())
         await fail(breaker, poison)
-        assert breaker.opened == 0
-        await fail(breaker, Blame())
-        assert breaker.opened == 1
+        assert breaker.times_opened == 0
+        await fail(breaker, FailureRecord())
+        assert breaker.times_opened == 1
 
     asyncio.run(go())

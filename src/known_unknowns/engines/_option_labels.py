@@ -1,4 +1,4 @@
-"""The option letters' log-probabilities, taken from the forward passes that write the reply."""
+"""Log-probabilities of the option labels, taken from the forward passes that generate the reply."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch
 from transformers import LogitsProcessor
 
 DECIMALS = 6
-"""Log-probabilities are rounded to this many decimals: beyond it they differ between machines."""
+"""Log-probabilities are rounded to this many decimals. Further digits differ between machines."""
 LOWEST = -1e4
-"""Stands for minus infinity, which JSON has no number for: a letter that the decoding settings forbid."""
+"""Stands for minus infinity, which JSON cannot represent: a label that the decoding settings forbid."""
 
 Forms = Mapping[str, tuple[int, ...]]
-"""Letter to the tokens that stand for it."""
+"""Label to the tokens that represent it."""
 
 _WORD_STARTS = ("", "Ġ", "▁")  # byte-level BPE and SentencePiece write a leading space so
 
 
 def token_forms(tokenizer: Any, labels: Iterable[str]) -> Forms:
-    """The tokens that are a bare letter, with and without a leading space: {"E": (36, 412), ...}.
+    """Return the tokens that are a bare label, with and without a leading space: {"E": (36, 412), ...}.
 
-    A letter that is no single token of this vocabulary has no entry.
+    Labels that are not a single token of the vocabulary are left out.
     """
     vocabulary = tokenizer.get_vocab()
     forms = {
@@ -33,18 +33,18 @@ def token_forms(tokenizer: Any, labels: Iterable[str]) -> Forms:
     return {label: tokens for label, tokens in forms.items() if tokens}
 
 
-class LetterRecorder(LogitsProcessor):
-    """Records, at each step of ``generate``, the log-probabilities of some tokens; changes nothing.
+class LabelRecorder(LogitsProcessor):
+    """Record the log-probabilities of some tokens at each step of ``generate``, without changing them.
 
-    ``generate`` runs it after its own processors, so it sees the distribution that greedy decoding chooses from: the
-    model's own, after the checkpoint's repetition penalty where it has one. Only the columns of ``tokens`` are kept,
-    so that the memory does not grow with the vocabulary.
+    ``generate`` runs it after its own processors. It sees the distribution that greedy decoding chooses from: the
+    model's, after the checkpoint's repetition penalty if there is one. Only the columns of ``tokens`` are kept, so that
+    memory does not grow with the vocabulary.
     """
 
     def __init__(self, tokens: Iterable[int]) -> None:
         self.columns = {token: column for column, token in enumerate(sorted(set(tokens)))}
         self.rows: Sequence[int] | None = None
-        """Which replies the rows of the next step are; None for all of them."""
+        """The replies that the rows of the next step belong to; None for all of them."""
         self._steps: list[dict[int, torch.Tensor]] = []
         self._sound: list[dict[int, bool]] = []
 
@@ -61,21 +61,21 @@ class LetterRecorder(LogitsProcessor):
         return len(self._steps)
 
     def sound(self, row: int, steps: int) -> bool:
-        """Whether the first ``steps`` logits of a row summed to finite numbers: half precision can overflow."""
+        """Return whether the first ``steps`` logits of a row have a finite sum. Half precision can overflow."""
         return all(sound[row] for sound in self._sound[:steps])
 
     def logprobs(self, row: int, step: int, forms: Forms) -> dict[str, float]:
-        """Each letter's natural log-probability at a row's step: that of the likelier of its forms."""
+        """Return each label's natural log-probability at a step of a row: that of its most likely form."""
         recorded = self._steps[step][row]
         best = {label: max(recorded[self.columns[token]].item() for token in tokens) for label, tokens in forms.items()}
         return {label: round(value, DECIMALS) if math.isfinite(value) else LOWEST for label, value in best.items()}
 
 
-def letter_step(tokenizer: Any, tokens: Sequence[int], forms: Forms) -> int:
-    """The step at which a reply gives its first bare letter: 0 for "B", 1 for "yellow B"; 0 where it gives none.
+def label_step(tokenizer: Any, tokens: Sequence[int], forms: Forms) -> int:
+    """Return the step at which a reply gives its first bare label: 0 for "B", 1 for "yellow B"; 0 if it gives none.
 
-    ``tokens`` are the reply's; ``forms`` those of the letters on offer (see `token_forms`). A token that is only a
-    piece of a word ("A" of "Apple", "B" of "USB") is no bare letter.
+    ``tokens`` are the reply's tokens, ``forms`` those of the offered labels (see `token_forms`). A token that is a part
+    of a word ("A" of "Apple", "B" of "USB") is not a bare label.
     """
     bare = {token for alternatives in forms.values() for token in alternatives}
     for step, token in enumerate(tokens):

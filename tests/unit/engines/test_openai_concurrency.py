@@ -16,10 +16,10 @@ import pytest
 
 pytest.importorskip("openai")
 
-from known_unknowns.engines.endpoint.payload import KEPT
+from known_unknowns.engines.endpoint.payload import CACHE_SIZE
 from known_unknowns.images import drawn
 from tests.paths import ROOT
-from tests.servers.asking import engine, run_all, turn
+from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import Endpoint, answer_to
 
 CONCURRENCY = 64
@@ -54,7 +54,7 @@ def faults(question: str, attempt: int) -> str:
 
 def killed_after(answers: int, server: Endpoint, journal: Path, count: int) -> None:
     """A run in a process of its own, killed without warning when so many questions were answered."""
-    program = [sys.executable, "-m", "tests.servers.asking", str(journal), str(count), server.url, json.dumps(ENTRY)]
+    program = [sys.executable, "-m", "tests.servers.client", str(journal), str(count), server.url, json.dumps(ENTRY)]
     with subprocess.Popen(program, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
         while len(server.answered) < answers:
             assert process.poll() is None, "the run ended before it could be killed"
@@ -110,14 +110,14 @@ def test_pictures_are_in_memory_only_while_they_are_asked_about(monkeypatch):
     asked = [turn(f"q{number}", drawn("uniform-noise", 8, 8, number)) for number in range(300)]
     with Endpoint(latency=0.001) as server:
         assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 300
-    assert most <= 6 + KEPT + 2
+    assert most <= 6 + CACHE_SIZE + 2
 
 
 MEMORY = """
 import resource, sys
 from pathlib import Path
 from known_unknowns.images import drawn
-from tests.servers.asking import engine, turn
+from tests.servers.client import engine, turn
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 def go(first, count):

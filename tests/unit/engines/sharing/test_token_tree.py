@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.prefix import Store
-from known_unknowns.engines.sharing.sharer import passes
-from known_unknowns.engines.sharing.token_tree import grow
+from known_unknowns.engines.sharing.prefix import BoundedCache
+from known_unknowns.engines.sharing.shared_decoder import split_into_passes
+from known_unknowns.engines.sharing.token_tree import build_trees
 
 suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=8)
 
 
 @given(suffixes, st.integers(0, 20))
 def test_each_question_sees_its_own_words_in_order_and_nothing_else(texts, limit):
-    trees = grow(7, range(len(texts)), texts, limit=limit)
+    trees = build_trees(7, range(len(texts)), texts, limit=limit)
     assert [question for tree in trees for question in tree.questions] == list(range(len(texts)))
     for tree in trees:
         assert tree.prefix == 7
@@ -33,22 +33,29 @@ def test_each_question_sees_its_own_words_in_order_and_nothing_else(texts, limit
 
 def test_questions_that_begin_alike_share_their_beginning():
     """By hand: 1 2 3, 1 2 4 and 1 5 are a tree of five nodes."""
-    (tree,) = grow(0, [0, 1, 2], [[1, 2, 3], [1, 2, 4], [1, 5]], limit=99)
+    (tree,) = build_trees(0, [0, 1, 2], [[1, 2, 3], [1, 2, 4], [1, 5]], limit=99)
     assert (tree.tokens, tree.depths, tree.parents) == ([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0])
     assert tree.paths == [[0, 1, 2], [0, 1, 3], [0, 4]]
     # the same question twice has one end
-    (tree,) = grow(0, [0, 1], [[1, 2], [1, 2]], limit=99)
+    (tree,) = build_trees(0, [0, 1], [[1, 2], [1, 2]], limit=99)
     assert tree.paths == [[0, 1], [0, 1]]
     # with no room to pack, each has a row of its own
-    assert [tree.tokens for tree in grow(0, [0, 1], [[1, 2], [1, 2]], limit=0)] == [[1, 2], [1, 2]]
+    assert [tree.tokens for tree in build_trees(0, [0, 1], [[1, 2], [1, 2]], limit=0)] == [[1, 2], [1, 2]]
 
 
 def architecture(**changes) -> Architecture:
-    facts = {"layers": 2, "hidden": 8, "weights": 100, "recurrent": False, "crossing": frozenset(), "window": None}
+    facts = {
+        "layers": 2,
+        "hidden": 8,
+        "weights": 100,
+        "recurrent": False,
+        "cross_attention_layers": frozenset(),
+        "window": None,
+    }
     facts |= {
-        "kinds": frozenset(),
+        "layer_types": frozenset(),
         "eager": False,
-        "grouped": (),
+        "grouped_configs": (),
         "language": None,
         "rotary": None,
         "takes_features": True,
@@ -62,9 +69,9 @@ def test_a_window_is_measured_in_places_of_the_prompt():
     queries = torch.tensor([[4, 5]])
     own = torch.tensor([[1, 1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 1, 1, 1]], dtype=torch.bool)[None, None]
     sliding = frozenset({"sliding_attention"})
-    mask = architecture(window=3, kinds=sliding).mask(own, queries, keys, torch.float32)
+    mask = architecture(window=3, layer_types=sliding).mask(own, queries, keys, torch.float32)
     assert mask.int().tolist() == [[[[0, 0, 1, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1, 1]]]]
-    both = architecture(window=3, kinds=sliding | {"full_attention"}).mask(own, queries, keys, torch.float32)
+    both = architecture(window=3, layer_types=sliding | {"full_attention"}).mask(own, queries, keys, torch.float32)
     assert torch.equal(both["sliding_attention"], mask)
     assert torch.equal(both["full_attention"], own)
     eager = architecture(eager=True).mask(own, queries, keys, torch.float32)
@@ -73,7 +80,7 @@ def test_a_window_is_measured_in_places_of_the_prompt():
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=30), st.integers(0, 100))
 def test_a_store_never_holds_more_than_it_may(things, limit):
-    store = Store(limit)
+    store = BoundedCache(limit)
     for key, size in things:
         kept = store.get(key)
         store.put(key, (key, size), size)
@@ -87,7 +94,7 @@ def test_a_store_never_holds_more_than_it_may(things, limit):
 
 def test_a_store_throws_out_nothing_to_make_room():
     """Waves go over the pictures in the same order: the oldest is what is needed first."""
-    store = Store(100)
+    store = BoundedCache(100)
     for key in "abc":
         store.put(key, key, 40)
     assert [store.get(key) for key in "abc"] == ["a", "b", None]
@@ -102,7 +109,7 @@ def test_a_store_throws_out_nothing_to_make_room():
 )
 def test_passes_hold_every_question_once_and_little_more_than_their_room(asked, tokens):
     heads, lengths = [head for head, _ in asked], [length for _, length in asked]
-    found = passes(heads, lengths, tokens)
+    found = split_into_passes(heads, lengths, tokens)
     assert sorted(question for some in found for question in some) == list(range(len(asked)))
     assert all(len(some) == 1 or sum(lengths[question] for question in some) <= tokens for some in found)
 
@@ -112,5 +119,5 @@ def test_questions_of_like_length_go_together():
     picture's (5 + 5) have no room beside these."""
     heads = ["a"] * 6 + ["b"] * 2
     lengths = [9, 2, 10, 3, 9, 4, 5, 5]
-    assert passes(heads, lengths, 20) == [[1, 3, 5, 0], [4, 2], [6, 7]]
-    assert passes(heads, lengths, 99) == [[1, 3, 5, 0, 4, 2, 6, 7]]
+    assert split_into_passes(heads, lengths, 20) == [[1, 3, 5, 0], [4, 2], [6, 7]]
+    assert split_into_passes(heads, lengths, 99) == [[1, 3, 5, 0, 4, 2, 6, 7]]
