@@ -16,17 +16,17 @@ from snakemake.exceptions import WorkflowError
 PACKAGE = Path(workflow.basedir) / "src" / "known_unknowns"
 sys.path.insert(0, str(PACKAGE.parent))
 
-from known_unknowns import config as params_yaml
+from known_unknowns.config import NOT_IN_THE_REPLY
 from known_unknowns.data import lock_file as params_lock
 from known_unknowns.errors import ConfigError
 from known_unknowns.data import rerun_stamp
+from known_unknowns.workflow import configuration
 
 
 def checked(raw):
     """The configuration, checked; a mistake stops the workflow before any job, naming the path of the bad key."""
     try:
-        schema = Path(workflow.basedir) / params_yaml.SCHEMA
-        return params_yaml.check(json.loads(json.dumps(raw)), schema=schema)
+        return configuration.check(json.loads(json.dumps(raw)))
     except ConfigError as error:
         raise WorkflowError(
             f"The configuration (params.yaml, --config) is not sound. {error}"
@@ -180,7 +180,7 @@ def reply_settings(wildcards):
     return commit | {
         key: value
         for key, value in sorted(entry.items())
-        if key not in params_yaml.NOT_IN_THE_REPLY
+        if key not in NOT_IN_THE_REPLY
     }
 
 
@@ -218,7 +218,7 @@ def infer_gpu(wildcards):
 def protocols(benchmark):
     """How the questions of each of a benchmark's variants are asked."""
     return {
-        variant: PARAMS.protocol(benchmark, variant)
+        variant: PARAMS.protocol(benchmark, variant).as_dict()
         for variant in PARAMS.variants(benchmark)
     }
 
@@ -287,13 +287,13 @@ def shown():
         "edition": EDITION,
         "scorers": PARAMS.scorers,
         "statistics": dict(PARAMS.statistics),
-        "models": {name: PARAMS.model(name) for name in PARAMS.models},
+        "models": {name: PARAMS.model(name).as_dict() for name in PARAMS.models},
         "benchmarks": {
             name: {
-                "data": PARAMS.data(name),
+                "data": PARAMS.data(name).as_dict(),
                 "protocols": protocols(name),
                 "variants": {
-                    variant: PARAMS.variant(variant)
+                    variant: PARAMS.variant(variant).as_dict()
                     for variant in PARAMS.variants(name)
                 },
             }

@@ -11,7 +11,7 @@ rule fetch:
     conda:
         "../envs/core.yaml"
     params:
-        entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
+        entry=lambda wildcards: PARAMS.data(wildcards.benchmark).as_dict(),
         code=code_of_source,
         lock=held_to,
         settings=RESOLVED,
@@ -31,14 +31,13 @@ rule questions:
         "../envs/core.yaml"
     threads: 4
     params:
-        entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
+        entry=lambda wildcards: PARAMS.data(wildcards.benchmark).as_dict(),
         out=subpath(output.table, parent=True),
         code=lambda wildcards: code(
             "data/questions.py",
             "images.py",
+            "licences.yaml",
             "data/licences.py",
-            "benchmarks/_terms.py",
-            "benchmarks/_citation.py",
             "benchmarks/_images.py",
             f"benchmarks/{wildcards.benchmark}",
         ),
@@ -59,7 +58,7 @@ rule check:
     conda:
         "../envs/core.yaml"
     params:
-        entry=lambda wildcards: PARAMS.data(wildcards.benchmark),
+        entry=lambda wildcards: PARAMS.data(wildcards.benchmark).as_dict(),
         code=lambda wildcards: code(
             "data/check.py",
             "benchmarks/_checks.py",

@@ -61,9 +61,8 @@ rule report:
         code=code(
             "report",
             "comparison",
+            "licences.yaml",
             "data/licences.py",
-            "benchmarks/_terms.py",
-            "benchmarks/_citation.py",
             "data/provenance.py",
             "metrics",
             "scoring",

@@ -11,7 +11,7 @@ rule vary:
     conda:
         "../envs/core.yaml"
     params:
-        entry=lambda wildcards: PARAMS.variant(wildcards.variant),
+        entry=lambda wildcards: PARAMS.variant(wildcards.variant).as_dict(),
         code=code("variants.py"),
         settings=RESOLVED,
     shell:

@@ -34,11 +34,11 @@ def fetch(
     Example:
       known-unknowns fetch BENCHMARK --edition full --from ~/Downloads
     """
-    from known_unknowns import config
     from known_unknowns.data.fetch import default_out
     from known_unknowns.data.fetch import fetch as run
+    from known_unknowns.workflow import configuration
 
-    chosen = config.load(params, edition=edition)
+    chosen = configuration.load(params, edition=edition)
     run(chosen, name, out or default_out(chosen, name), given=given)
 
 
@@ -61,11 +61,11 @@ def lock(
     Example:
       known-unknowns lock --check
     """
-    from known_unknowns import config
     from known_unknowns.data import lock_command
     from known_unknowns.errors import ConfigError
+    from known_unknowns.workflow import configuration
 
     if update and check:
         raise ConfigError("--check writes nothing and cannot be combined with --update", path="lock")
-    if not lock_command.run(config.load(params, edition=edition), names or (), update=update, check=check):
+    if not lock_command.run(configuration.load(params, edition=edition), names or (), update=update, check=check):
         raise typer.Exit(1)

@@ -26,9 +26,10 @@ def served(
     Example:
       known-unknowns served MODEL
     """
-    from known_unknowns import config, tables
+    from known_unknowns import tables
+    from known_unknowns.workflow import configuration
 
-    entry = config.load(params, edition=edition).model(model)
+    entry = configuration.load(params, edition=edition).model(model)
     if entry["engine"] != "openai":
         raise ConfigError(f"{model} has no endpoint: its engine is {entry['engine']}", path=f"models.{model}.engine")
     from known_unknowns.engines.endpoint.endpoint_check import check_endpoint

@@ -35,10 +35,10 @@ def check(
     Example:
       known-unknowns check params
     """
-    from known_unknowns import config
     from known_unknowns.data import check as checks
+    from known_unknowns.workflow import configuration
 
-    checked = config.load(params, edition=edition)
+    checked = configuration.load(params, edition=edition)
     if what == "params":
         print(
             f"{params} is sound: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
@@ -88,11 +88,11 @@ def rescore(
     Example:
       known-unknowns rescore predictions.csv --benchmark BENCHMARK
     """
-    from known_unknowns import config
     from known_unknowns.exchange import output
     from known_unknowns.exchange import rescore as scoring
+    from known_unknowns.workflow import configuration
 
-    checked = config.load(params, edition=edition) if params != PARAMS or params.is_file() or import_as else None
+    checked = configuration.load(params, edition=edition) if params != PARAMS or params.is_file() or import_as else None
     if import_as is not None:
         from known_unknowns.exchange.importing import import_predictions
 

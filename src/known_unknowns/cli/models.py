@@ -34,11 +34,11 @@ def models(
     Example:
       known-unknowns models --fits
     """
-    from known_unknowns import config
     from known_unknowns.config import catalogue
+    from known_unknowns.workflow import configuration
 
     here = catalogue.machine()
-    listed = catalogue.listing(config.load(params, edition=edition), here)
+    listed = catalogue.listing(configuration.load(params, edition=edition), here)
     if fits:
         listed = [row for row in listed if row.fits in (catalogue.ON_GPU, catalogue.IN_RAM, catalogue.ELSEWHERE)]
     if as_json:
@@ -59,7 +59,7 @@ def _row(row: Listed) -> tuple[str, ...]:
         found.get("family", "-"),
         "-" if memory is None else f"{memory:.1f}",
         row.fits or "-",
-        found["pictures"],
+        found["images"],
         "yes" if found["thinking"] else "-",
         "server"
         if found["remote_code"]

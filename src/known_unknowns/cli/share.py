@@ -31,10 +31,10 @@ def pin(
     Example:
       known-unknowns pin --edition pocket
     """
-    from known_unknowns import config
     from known_unknowns.data import pinning
+    from known_unknowns.workflow import configuration
 
-    for pinned in pinning.pin(config.load(params, edition=edition), redistribute=redistribute or ()):
+    for pinned in pinning.pin(configuration.load(params, edition=edition), redistribute=redistribute or ()):
         print(f"{pinned.file}  {'shared by dvc push' if pinned.shared else 'hash only: ' + pinned.meta['why']}")
 
 
@@ -49,16 +49,15 @@ def licences(
     Example:
       known-unknowns licences --bibtex
     """
-    from known_unknowns.data.licences import all_terms
+    from known_unknowns.data import licences as known
 
-    every = all_terms()
     for name in names or ():
-        if name not in every:
-            raise ConfigError(unknown_name(name, every), path="NAME")
-    chosen = {name: terms for name, terms in every.items() if not names or name in names}
+        if name not in known.every():
+            raise ConfigError(unknown_name(name, known.every()), path="NAME")
+    chosen = {name: terms for name, terms in known.every().items() if not names or name in names}
     if as_json:
         print(json.dumps({name: terms.as_dict() for name, terms in chosen.items()}, indent=2, ensure_ascii=False))
     elif bibtex:
-        print("\n".join(terms.citation.bibtex for terms in chosen.values() if terms.citation), end="")
+        print("\n".join(terms.paper.bibtex(name) for name, terms in chosen.items() if terms.paper), end="")
     else:
         print("\n".join(terms.as_text() for terms in chosen.values()), end="")

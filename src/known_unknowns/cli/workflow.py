@@ -31,10 +31,11 @@ def questions(
       known-unknowns questions BENCHMARK --raw data/pocket/raw/BENCHMARK \\
         --out questions
     """
-    from known_unknowns import config
     from known_unknowns.data.questions import normalise
+    from known_unknowns.workflow import configuration
 
-    normalise(benchmark, raw, out, settings=config.load(params, edition=edition).data(benchmark), workers=workers)
+    settings = configuration.load(params, edition=edition).data(benchmark)
+    normalise(benchmark, raw, out, settings=settings, workers=workers)
 
 
 def vary(
@@ -51,10 +52,10 @@ def vary(
       known-unknowns vary noise --questions questions/questions.parquet \\
         --out questions/noise/seed1.parquet --seed 1
     """
-    from known_unknowns import config
     from known_unknowns.data.questions import vary as run
+    from known_unknowns.workflow import configuration
 
-    run(config.load(params).variant(variant), questions, out, seed=seed)
+    run(configuration.load(params).variant(variant), questions, out, seed=seed)
 
 
 def infer(
@@ -75,10 +76,10 @@ def infer(
       known-unknowns infer MODEL BENCHMARK --questions questions \\
         --out replies --journal journal.jsonl
     """
-    from known_unknowns import config
     from known_unknowns.inference import infer as run
+    from known_unknowns.workflow import configuration
 
-    run(config.load(params, edition=edition), model, benchmark, questions=questions, out=out, journal=journal)
+    run(configuration.load(params, edition=edition), model, benchmark, questions=questions, out=out, journal=journal)
 
 
 def score(
@@ -96,10 +97,10 @@ def score(
       known-unknowns score BENCHMARK --questions questions \\
         --replies replies --out scores
     """
-    from known_unknowns import config
     from known_unknowns.scoring.table import score_tables
+    from known_unknowns.workflow import configuration
 
-    chosen = config.load(params)
+    chosen = configuration.load(params)
     score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), scorers=chosen.scorers)
 
 
@@ -120,11 +121,11 @@ def measure(
       known-unknowns measure MODEL BENCHMARK --questions questions \\
         --scores scores --replies replies --out metrics.parquet
     """
-    from known_unknowns import config
     from known_unknowns.metrics import measure as run
+    from known_unknowns.workflow import configuration
 
     run(
-        config.load(params, edition=edition),
+        configuration.load(params, edition=edition),
         model,
         benchmark,
         questions=questions,
@@ -141,10 +142,10 @@ def compare(metrics: MetricTables, out: Out, params: ParamsFile = PARAMS, editio
     Example:
       known-unknowns compare metrics/*/*.parquet --out comparison.parquet
     """
-    from known_unknowns import config
     from known_unknowns.comparison import compare as run
+    from known_unknowns.workflow import configuration
 
-    run(config.load(params, edition=edition), metrics, out)
+    run(configuration.load(params, edition=edition), metrics, out)
 
 
 def summarise(
@@ -180,10 +181,10 @@ def track(
       known-unknowns track results/pocket/metrics/*/*.parquet \\
         --results results/pocket --data data/pocket --out tracking.json
     """
-    from known_unknowns import config
     from known_unknowns.tracking import track as run
+    from known_unknowns.workflow import configuration
 
-    run(config.load(params, edition=edition), metrics, results=results, data=data, out=out)
+    run(configuration.load(params, edition=edition), metrics, results=results, data=data, out=out)
 
 
 def report(
@@ -204,11 +205,11 @@ def report(
         --results results/pocket --data data/pocket \\
         --comparison results/pocket/comparison.parquet --out report/index.html
     """
-    from known_unknowns import config
     from known_unknowns.report.page import build
+    from known_unknowns.workflow import configuration
 
     build(
-        config.load(params, edition=edition),
+        configuration.load(params, edition=edition),
         metrics,
         results=results,
         data=data,

@@ -245,7 +245,7 @@ def _check_rows(params: Params, published: Mapping[str, Sequence[PublishedCell]]
 
 def _incomparable(params: Params, benchmark: str) -> str:
     """Why this edition's data are not the published ones; empty when they are."""
-    if params.data(benchmark)["source"] == "scenes":
+    if params.data(benchmark).source == "scenes":
         return f"the {params.edition} edition asks rendered questions, not the published ones: never compared"
     return ""
 

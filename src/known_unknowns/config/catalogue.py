@@ -151,7 +151,7 @@ class Listed:
             "source": self.entry["source"],
             "revision": self.entry.get("revision"),
             "dtype": self.entry.get("dtype"),
-            "pictures": self.entry.get("pictures", "many"),
+            "images": self.entry.get("images", "many"),
             "memory_gib": memory_gib(self.entry),
             "fits": self.fits,
             "missing_packages": list(self.missing),

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.config import Params, catalogue, unknown_name
+from known_unknowns.config import Params, catalogue
 from known_unknowns.data import download, lock_file
 from known_unknowns.data.fetch import default_out, sources_of
 from known_unknowns.data.files import Files
 from known_unknowns.data.store import Store
 from known_unknowns.data.unlocked_download import files_at_addresses
-from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
 Named = dict[str, tuple[lock_file.Source, list[str]]]
 """A source's key to the source, and to the names that params.yaml or the catalogue has for it."""
@@ -25,7 +25,7 @@ def run(
     *,
     update: bool = False,
     check: bool = False,
-    lock_path: str | Path = lock_file.PATH,
+    lock_file: str | Path = lock_file.PATH,
 ) -> bool:
     """Lock what is not locked yet; with ``update`` also what is, telling what moved; with ``check`` only tell.
 
@@ -34,14 +34,14 @@ def run(
     was asked for, has not moved. What cannot be reached does not keep the rest from being locked; MachineError then
     says so at the end.
     """
-    named = _named(params, names, lock_file.read(lock_path))
+    named = _named(params, names, lock_file.read(lock_file))
     unreachable: list[str] = []
     if check:
-        entries = lock_file.read(lock_path)
+        entries = lock_file.read(lock_file)
         states = [_tell(key, *named[key], entries, unreachable) for key in named]
         sound = all(states)
     else:
-        with lock_file.changing(lock_path) as entries:
+        with lock_file.changing(lock_file) as entries:
             for source, of in named.values():
                 _lock(params, source, of, entries, unreachable, update=update)
             if update and not names:

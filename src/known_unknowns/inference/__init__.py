@@ -26,7 +26,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     entry = params.model(model)
     cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
         (variant, seed): (
-            protocols.bound(params.protocol(benchmark, variant), pictures=entry.get("pictures", protocols.MANY)),
+            protocols.bound(params.protocol(benchmark, variant), pictures=entry.images),
             tables.read_questions(questions / variant / f"seed{seed}.parquet"),
         )
         for variant, seed in params.cells(benchmark)
@@ -49,7 +49,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     facts = {
         "model": model,
         "benchmark": benchmark,
-        "entry": entry,
+        "entry": entry.as_dict(),
         "facts": dict(engine.facts),
         "about": dict(engine.about),
         "turns": sum(map(len, outcome.replies.values())),

@@ -88,8 +88,8 @@ def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
     return WasRun(
         edition=params.edition,
         seeds=tuple(params.seeds),
-        statistics=params.statistics,
-        data=tuple(_data(benchmark, params.data(benchmark), data, held) for benchmark in params.benchmarks),
+        statistics=params.statistics.as_dict(),
+        data=tuple(_data(benchmark, params.data(benchmark).as_dict(), data, held) for benchmark in params.benchmarks),
         models=tuple(_model(params, model, results, held) for model in params.models),
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
@@ -101,7 +101,7 @@ def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[st
     source = lock_file.data_source(benchmark, entry)
     locked = held.get(source.key) if source else None
     pin = provenance.dvc_hash(data / "raw" / benchmark)
-    terms = licences.terms_of(benchmark, entry).as_dict()
+    terms = licences.of(benchmark, entry).as_dict()
     return Data(benchmark, entry, pin, locked.told() if locked else None, terms)
 
 
@@ -127,7 +127,7 @@ def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_fi
     locked = held.get(source.key) if source else None
     return Model(
         name=model,
-        entry=params.model(model),
+        entry=params.model(model).as_dict(),
         facts=facts,
         about=about,
         turns=turns,

@@ -135,6 +135,8 @@ class Section:
         File names of the figures that ``extra`` builds.
     about : str
         A paragraph for the introduction of the page.
+    cite : str
+        The reference to cite.
     """
 
     title: str
@@ -154,6 +156,7 @@ class Section:
     extra: Extra | None = None
     figures: tuple[str, ...] = ()
     about: str = ""
+    cite: str = ""
 
     @property
     def figure_names(self) -> tuple[str, ...]:

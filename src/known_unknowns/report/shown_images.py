@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from known_unknowns.protocols import MANY, bound
+from known_unknowns.protocols import bound
 from known_unknowns.records import AnsweredTurn, Image, Question, Turn
 from known_unknowns.report.tables import Run
 
@@ -23,7 +23,7 @@ def pictures(run: Run, model: str, variant: str, question: Question, turns: Sequ
 
 def _again(run: Run, model: str, variant: str, question: Question, turns: Sequence[AnsweredTurn]) -> Iterator[Turn]:
     """The turns of the dialogue as the protocol asks them when it hears the same replies."""
-    takes = run.params.model(model).get("pictures", MANY)
+    takes = run.params.model(model).images
     dialogue = bound(run.params.protocol(run.benchmark, variant), pictures=takes)(question)
     turn = next(dialogue, None)
     for asked in turns:

@@ -181,7 +181,7 @@ def _read_engine(file: Path) -> dict[str, Any]:
 
 def _parameters(params: Params, cell: Cell, pinned: PinnedData, facts: Mapping[str, Any]) -> dict[str, str]:
     """Everything that distinguishes this run from others, with dotted names."""
-    protocol = params.protocol(cell.benchmark, cell.variant)
+    protocol = dict(params.protocol(cell.benchmark, cell.variant))
     return _texts(
         {
             **asdict(cell),

@@ -1,13 +1,12 @@
-"""Build and train the pocket model, a small vision-language model of standard transformers classes.
+"""Building and training the pocket model: a small vision-language model of standard transformers classes.
 
-`train` starts from random weights. Scenes are rendered during training from seeds and contain no held-out pair of
-colour and shape. A vision tower is trained first to classify each patch. The tower is then frozen, and a text model is
-trained to answer questions from the patch features. Auxiliary losses supervise the intermediate steps
-(`auxiliary_losses`).
+`train` makes it from nothing: scenes are drawn on the fly from seeds, never with a held-out colour and shape pair.
+First a vision tower learns what each patch shows; then, with the tower at rest, a text model learns to read the patches
+and to answer. Besides the reply, training asks the model along the way what it must know for it (see `tutor`).
 """
 
 from __future__ import annotations
 
-from known_unknowns_pocket.training.loop import SIBLINGS, SMOKE, Settings, sibling_settings, start_from_model, train
+from known_unknowns_pocket.training.loop import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling, train
 
-__all__ = ["SIBLINGS", "SMOKE", "Settings", "sibling_settings", "start_from_model", "train"]
+__all__ = ["SIBLINGS", "SMOKE", "Settings", "sibling_of", "start_sibling", "train"]

@@ -1,8 +1,8 @@
-"""Subtask prompts: the single steps of a question, a few words each and many to an image.
+"""Drills: the single steps that questions are made of, many to a picture and a few words each.
 
-A subtask is a line such as " small red star" with labels at its end: whether there is such an object, where it is and
-how it looks, how many there are, or how one object lies relative to another. Whole questions train these steps too, at
-several times the cost.
+A drill is a line such as " small red star", and what is asked of it at its end: whether there is such an object, where
+it is and what it looks like; how many there are; how one object lies to another. Whole questions teach these too, but
+at several times the cost.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from known_unknowns_pocket.benchmarks.object_names import ATTRIBUTES, expressions, matching, name, phrase, plural
+from known_unknowns_pocket.benchmarks.naming import ATTRIBUTES, expressions, matching, name, phrase, plural
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES, countable
 from known_unknowns_pocket.scenes import PREDICATES, TRAINING_PAIRS, Scene, verdict
-from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words
+from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, Exercise, barred
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
 _CHANGED = frozenset(("colour", "shape", "texture"))
@@ -24,12 +24,12 @@ _COUNTS = 2
 _COUPLES = 3
 
 
-def subtask_prompts(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[TrainingPrompt, ...]:
-    """Return subtasks about a scene; if it is not ``seen``, only that each object is absent."""
-    made = [*_present(scene, rng), *_absent(scene, rng), *count_prompts(scene, rng, _COUNTS), *_couples(scene, rng)]
+def drills(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
+    """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked."""
+    made = [*_present(scene, rng), *_absent(scene, rng), *counts(scene, rng, _COUNTS), *_couples(scene, rng)]
     if seen:
         return tuple(made)
-    return tuple(_line(subtask.prompt[:-1], present=False) for subtask in made if subtask.options)
+    return tuple(_line(drill.prompt[:-1], present=False) for drill in made if drill.options)
 
 
 def _line(
@@ -39,17 +39,13 @@ def _line(
     words: dict[str, int] | None = None,
     places: tuple[tuple[int, tuple[int, ...]], ...] = (),
     unasked: tuple[str, ...] = (),
-) -> TrainingPrompt:
+) -> Exercise:
     options = () if present is None else ((len(text), present),)
-    return TrainingPrompt(
-        f"{text}\n", options=options, stem=len(text), words=words, places=places, held_out_words=unasked
-    )
+    return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places, barred=unasked)
 
 
-def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Yield an expression for each object: one that identifies it, with all its attributes as labels, or colour and
-    shape.
-    """
+def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+    """Each object by an expression that picks it out, with all that it looks like; or only by colour and shape."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
         if rng.random() < _SHARE_OF_PAIRS or not found:
@@ -62,11 +58,11 @@ def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
         words = {
             slot: WORDS[slot].index(value) for slot in ATTRIBUTES if (value := getattr(thing, slot)) in WORDS[slot]
         }
-        yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=held_out_words(thing))
+        yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=barred(thing))
 
 
-def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Yield each object with one attribute changed so that no such object exists, in the same forms as `_present`."""
+def _absent(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+    """Each object with one attribute changed, so that there is no such object: in the same forms as `_present`."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
         if rng.random() < _SHARE_OF_PAIRS or not found:
@@ -79,8 +75,8 @@ def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
             yield _line(f" {phrase(other, attributes)}", present=False)
 
 
-def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[TrainingPrompt]:
-    """Yield ``many`` prompts for the number of objects: different nouns, and several objects in every second prompt."""
+def counts(scene: Scene, rng: random.Random, many: int) -> Iterator[Exercise]:
+    """How many there are of what a question may count: different nouns, and every second one of several things."""
     every = [(noun, ids) for noun, ids in countable(scene) if len(ids) <= MOST_COUNTED]
     several = [one for one in every if len(one[1]) > 1]
     drawn = rng.sample(several, min(many // 2, len(several)))
@@ -90,8 +86,8 @@ def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[Train
         yield replace(_line(text, words={"count": len(ids)}), counted=(len(text), tuple(ids)))
 
 
-def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Yield prompts for the relation between two objects with exactly one certain predicate."""
+def _couples(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+    """How one object lies to another, where exactly one predicate certainly holds."""
     ids = range(len(scene.objects))
     for _ in range(_COUPLES):
         subject, target = rng.sample(ids, 2)

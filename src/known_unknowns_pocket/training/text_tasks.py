@@ -1,6 +1,6 @@
-"""Prompts without an image: which letter precedes given words in a list of options.
+"""Lookups: drills in words alone. Which letter stands before these words in a list of options?
 
-One reply contains several words. Words that are not in the list have the refusal's letter.
+Several words are looked up in one reply; words that are not in the list belong to the refusal's letter.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import random
 
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.records import Option, Question
-from known_unknowns_pocket.benchmarks.object_names import pair_name
+from known_unknowns_pocket.benchmarks.naming import pair_name
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.scenes import SIZES, TEXTURES, TRAINING_PAIRS
-from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt, marks
+from known_unknowns_pocket.training.prompts import WORDS, Exercise, marks
 
 _LOOKED_UP = 5
 _OPTIONS = 4
@@ -20,8 +20,8 @@ _GAP = 0.25
 _SORTS = ("colour", "shape", "texture", "count", "predicate", "pair", "object")
 
 
-def text_task_prompt(rng: random.Random) -> TrainingPrompt:
-    """Return a list of options of one type and the letters of some words, in HumbleBench's form."""
+def lookup(rng: random.Random) -> Exercise:
+    """A list of options of one sort and the letters of some words, in HumbleBench's form."""
     sort = rng.choice(_SORTS)
     words = _words(sort, rng)
     listed, others = words[:_OPTIONS], words[_OPTIONS:]
@@ -36,11 +36,11 @@ def text_task_prompt(rng: random.Random) -> TrainingPrompt:
     reply = []
     for word in asked:
         reply += [(f" {word}", False), (f" {letters.get(word, humblebench.REFUSAL)}", True)]
-    return TrainingPrompt(humblebench.prompt(question), tuple(reply), marks=marks(question))
+    return Exercise(humblebench.prompt(question), tuple(reply), marks=marks(question))
 
 
 def _words(sort: str, rng: random.Random) -> list[str]:
-    """Return different words, the listed ones first."""
+    """Different words, the listed ones first."""
     if sort in WORDS:
         every = [*WORDS[sort]]
         if sort == "texture":

@@ -15,6 +15,7 @@ from known_unknowns.config import catalogue
 from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration
 from tests.paths import ROOT
 
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -27,7 +28,7 @@ def check(models, *, own=None, edition="full"):
     """The configuration with these models in its full edition, and ``own`` under its models."""
     editions = RAW["editions"] | {"full": RAW["editions"]["full"] | {"models": models}}
     raw = RAW | {"edition": edition, "editions": editions, "models": RAW["models"] | (own or {})}
-    return config.check(raw, schema=ROOT / config.SCHEMA)
+    return configuration.check(raw)
 
 
 def test_every_entry_is_a_sound_model_of_params_yaml():
@@ -118,7 +119,7 @@ def test_what_params_yaml_says_is_laid_over_an_entry():
 
 
 def test_a_mistake_in_such_a_key_names_it():
-    with pytest.raises(ConfigError, match=r"models\.gemma-3-4b: .*'dtpye'.*did you mean 'dtype'"):
+    with pytest.raises(ConfigError, match=r"models\.gemma-3-4b\.dtpye: .*'dtpye'.*did you mean 'dtype'"):
         check(["gemma-3-4b"], own={"gemma-3-4b": {"dtpye": "float32"}})
     with pytest.raises(ConfigError, match=r"editions\.full\.models\[0\]"):
         check(["gemma-3-5b"])

@@ -1,51 +1,69 @@
 import copy
 
 import pytest
-import yaml
 
 from known_unknowns import config
+from known_unknowns.config import schema
 from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration
 from tests.paths import ROOT
 
-SOUND = yaml.safe_load((ROOT / "params.yaml").read_text())
+SOUND = config.read(ROOT / "params.yaml")
 
 
-def check(raw):
-    return config.check(raw, schema=ROOT / config.SCHEMA)
-
-
-def changed(path, value):
+def changed(*changes):
     raw = copy.deepcopy(SOUND)
-    *parents, last = path
-    place = raw
-    for key in parents:
-        place = place[key]
-    place[last] = value
+    for path, value in changes:
+        *parents, last = path
+        place = raw
+        for key in parents:
+            place = place[key]
+        place[last] = value
     return raw
 
 
 def test_the_shipped_params_are_sound_in_both_editions():
     for edition in ("pocket", "full"):
-        assert config.load(ROOT / "params.yaml", edition=edition).edition == edition
+        assert configuration.load(ROOT / "params.yaml", edition=edition).edition == edition
 
 
 MISTAKES = {
-    "unknown top key": (("bencmarks",), {}, "params.yaml: unknown key: 'bencmarks' is not known; did you mean 'bench"),
-    "unknown edition": (("edition",), "tiny", "edition: 'tiny' is not one of"),
-    "unknown key of a model": (("models", "pocket", "dtpye"), "float32", "models.pocket: unknown key: 'dtpye'"),
-    "unknown engine": (("models", "pocket", "engine"), "tensorflow", "models.pocket"),
-    "wrong type": (("models", "pocket", "batch_size"), "many", "models.pocket.batch_size: 'many' is not of type"),
+    "unknown top key": (("bencmarks",), {}, "bencmarks: unknown key: 'bencmarks' is not known; did you mean 'benchm"),
+    "unknown edition": (("edition",), "tiny", "edition: 'tiny' is not known; known are full, pocket"),
+    "unknown key of a model": (
+        ("models", "pocket", "dtpye"),
+        "float32",
+        "models.pocket.dtpye: unknown key: 'dtpye' is not known; did you mean 'dtype'",
+    ),
+    "unknown engine": (
+        ("models", "pocket", "engine"),
+        "transfomers",
+        "models.pocket.engine: 'transfomers' is not known; did you mean 'transformers'",
+    ),
+    "no engine": (("models", "pocket"), {"source": "x"}, "models.pocket.engine: this key is required"),
+    "wrong type": (("models", "pocket", "batch_size"), "many", "models.pocket.batch_size: 'many' is not valid"),
+    "a number in quotes": (("models", "pocket", "batch_size"), "1", "models.pocket.batch_size: '1' is not valid"),
+    "a truth as a number": (("statistics", "seed"), True, "statistics.seed: True is not valid"),
+    "null": (("models", "pocket", "threads"), None, "models.pocket.threads: null is not allowed"),
+    "missing key": (("benchmarks", "mmsap", "data", "full"), {"source": "hub"}, "mmsap.data.full.repository: this key"),
+    "wrong type in a union": (("models", "pocket", "published"), 3, "models.pocket.published: 3 is not valid"),
     "unknown model": (("editions", "pocket", "models"), ["pokcet"], "editions.pocket.models[0]: 'pokcet' is not known"),
     "unknown benchmark": (("editions", "full", "benchmarks"), ["mmsap2"], "editions.full.benchmarks[0]"),
     "a benchmark without code": (("benchmarks", "vqa"), SOUND["benchmarks"]["humblebench"], "benchmarks.vqa"),
     "unknown variant": (("benchmarks", "humblebench", "variants"), ["noize"], "benchmarks.humblebench.variants[0]"),
+    "a variant twice": (
+        ("benchmarks", "humblebench", "variants"),
+        ["noise", "noise"],
+        "benchmarks.humblebench.variants",
+    ),
     "unknown protocol": (("benchmarks", "humblebench", "protocol"), "chat", "benchmarks.humblebench.protocol"),
-    "impossible combination": (("variants", "blank"), {"relettered": True}, "variants.blank.relettered"),
+    "unknown argument": (("variants", "blank"), {"relettered": True}, "variants.blank.relettered"),
     "unknown scorer": (("scorers",), ["robsut"], "scorers[0]: 'robsut' is not known; did you mean 'robust'"),
     "negative seed": (("editions", "pocket", "seeds"), [-1], "editions.pocket.seeds[0]"),
     "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
     "no seeds": (("editions", "pocket", "seeds"), [], "editions.pocket.seeds"),
-    "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models"),
+    "a seed twice": (("editions", "pocket", "seeds"), [1, 1], "editions.pocket.seeds: listed more than once: 1"),
+    "a name that is a path": (("models", "../x"), SOUND["models"]["oracle"], "models.../x: '../x' is not valid"),
     "confidence": (("statistics", "confidence"), 95, "statistics.confidence"),
 }
 
@@ -53,18 +71,69 @@ MISTAKES = {
 @pytest.mark.parametrize(("path", "value", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_each_mistake_names_the_path_of_the_bad_key(path, value, message):
     with pytest.raises(ConfigError) as raised:
-        check(changed(path, value))
+        configuration.check(changed((path, value)))
     assert message in str(raised.value)
 
 
+def test_all_mistakes_are_reported_at_once():
+    """Wrong types, unknown names, and what only the registries know."""
+    raw = changed(
+        (("models", "pocket", "batch_size"), "many"),
+        (("editions", "full", "models"), ["orakle", "oracle"]),
+        (("variants", "blank"), {"relettered": True}),
+        (("scorers",), ["robsut"]),
+    )
+    with pytest.raises(ConfigError) as raised:
+        configuration.check(raw)
+    first, *lines = str(raised.value).splitlines()
+    assert first == "4 mistakes:"
+    paths = [line.strip().split(": ")[0] for line in lines]
+    assert sorted(paths) == [
+        "editions.full.models[0]",
+        "models.pocket.batch_size",
+        "scorers[0]",
+        "variants.blank.relettered",
+    ]
+
+
+def test_entries_keep_exactly_what_the_file_says():
+    """Digests and records are made of these dictionaries."""
+    params = config.check(SOUND)
+    for name, entry in SOUND["models"].items():
+        assert params.model(name).as_dict() == entry
+    for name, entry in SOUND["variants"].items():
+        assert params.variant(name).as_dict() == {"function": name} | entry
+    for name, entry in SOUND["benchmarks"].items():
+        assert params.data(name).as_dict() == entry["data"]["pocket"]
+    numbers = {"engine": "openai", "source": "m", "decoding": {"temperature": 0, "top_p": None}, "timeout": 9}
+    kept = config.check(changed((("models", "hosted"), numbers))).model("hosted").as_dict()
+    assert kept == numbers
+    assert type(kept["decoding"]["temperature"]) is int and type(kept["timeout"]) is int
+
+
+def test_entries_are_typed_with_defaults():
+    model = config.check(SOUND).model("pocket")
+    assert isinstance(model, config.TransformersModel)
+    assert (model.device, model.batch_size, model.sharing, model.decoding.max_new_tokens) == ("cpu", 32, "auto", 24)
+    assert model.published_row("mmsap") is None
+
+
 def test_a_variant_may_have_seeds_of_its_own():
-    raw = changed(("benchmarks", "humblebench", "seeds"), {"shuffled_options": [3, 4]})
-    raw["benchmarks"]["humblebench"]["variants"] = ["original", "shuffled_options"]
-    assert check(raw).cells("humblebench") == [("original", 0), ("shuffled_options", 3), ("shuffled_options", 4)]
+    raw = changed(
+        (("benchmarks", "humblebench", "seeds"), {"shuffled_options": [3, 4]}),
+        (("benchmarks", "humblebench", "variants"), ["original", "shuffled_options"]),
+    )
+    cells = configuration.check(raw).cells("humblebench")
+    assert cells == [("original", 0), ("shuffled_options", 3), ("shuffled_options", 4)]
+
+
+def test_the_deprecated_key_pictures_means_images():
+    model = {"engine": "openai", "source": "m", "pictures": "captioned"}
+    assert config.check(changed((("models", "old"), model))).model("old").images == "captioned"
 
 
 @pytest.mark.parametrize("content", ["a: [", "- 1", ""])
-def test_what_is_not_a_mapping_is_refused(tmp_path, content):
+def test_a_file_that_is_no_mapping_is_refused(tmp_path, content):
     (tmp_path / "params.yaml").write_text(content)
     with pytest.raises(ConfigError):
         config.load(tmp_path / "params.yaml")
@@ -75,17 +144,7 @@ def test_an_absent_file_says_what_to_do(tmp_path):
         config.load(tmp_path / "none.yaml")
 
 
-def test_every_schema_key_is_closed():
-    """additionalProperties must be said wherever properties are, or a misspelt key would pass."""
-
-    def walk(node, path):
-        if isinstance(node, dict):
-            if "properties" in node and node.get("type") == "object":
-                assert "additionalProperties" in node or "allOf" in node, path  # allOf: one closed form for each kind
-            for key, value in node.items():
-                walk(value, f"{path}.{key}")
-        elif isinstance(node, list):
-            for index, value in enumerate(node):
-                walk(value, f"{path}[{index}]")
-
-    walk(yaml.safe_load((ROOT / config.SCHEMA).read_text()), "")
+def test_the_schema_is_current():
+    assert (ROOT / schema.FILE).read_text(encoding="utf-8") == schema.text(), (
+        "run: python -m known_unknowns.config.schema"
+    )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
-from known_unknowns.config import Params
+from known_unknowns.config import GitData, Params
 from known_unknowns.data import git
 from known_unknowns.data.store import FOLDER, Store
 from known_unknowns.errors import MachineError
@@ -127,9 +126,8 @@ def test_what_a_killed_fetch_left_is_no_hindrance(published, out):
     assert not [path for path in (out.parent / FOLDER).iterdir() if path.is_dir()]
 
 
-def test_by_the_name_in_params(published, place):
-    raw = deepcopy(dict(place.params.raw))
-    raw["benchmarks"]["actiview"]["data"]["full"] |= published
-    place.params = Params(raw)
+def test_by_the_name_in_params(published, place, monkeypatch):
+    entry = GitData.model_construct(source="git", **published)  # a local folder, which params.yaml may not name
+    monkeypatch.setattr(Params, "data", lambda self, benchmark: entry)
     assert (place.fetch("actiview") / "asset/data.json").read_text(encoding="utf-8") == "[1]"
-    assert not place.lock_path.exists()
+    assert not place.lock_file.exists()

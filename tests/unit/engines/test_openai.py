@@ -316,7 +316,7 @@ def test_what_changes_a_reply_changes_the_key(changes):
 
 def test_what_does_not_change_a_reply_does_not_change_the_key():
     pace = {"concurrency": 3, "requests_per_minute": 5, "timeout": 9, "max_retries": 1, "max_cost": {"tokens": 5}}
-    ours = {"published": "GPT-4o", "pictures": "many"}  # what others read of the entry
+    ours = {"published": "GPT-4o", "images": "many"}  # what others read of the entry
     assert facts(**pace, **ours, batch={}, key_env="X", patience=5, tokens_per_minute=7) == facts()
     named = {"endpoint": "the lab's server"}
     assert facts(base_url="http://a/v1", **named) == facts(base_url="http://b/v1", **named)
@@ -326,7 +326,9 @@ def test_what_does_not_change_a_reply_does_not_change_the_key():
 def test_the_command_that_looks_whether_a_model_is_served(tmp_path, monkeypatch):
     app = typer.Typer()
     app.command()(cli_endpoints.served)
-    monkeypatch.setattr("known_unknowns.config.load", lambda path, edition=None: SimpleNamespace(model=entries.get))
+    monkeypatch.setattr(
+        "known_unknowns.workflow.configuration.load", lambda path, edition=None: SimpleNamespace(model=entries.get)
+    )
     with Endpoint() as server:
         entries = {
             "parrot": {"engine": "openai", "source": MODEL, "base_url": server.url},

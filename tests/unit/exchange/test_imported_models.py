@@ -10,6 +10,7 @@ import pytest
 from known_unknowns import config, engines
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
+from known_unknowns.workflow import configuration
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -18,7 +19,7 @@ REPOSITORY = ROOT
 def checked(entry: dict[str, Any]) -> Params:
     raw = json.loads(json.dumps(dict(config.load(REPOSITORY / "params.yaml").raw)))
     raw["models"]["theirs"] = entry
-    return config.check(raw, schema=REPOSITORY / config.SCHEMA)
+    return configuration.check(raw)
 
 
 def test_its_cells_are_those_of_its_entry():
@@ -36,7 +37,7 @@ def test_its_cells_are_those_of_its_entry():
         ({"humblebench": {"orignal": [0]}}, "models.theirs.cells.humblebench.orignal"),
         ({"humblebench": {"original": [7]}}, "models.theirs.cells.humblebench.original"),
         ({"humblebench": {"original": []}}, "models.theirs.cells.humblebench.original"),
-        (None, "models.theirs"),
+        (None, "models.theirs.cells"),
     ],
 )
 def test_cells_that_cannot_be(cells, path):

@@ -174,7 +174,7 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
     engine = {
         "model": model,
         "benchmark": "humblebench",
-        "entry": run.params.model(model),
+        "entry": run.params.model(model).as_dict(),
         "facts": {"source": model, "decoding": {"do_sample": False}, "image backend": "pil"},
         "about": {"device": "cpu", "torch": "2.13.0", "sharing": SHARING},
         "turns": sum(map(len, varied.values())),

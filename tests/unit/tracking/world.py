@@ -25,7 +25,9 @@ RAW: dict[str, Any] = {
         "humblebench": {
             "protocol": "single_turn",
             "variants": list(VARIANTS),
-            "data": {"pocket": {"source": "scenes", "seed": 1, "revision": "abc"}},
+            "data": {
+                "pocket": {"source": "scenes", "seed": 1, "images": 4, "questions_per_image": 1, "revision": "abc"}
+            },
         }
     },
     "variants": {"original": {}, "nota_only_relettered": {"function": "nota_only", "relettered": True}},

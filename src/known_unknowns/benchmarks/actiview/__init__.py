@@ -12,6 +12,7 @@ BENCHMARK = Benchmark(
     load_without_images=Lazy(f"{__name__}.loader:unpictured"),
     prompt=Lazy(f"{__name__}.prompts:prompt"),
     official=Lazy(f"{__name__}.parsing:official"),
+    protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     audit=Lazy(f"{__name__}.audit:with_flags"),
     check=Lazy(f"{__name__}.check:check"),

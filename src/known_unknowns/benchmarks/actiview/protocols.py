@@ -306,3 +306,9 @@ def _answering(question: Question, step: str, content: prompts.Content, max_new_
         right="" if question.answer is None else labels[question.answer],
         refuse="" if question.refusal is None else labels[question.refusal],
     )
+
+
+PROTOCOLS = {
+    f.__name__: f for f in (full_image, single_view, zooming, shifting, mixed, groundtruth_views, text_only_template)
+}
+"""ActiView's protocols, by name."""

@@ -68,12 +68,14 @@ class Fields:
         settings = settings or {}
         fields = _texts(settings, "fields", ("id", "image", "question", "options", "answer", "sub_task"))
         files = _texts(settings, "files", SUBSETS)
-        others = {name: settings[name] for name in ("refusal", "answer_is", "pictures") if name in settings}
+        others = {name: settings[name] for name in ("refusal", "answer_is", "images") if name in settings}
         for name, value in others.items():
-            if not isinstance(value, str) and not (name == "pictures" and value is None):
+            if not isinstance(value, str) and not (name == "images" and value is None):
                 raise ConfigError(f"is {value!r}, not a text", path=f"{SETTINGS}.{name}")
         if others.get("answer_is", "auto") not in ANSWERS:
             raise ConfigError(unknown_name(others["answer_is"], ANSWERS), path=f"{SETTINGS}.answer_is")
+        if "images" in others:
+            others["pictures"] = others.pop("images")
         return cls(**fields, **others, files=cls().files | files)
 
     @property

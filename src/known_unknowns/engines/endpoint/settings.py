@@ -64,7 +64,7 @@ class EndpointSettings:
     def from_entry(cls, name: str, entry: Mapping[str, Any]) -> EndpointSettings:
         base_url = str(entry.get("base_url") or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         _check_address(base_url, path=f"models.{name}.base_url")
-        elsewhere = ("engine", "published", "card", "pictures", "base_url", "decoding", "image")
+        elsewhere = ("engine", "published", "card", "images", "base_url", "decoding", "image")
         return cls(
             name=name,
             base_url=base_url,

@@ -46,7 +46,7 @@ def params(kept: Iterable[str] = VARIANTS, *, pictures: str = "many", **changes:
     raw = dict(of_the_repository("actiview").raw)
     raw["editions"]["pocket"]["models"] = list(MODELS)
     raw["benchmarks"]["actiview"] |= {"variants": list(kept)}
-    raw["models"]["pocket"]["pictures"] = pictures
+    raw["models"]["pocket"]["images"] = pictures
     raw["statistics"]["resamples"] = 100
     return Params(raw | changes)
 
@@ -64,7 +64,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
         say = _scripted(entry["behaviour"], folder) if entry["engine"] == "respondent" else _pocket
         for variant, seed in run.params.cells("actiview"):
             file = f"{variant}/seed{seed}.parquet"
-            takes = entry.get("pictures", protocols.MANY)
+            takes = entry.images
             protocol = protocols.bound(run.params.protocol("actiview", variant), pictures=takes)
             varied = tables.read_questions(questions / file)
             replies, scores = (run.results / kind / model / "actiview" / file for kind in ("replies", "scores"))

@@ -116,7 +116,7 @@ RENAMED = {
     },
     "files": {"BasicVisQA": "basic.jsonl", "KnowVisQA": "data/know-*.parquet", "BeyondVisQA": "beyond.json"},
     "refusal": "I pass",
-    "pictures": "pictures",
+    "images": "pictures",
     "source": "hub",  # what params.yaml says besides is none of the adapter's business
 }
 

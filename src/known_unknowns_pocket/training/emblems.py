@@ -1,7 +1,7 @@
-"""Prompts about emblems, for KnowVisQA's form: trained emblems are named, all others are refused.
+"""Emblems, for KnowVisQA's form: those that are taught are named, any other is refused.
 
-No emblem that is not ``taught`` is rendered. Random emblems that differ from every registered one stand for unknown
-emblems. Names of untaught emblems occur as false options, as they do in the benchmark.
+No untaught emblem is ever drawn: what stands for the unknown are emblems made up by chance, which differ from every
+one in the registry. The untaught names occur as false options, as they do in the benchmark.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from known_unknowns.benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks import mmsap_emblems
-from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS, STEMS, Emblem, EmblemDesign
+from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS, STEMS, Emblem, Look
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene
-from known_unknowns_pocket.training.prompts import UNKNOWN_EMBLEM, WORDS, TrainingPrompt, mmsap_prompt_about
+from known_unknowns_pocket.training.prompts import UNKNOWN_EMBLEM, WORDS, Exercise, mmsap_question
 
 TAUGHT = tuple(emblem for emblem in EMBLEMS if emblem.taught)
 _MADE_UP = 0.4
@@ -23,7 +23,7 @@ _FORCED = 0.25
 
 
 def emblem_scene(seed: str, rng: random.Random, aspect: float) -> tuple[Scene, Emblem]:
-    """Return a scene with a taught or a random emblem; the name of a random one is `UNKNOWN_EMBLEM`.
+    """A taught emblem or, in a share of the cases, one that was made up (its name is `UNKNOWN_EMBLEM`).
 
     The small objects around it have no held-out pair of colour and shape.
     """
@@ -36,8 +36,8 @@ def emblem_scene(seed: str, rng: random.Random, aspect: float) -> tuple[Scene, E
     return replace(scene, objects=(*kept, *scene.objects[around:])), emblem
 
 
-def emblem_prompts(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[TrainingPrompt, ...]:
-    """Return questions about an emblem in MM-SAP's form, and the stem of one more."""
+def emblem_exercises(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
+    """Its questions in MM-SAP's form, and the first line alone of one more."""
     known = emblem.name if emblem.taught else UNKNOWN_EMBLEM
     words = {"emblem": WORDS["emblem"].index(known)}
     made = []
@@ -45,16 +45,16 @@ def emblem_prompts(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[T
         drawn = _options(emblem, rng)
         right = emblem.name if emblem.taught and seen else REFUSAL
         forced = right != REFUSAL and rng.random() < _FORCED
-        one = mmsap_prompt_about(rng.choice(STEMS[emblem.sub_task]), drawn, right, rng, forced=forced)
+        one = mmsap_question(rng.choice(STEMS[emblem.sub_task]), drawn, right, rng, forced=forced)
         made.append(replace(one, words=words if seen else {}))
     stem = rng.choice(STEMS[emblem.sub_task])
     if seen:
-        made.append(TrainingPrompt(f"{stem}\n", stem=len(stem), words=words))
+        made.append(Exercise(f"{stem}\n", stem=len(stem), words=words))
     return tuple(made)
 
 
 def _options(emblem: Emblem, rng: random.Random) -> list[str]:
-    """Return four names as in the benchmark: two of taught emblems and two others."""
+    """Four names as the benchmark has them: two of taught emblems and two others, whichever it is."""
     others = [other for other in mmsap_emblems.of(emblem.sub_task) if other.name != emblem.name]
     taught = [other.name for other in others if other.taught]
     untaught = [other.name for other in others if not other.taught]
@@ -64,9 +64,9 @@ def _options(emblem: Emblem, rng: random.Random) -> list[str]:
 
 
 def _made_up(sub_task: str, rng: random.Random) -> Emblem:
-    looks = [other.design for other in mmsap_emblems.of(sub_task)]
+    looks = [other.look for other in mmsap_emblems.of(sub_task)]
     while True:
         shapes, colours = rng.sample(SHAPES, 2), rng.sample(tuple(COLOURS), 3)
-        design = EmblemDesign((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
-        if all(design.differs(other) >= _DIFFERENT for other in looks):
-            return Emblem(UNKNOWN_EMBLEM, sub_task, False, design, mmsap_emblems.parts(sub_task, design))
+        look = Look((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
+        if all(look.differs(other) >= _DIFFERENT for other in looks):
+            return Emblem(UNKNOWN_EMBLEM, sub_task, False, look, mmsap_emblems.parts(sub_task, look))

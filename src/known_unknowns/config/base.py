@@ -1,0 +1,135 @@
+"""The base class of the configuration's entries, and the types that their fields share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from known_unknowns.errors import unknown_name
+
+MISSING_KEY, UNKNOWN_KEY, INVALID = "missing_key", "unknown_key", "invalid"
+"""Types of the errors that validation reports. Their text is final; see `Entry`."""
+
+
+def _unique(values: list[Any]) -> list[Any]:
+    doubled = sorted({str(value) for value in values if values.count(value) > 1})
+    if doubled:
+        raise PydanticCustomError(INVALID, "{text}", {"text": f"listed more than once: {', '.join(doubled)}"})
+    return values
+
+
+def _unchanged(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """Validate, but keep the value as given: an integer where a number is allowed stays an integer."""
+    validate(value)
+    return value
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+"""A name that becomes part of file names: no slashes, spaces or leading dots."""
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0), WrapValidator(_unchanged)]
+NotNegative = Annotated[float, Field(ge=0), WrapValidator(_unchanged)]
+Seeds = Annotated[list[Seed], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
+Names = Annotated[list[str], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
+
+
+class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
+    """A part of params.yaml with typed fields.
+
+    Types are strict, and unknown keys are errors. An entry is also a read-only mapping of the keys that were set to
+    their plain values, for code that treats entries alike; `as_dict` returns these as a dictionary.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+    nullable: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may be null in the file."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the keys that were set, with the values as they were given."""
+        return self.model_dump(exclude_unset=True)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _explain(cls, value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        """Replace the texts of errors by ours. An unknown key is explained here, where the known keys are at hand."""
+        given = dict(value) if isinstance(value, Mapping) else {}
+        nulls = [key for key, item in given.items() if item is None and key in cls.model_fields.keys() - cls.nullable]
+        lines = [_line(INVALID, "null is not allowed; leave the key out", (key,), None) for key in nulls]
+        try:
+            entry = validate({key: item for key, item in given.items() if key not in nulls} if nulls else value)
+        except ValidationError as error:
+            lines = [_explained(cls, each) for each in error.errors(include_url=False)] + lines
+        if lines:
+            raise ValidationError.from_exception_data(cls.__name__, lines)
+        return entry
+
+    def __getitem__(self, key: str) -> Any:
+        return self.as_dict()[key]
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
+        return iter(self.as_dict())
+
+    def __len__(self) -> int:
+        return len(self.as_dict())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and self.as_dict() == dict(other)
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return self.as_dict() | dict(other)
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(other) | self.as_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class WithArguments(Entry):
+    """An entry whose other keys are the arguments of a function. Whoever knows the function checks them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the function."""
+        return dict(self.model_extra or {})
+
+
+def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails:
+    kind, location, context = error["type"], error["loc"], error.get("ctx", {})
+    if kind in (MISSING_KEY, UNKNOWN_KEY, INVALID):
+        return _line(kind, error["msg"], location, error["input"])
+    if kind == "missing":
+        return _line(MISSING_KEY, "this key is required", location, error["input"])
+    if kind == "extra_forbidden":
+        return _line(UNKNOWN_KEY, f"unknown key: {unknown_name(str(location[-1]), entry.model_fields)}", location, None)
+    if kind == "union_tag_invalid":
+        known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
+        location = (*location, context["discriminator"].strip("'"))
+        return _line(INVALID, unknown_name(context["tag"], known), location, error["input"])
+    if kind == "union_tag_not_found":
+        location = (*location, context["discriminator"].strip("'"))
+        return _line(MISSING_KEY, "this key is required", location, error["input"])
+    text, value = error["msg"].removeprefix("Value error, "), error["input"]
+    shown = "" if isinstance(value, Mapping | list) else f"{value!r} is not valid: "
+    return _line(INVALID, shown + text[0].lower() + text[1:], location, value)
+
+
+def _line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
+    return InitErrorDetails(type=PydanticCustomError(kind, "{text}", {"text": text}), loc=location, input=value)

@@ -1,0 +1,200 @@
+"""Read and check params.yaml: types, keys, and names that one part of the file gives to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from known_unknowns.config import catalogue
+from known_unknowns.config.errors import Location, dotted, explained, raise_all
+from known_unknowns.config.params import Params
+from known_unknowns.config.sections import Configuration
+from known_unknowns.errors import ConfigError, unknown_name
+
+FILE = "params.yaml"
+_SECTIONS = ("editions", "benchmarks", "variants", "protocols", "models")
+
+
+def load(path: str | Path = FILE, *, edition: str | None = None) -> Params:
+    """Read and check a file; see `read` and `check`."""
+    return check(read(path, edition=edition))
+
+
+def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
+    """Read a file without checking its content. ``edition`` overrides the file's own.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, or if it is not YAML.
+    """
+    path = Path(path)
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    return raw | {"edition": edition} if edition is not None and isinstance(raw, dict) else raw
+
+
+def check(raw: Any) -> Params:
+    """Check a configuration, and add the entries of models.yaml that it names.
+
+    Raises
+    ------
+    ConfigError
+        For all mistakes at once, each with the dotted path of its key.
+    """
+    params, errors = examine(raw)
+    raise_all(errors)
+    return params
+
+
+def examine(raw: Any) -> tuple[Params, list[ConfigError]]:
+    """Return the configuration and all its mistakes. Entries with mistakes are left out of the configuration."""
+    if not isinstance(raw, Mapping):
+        return Params({}), [ConfigError("the file must be a mapping of keys to values", path=FILE)]
+    raw = catalogue.with_named(with_current_keys(raw))
+    found: dict[Location, str] = {}
+    try:
+        Configuration.model_validate(raw)
+    except ValidationError as error:
+        found = explained(error, raw)
+    sound = _without(raw, found)
+    errors = [ConfigError(text, path=dotted(location) or FILE) for location, text in found.items()]
+    return Params(sound if errors else raw), [*errors, *_unknown_names(sound, raw)]
+
+
+def with_current_keys(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration with the deprecated key ``pictures`` of models and data sources as ``images``."""
+
+    def renamed(entry: Any) -> Any:
+        if not isinstance(entry, Mapping) or "images" in entry:
+            return entry
+        return {"images" if key == "pictures" else key: value for key, value in entry.items()}
+
+    def each(section: Any, change: Callable[[Any], Any]) -> Any:
+        return {k: change(v) for k, v in section.items()} if isinstance(section, Mapping) else section
+
+    def in_data(benchmark: Any) -> Any:
+        if not isinstance(benchmark, Mapping) or "data" not in benchmark:
+            return benchmark
+        return dict(benchmark) | {"data": each(benchmark["data"], renamed)}
+
+    changes = {"models": renamed, "benchmarks": in_data}
+    return dict(raw) | {key: each(raw[key], change) for key, change in changes.items() if key in raw}
+
+
+def _without(raw: Mapping[str, Any], mistakes: Iterable[Location]) -> dict[str, Any]:
+    """The configuration without the entries that have mistakes. All sections are there, some of them empty."""
+    kept = {section: {} for section in _SECTIONS} | {"scorers": []} | dict(raw)
+    for section, *rest in filter(None, mistakes):
+        if section in _SECTIONS and rest:
+            kept[section] = {name: entry for name, entry in kept[section].items() if name != rest[0]}
+        elif section in _SECTIONS:
+            kept[section] = {}
+        else:
+            kept.pop(section, None)
+    return kept
+
+
+def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[ConfigError]:
+    """Every name in the sound part that no section defines."""
+    names = {section: list(v) if isinstance(v := raw.get(section), Mapping) else [] for section in _SECTIONS}
+    params = Params(sound)
+    errors = []
+
+    def known(name: str, among: Iterable[str], path: str) -> None:
+        among = list(among)
+        if name not in among:
+            errors.append(ConfigError(unknown_name(name, among), path=path))
+
+    if "edition" in sound:
+        known(sound["edition"], names["editions"], "edition")
+    for edition, selected in sound["editions"].items():
+        for section in ("benchmarks", "models"):
+            for index, name in enumerate(selected[section]):
+                known(name, names[section], f"editions.{edition}.{section}[{index}]")
+        errors += _without_data(params, edition)
+    for name, benchmark in sound["benchmarks"].items():
+        path = f"benchmarks.{name}"
+        known(benchmark["protocol"], names["protocols"], f"{path}.protocol")
+        errors += _listed_twice(params, name)
+        for index, listed in enumerate(benchmark.get("protocols", ())):
+            protocol = listed if isinstance(listed, str) else listed["name"]
+            known(protocol, names["protocols"], f"{path}.protocols[{index}]")
+        for index, variant in enumerate(benchmark.get("variants", ())):
+            known(variant, names["variants"], f"{path}.variants[{index}]")
+        for variant in benchmark.get("seeds", {}):
+            known(variant, params.variants(name), f"{path}.seeds.{variant}")
+    for name, variant in sound["variants"].items():
+        if (variant or {}).get("protocol") is not None:
+            known(variant["protocol"], names["protocols"], f"variants.{name}.protocol")
+    if sound.get("edition") in sound["editions"]:
+        for model, entry in sound["models"].items():
+            if entry["engine"] == "imported":
+                errors += _imported_cells(params, model, entry["cells"])
+    return errors
+
+
+def _without_data(params: Params, edition: str) -> list[ConfigError]:
+    """The edition's benchmarks that have no data of the name that the edition selects."""
+    selected = params.raw["editions"][edition]
+    name = selected.get("data", edition)
+    lacking = [
+        (benchmark, sources)
+        for benchmark in selected["benchmarks"]
+        if benchmark in params.raw["benchmarks"]
+        and name not in (sources := params.raw["benchmarks"][benchmark]["data"])
+    ]
+    return [
+        ConfigError(
+            f"{benchmark} has no data called {name!r}; set it to one of {', '.join(sources)}, or add "
+            f"benchmarks.{benchmark}.data.{name}",
+            path=f"editions.{edition}.data",
+        )
+        for benchmark, sources in lacking
+    ]
+
+
+def _listed_twice(params: Params, benchmark: str) -> list[ConfigError]:
+    """Variants of the benchmark with the same name, and protocols listed under a variant's name."""
+    entry = params.raw["benchmarks"][benchmark]
+    path = f"benchmarks.{benchmark}"
+    every = params.variants(benchmark)
+    if not every:
+        return [ConfigError("list at least one protocol or variant", path=path)]
+    listed = every[: len(every) - len(entry.get("variants", ()))]
+    own = entry.get("variants", [])
+    doubled = sorted({name for name in own if own.count(name) > 1})
+    errors = [ConfigError(f"{name!r} is listed more than once", path=f"{path}.variants") for name in doubled]
+    return errors + [
+        ConfigError(f"{name!r} is also the name of an entry of variants; rename one of them", path=f"{path}.protocols")
+        for name in listed
+        if name in params.raw["variants"]
+    ]
+
+
+def _imported_cells(params: Params, model: str, cells: Mapping[str, Any]) -> list[ConfigError]:
+    """Every cell of a model with imported replies must be one that other models are asked."""
+    errors = []
+    for benchmark, variants in cells.items():
+        path = f"models.{model}.cells.{benchmark}"
+        if benchmark not in params.raw["benchmarks"]:
+            errors.append(ConfigError(unknown_name(benchmark, params.raw["benchmarks"]), path=path))
+            continue
+        for variant, seeds in variants.items():
+            if variant not in params.variants(benchmark):
+                errors.append(ConfigError(unknown_name(variant, params.variants(benchmark)), path=f"{path}.{variant}"))
+                continue
+            missing = [seed for seed in seeds if seed not in params.seeds_of(benchmark, variant)]
+            errors += [
+                ConfigError(f"the edition {params.edition} has no seed {seed}", path=f"{path}.{variant}")
+                for seed in missing
+            ]
+    return errors

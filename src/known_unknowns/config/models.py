@@ -1,0 +1,230 @@
+"""Entries of ``models`` in params.yaml and models.yaml: one class for each engine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from known_unknowns.config.base import Count, Entry, NotNegative, Positive, Seed, Seeds, Text
+
+Address = Annotated[str, Field(pattern=r"^https?://")]
+Images = Literal["many", "concatenated", "captioned"]
+"""What a model accepts in one turn: several images; one image, with several placed side by side; or one image, with
+descriptions by the model itself in place of all images but the current one."""
+
+
+class Card(Entry):
+    """Facts about a model, for `known-unknowns models`. They change no reply."""
+
+    family: Text
+    model_type: Text | None = None
+    """The architecture's name in the checkpoint's config.json."""
+    parameters: Positive | None = None
+    """Number of parameters in billions. The memory requirement is computed from it and the dtype."""
+    thinking: bool = False
+    """Whether the model reasons before it answers."""
+    licence: Text
+    """Licence of the weights, as an SPDX identifier if there is one."""
+    gated: bool = False
+    """Whether the licence has to be accepted on the hub first (HF_TOKEN)."""
+    remote_code: bool = False
+    """Whether the weights load only by running code from the repository, or a server's own code."""
+    needs: list[str] = []
+    """Python packages that the model needs besides those of the extra "models"."""
+    paper: Text | None = None
+    note: Text | None = None
+    unverified: Annotated[list[Text], Field(min_length=1)] | None = None
+    """Facts that could not be looked up."""
+
+
+class _Model(Entry):
+    published: Text | Annotated[dict[str, Text], Field(min_length=1)] = {}
+    """The row of the published tables that this model corresponds to: for each benchmark, or one name for all."""
+
+    def published_row(self, benchmark: str) -> str | None:
+        """Return the row of a benchmark's published tables that this model corresponds to."""
+        return self.published if isinstance(self.published, str) else self.published.get(benchmark)
+
+
+class ImportedModel(_Model):
+    """Replies from another tool's file, imported with `known-unknowns rescore --import`."""
+
+    engine: Literal["imported"]
+    cells: dict[str, dict[str, Seeds]]
+    """The benchmarks, variants and seeds that were imported."""
+
+
+class RespondentModel(Entry):
+    """A scripted respondent: a baseline with a known score."""
+
+    engine: Literal["respondent"]
+    images: Images = "many"
+    """How many images the respondent accepts in one turn, for tests of protocols that show several images."""
+    behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
+    seconds_per_reply: NotNegative = 0
+    """Delay of each reply, to simulate a slow model."""
+
+    def published_row(self, benchmark: str) -> str | None:
+        """Return None: baselines correspond to no published row."""
+        return None
+
+
+class TransformersDecoding(Entry):
+    """Generation settings. Decoding is greedy; other settings are the checkpoint's own."""
+
+    repetition_penalty: Positive | None = None
+    max_new_tokens: Count | None = None
+
+
+class TransformersModel(_Model):
+    """A checkpoint that runs in this process."""
+
+    engine: Literal["transformers"]
+    images: Images = "many"
+    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+    source: Text
+    """A local folder, or a repository on the hub."""
+    revision: Text
+    """For a folder, the sha256 of its weights; for a repository, a commit."""
+    dtype: Literal["float32", "bfloat16", "float16"]
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")] = "auto"
+    """cpu, cuda, cuda:1, ...; auto uses a GPU if there is one. It is not part of a reply's identity."""
+    batch_size: Count | None = None
+    """Maximum number of questions per forward pass; by default as many as fit in memory."""
+    threads: Count | None = None
+    """CPU threads (2). A small model gains little from a second thread: with 1, one model runs on each core."""
+    sharing: Literal["off", "auto", "on"] | bool = "auto"
+    """Compute the tokens of an image once for all questions on it (docs/shared_prefixes.md). auto does so if it saves
+    time, on for every turn with an image. Both are checked against generate at the first use and disabled if the
+    replies differ. (YAML reads off and on as false and true.)"""
+    cache_gib: NotNegative | None = None
+    """Memory for images that are kept from one batch of turns to the next (1)."""
+    adapter: Text | None = None
+    """A folder in the source with a LoRA adapter in peft's format. It is merged into the weights and used for every
+    question, with an image or without."""
+    image_backend: Literal["pil", "torchvision"] | None = None
+    """Image processor. pil and torchvision give different pixels, so that the choice is always explicit."""
+    decoding: TransformersDecoding = TransformersDecoding()
+    system: str | None = None
+    """System prompt."""
+    trust_remote_code: bool = False
+    """Run Python code from the model's repository. Only for code that you have read."""
+    card: Card | None = None
+
+
+class OpenAIDecoding(Entry):
+    """Generation settings. A setting that is null is not sent. By default, temperature and seed are 0."""
+
+    nullable = frozenset({"temperature", "top_p", "seed"})
+
+    temperature: Annotated[NotNegative, Field(le=2)] | None = 0
+    top_p: Annotated[Positive, Field(le=1)] | None = None
+    seed: Seed | None = 0
+    max_new_tokens: Count | None = None
+
+
+class Reasoning(Entry):
+    """Settings of models that reason before they answer. The tokens are allowed in addition to max_new_tokens."""
+
+    effort: Text | None = None
+    tokens: Seed | None = None
+
+
+class ImageFormat(Entry):
+    """How images are sent. png is lossless."""
+
+    format: Literal["png", "jpeg"] = "png"
+    quality: Annotated[int, Field(ge=1, le=100)] | None = None
+    detail: Literal["auto", "low", "high", "original"] | None = None
+
+
+class MaxCost(Entry):
+    """The maximum cost of one run on one benchmark. The run stops before it."""
+
+    usd: Positive | None = None
+    tokens: Count | None = None
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> MaxCost:
+        if not self.model_fields_set:
+            raise ValueError("set usd or tokens")
+        return self
+
+
+class Batch(Entry):
+    """Use OpenAI's Batch API: half the price, replies within a day."""
+
+    wait_hours: NotNegative | None = None
+    poll_seconds: Positive | None = None
+
+
+class OpenAIModel(_Model):
+    """A model behind an endpoint with OpenAI's chat completions API (docs/endpoints.md)."""
+
+    engine: Literal["openai"]
+    images: Images = "many"
+    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+    source: Text
+    """The model's name at the endpoint. A dated name is best: gpt-4o-2024-08-06 rather than gpt-4o."""
+    revision: Text | None = None
+    """Commit of a served checkpoint. The endpoint must serve the model as source@revision."""
+    base_url: Address | None = None
+    """The endpoint's address, without any secret; by default OPENAI_BASE_URL, or else OpenAI's own."""
+    endpoint: Text | None = None
+    """A name for the endpoint in a reply's identity, for addresses that change from run to run."""
+    key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    """Environment variable with the key (OPENAI_API_KEY). Never write the key itself here."""
+    answers_as: Text | None = None
+    """The model's name in the endpoint's replies, if it differs."""
+    system: str | None = None
+    """System prompt."""
+    decoding: OpenAIDecoding = OpenAIDecoding()
+    reasoning: Reasoning | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] = 20
+    """Number of log-probabilities per step; 0 requests none."""
+    image: ImageFormat = ImageFormat()
+    concurrency: Annotated[int, Field(ge=1, le=1024)] = 8
+    """Number of concurrent requests."""
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+    timeout: Positive = 120
+    """Seconds for one request, even if data arrive in the meantime."""
+    max_retries: Seed = 5
+    """Number of retries before the question moves to the end of the queue."""
+    patience: Positive = 600
+    """Seconds without any reply after which the run stops."""
+    max_cost: MaxCost | None = None
+    batch: Batch | None = None
+    card: Card | None = None
+
+
+ModelEntry = ImportedModel | OpenAIModel | RespondentModel | TransformersModel
+Model = Annotated[ModelEntry, Field(discriminator="engine")]
+
+NOT_IN_THE_REPLY = frozenset(
+    {
+        # TransformersModel
+        "batch_size",
+        "cache_gib",
+        "device",
+        "sharing",
+        "threads",
+        # OpenAIModel
+        "answers_as",
+        "batch",
+        "concurrency",
+        "key_env",
+        "max_cost",
+        "max_retries",
+        "patience",
+        "requests_per_minute",
+        "timeout",
+        "tokens_per_minute",
+        # all
+        "card",
+        "published",
+        "seconds_per_reply",
+    }
+)
+"""Keys of a model's entry that cannot change a reply. No question is asked again if one of them changes."""

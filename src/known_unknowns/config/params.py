@@ -1,0 +1,188 @@
+"""`Params`: a configuration with one edition selected, and typed access to its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from known_unknowns.config.base import WithArguments
+from known_unknowns.config.errors import as_config_error
+from known_unknowns.config.models import Model, ModelEntry
+from known_unknowns.config.sections import (
+    BenchmarkData,
+    DataEntry,
+    ListedProtocol,
+    Statistics,
+    Tracking,
+    VariantEntry,
+)
+from known_unknowns.errors import ConfigError, unknown_name
+
+T = TypeVar("T")
+
+_MODEL: TypeAdapter[ModelEntry] = TypeAdapter(Model)
+_DATA: TypeAdapter[DataEntry] = TypeAdapter(BenchmarkData)
+_LISTED: TypeAdapter[str | ListedProtocol] = TypeAdapter(str | ListedProtocol)
+ORIGINAL = "original"
+"""The variant function of questions that are asked as published."""
+
+
+class ResolvedProtocol(WithArguments):
+    """A protocol as it is run: its function's name, and the arguments."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Params:
+    """A configuration with one edition selected.
+
+    Parameters
+    ----------
+    raw : Mapping
+        The whole configuration as plain values, as params.yaml has it after all overrides.
+    """
+
+    raw: Mapping[str, Any]
+
+    @property
+    def edition(self) -> str:
+        """Name of the selected edition."""
+        return self.raw["edition"]
+
+    @property
+    def _selected(self) -> Mapping[str, Any]:
+        return self.raw["editions"][self.edition]
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """The edition's benchmarks."""
+        return list(self._selected["benchmarks"])
+
+    @property
+    def models(self) -> list[str]:
+        """The edition's models."""
+        return list(self._selected["models"])
+
+    @property
+    def seeds(self) -> list[int]:
+        """The edition's seeds."""
+        return list(self._selected["seeds"])
+
+    @property
+    def scorers(self) -> list[str]:
+        """The scorers that are computed."""
+        return list(self.raw["scorers"])
+
+    @property
+    def statistics(self) -> Statistics:
+        """Settings of the confidence intervals."""
+        return _typed(TypeAdapter(Statistics), self.raw["statistics"], "statistics")
+
+    @property
+    def tracking(self) -> Tracking:
+        """Settings of MLflow."""
+        return _typed(TypeAdapter(Tracking), self.raw["tracking"], "tracking")
+
+    def model(self, name: str) -> ModelEntry:
+        """Return the entry of a model."""
+        return _typed(_MODEL, _entry(self.raw["models"], name, "models"), f"models.{name}")
+
+    def is_imported(self, model: str) -> bool:
+        """Whether the model's replies were imported from another tool's file."""
+        return self.raw.get("models", {}).get(model, {}).get("engine") == "imported"
+
+    def published(self, model: str, benchmark: str) -> str | None:
+        """Return the row of the benchmark's published tables that the model corresponds to."""
+        return self.model(model).published_row(benchmark)
+
+    @property
+    def data_name(self) -> str:
+        """Name of the edition's data: a key under ``data`` of each benchmark, and the folder under data/."""
+        return self._selected.get("data", self.edition)
+
+    def data(self, benchmark: str) -> DataEntry:
+        """Return the source of the benchmark's data in this edition."""
+        sources = self._benchmark(benchmark)["data"]
+        path = f"benchmarks.{benchmark}.data"
+        return _typed(_DATA, _entry(sources, self.data_name, path), f"{path}.{self.data_name}")
+
+    def variants(self, benchmark: str) -> list[str]:
+        """Return the names of the benchmark's variants: those of its listed protocols first."""
+        entry = self.raw["benchmarks"][benchmark]
+        return [*_of_protocols(entry), *entry.get("variants", ())]
+
+    def seeds_of(self, benchmark: str, variant: str) -> list[int]:
+        """Return the variant's own seeds if the benchmark's entry has some, else the edition's."""
+        return list(self.raw["benchmarks"][benchmark].get("seeds", {}).get(variant, self.seeds))
+
+    def cells(self, benchmark: str, model: str | None = None) -> list[tuple[str, int]]:
+        """Return every variant of the benchmark with each of its seeds, in the order of the file.
+
+        For a ``model`` with imported replies, only the cells of its entry are returned.
+        """
+        cells = [(v, seed) for v in self.variants(benchmark) for seed in self.seeds_of(benchmark, v)]
+        if model is None or not self.is_imported(model):
+            return cells
+        imported = self.model(model)["cells"].get(benchmark, {})
+        return [(v, seed) for v, seed in cells if seed in imported.get(v, ())]
+
+    def variant(self, name: str) -> VariantEntry:
+        """Return a variant with its function's name under ``function``."""
+        listed = self._listed(name)
+        if name not in self.raw["variants"] and listed is not None:
+            return VariantEntry(function=ORIGINAL, protocol=listed[0])
+        known = [*self.raw["variants"], *(v for b in self.raw["benchmarks"].values() for v in _of_protocols(b))]
+        if name not in self.raw["variants"]:
+            raise ConfigError(unknown_name(name, known), path="variants")
+        entry = {"function": name} | dict(self.raw["variants"][name])
+        return _typed(TypeAdapter(VariantEntry), entry, f"variants.{name}")
+
+    def protocol(self, benchmark: str, variant: str) -> ResolvedProtocol:
+        """Return the protocol of a benchmark's variant: the variant's own, or else the benchmark's."""
+        name = self.protocol_name(benchmark, variant)
+        _, arguments = _of_protocols(self._benchmark(benchmark)).get(variant, ("", {}))
+        settings = _entry(self.raw["protocols"], name, "protocols") | dict(arguments)
+        return ResolvedProtocol(name=settings.pop("function", name), **settings)
+
+    def protocol_name(self, benchmark: str, variant: str) -> str:
+        """Return the name of the entry of ``protocols`` that the benchmark's variant is asked by."""
+        listed = _of_protocols(self._benchmark(benchmark))
+        return (
+            listed[variant][0]
+            if variant in listed
+            else self.variant(variant).protocol or self._benchmark(benchmark)["protocol"]
+        )
+
+    def _benchmark(self, name: str) -> dict[str, Any]:
+        return _entry(self.raw["benchmarks"], name, "benchmarks")
+
+    def _listed(self, variant: str) -> tuple[str, Mapping[str, Any]] | None:
+        """The protocol that a benchmark lists directly and that gives the variant its name."""
+        every = (_of_protocols(entry) for entry in self.raw["benchmarks"].values())
+        return next((protocols[variant] for protocols in every if variant in protocols), None)
+
+
+def _of_protocols(benchmark: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Name of each variant that the benchmark lists as a protocol, to the protocol and the arguments given there."""
+    found = {}
+    for item in benchmark.get("protocols", ()):
+        listed = _LISTED.validate_python(item)
+        if isinstance(listed, str):
+            listed = ListedProtocol(name=listed)
+        found |= {name: (listed.name, arguments) for name, arguments in listed.variants.items()}
+    return found
+
+
+def _typed(adapter: TypeAdapter[T], value: Any, path: str) -> T:
+    with as_config_error(value, path):
+        return adapter.validate_python(value)
+
+
+def _entry(section: Mapping[str, Any], name: str, path: str) -> dict[str, Any]:
+    if name not in section:
+        raise ConfigError(unknown_name(name, section), path=path)
+    return dict(section[name])

@@ -1,0 +1,178 @@
+"""The sections of params.yaml besides ``models``, and the whole file (`Configuration`)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from known_unknowns.config.base import Count, Entry, Name, Names, Seed, Seeds, Text, WithArguments
+from known_unknowns.config.models import Model
+
+_FILE = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
+
+
+class Edition(Entry):
+    """One scenario: which benchmarks are asked of which models."""
+
+    data: Text | None = None
+    """The key under ``data`` of every benchmark of this edition; by default the edition's own name."""
+    benchmarks: Names
+    models: Names
+    seeds: Seeds
+
+
+class ScenesData(Entry):
+    """Questions on scenes that are rendered by known_unknowns_pocket."""
+
+    source: Literal["scenes"]
+    seed: Seed
+    images: Count
+    """Number of images."""
+    questions_per_image: Count
+    revision: Text
+    """Digest of the content (pixels and texts)."""
+    start_seed: Seed | None = None
+    """Seed of the views that a protocol starts in, for benchmarks that draw them while loading."""
+
+
+class HubData(Entry):
+    """A data set on the hub, at one commit."""
+
+    nullable = frozenset({"images"})
+
+    source: Literal["hub"]
+    repository: Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")]
+    revision: Text
+    files: dict[str, Text] = {}
+    """Part of the benchmark to its file, or to a pattern for several files."""
+    fields: dict[str, str | list[str] | None] = {}
+    """Field name of this project to the field name in the files; null if the files have none."""
+    answer_is: Literal["auto", "text", "letter", "index"] = "auto"
+    """Content of the answer field. auto detects it and fails if it is ambiguous."""
+    refusal: Text | None = None
+    """Text of the refusal option."""
+    images: str | None = None
+    """Folder that image paths are relative to; null for the folder of the file that names them."""
+
+
+class GitData(Entry):
+    """A public git repository, at one commit."""
+
+    source: Literal["git"]
+    repository: Annotated[str, Field(pattern=r"^https://")]
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    start_seed: Seed | None = None
+    """Seed of the views that a protocol starts in, for benchmarks that draw them while loading."""
+
+
+class HttpData(Entry):
+    """Files at plain addresses."""
+
+    source: Literal["http"]
+    home: Annotated[str, Field(pattern=r"^https?://")]
+    """The publisher's page."""
+    files: Annotated[
+        dict[
+            Annotated[str, Field(pattern=_FILE)],
+            Annotated[str, Field(pattern=r"^https?://")] | None,
+        ],
+        Field(min_length=1),
+    ]
+    """Path within the folder to the file's address; null if it has no lasting address and is placed by hand."""
+
+
+DataEntry = ScenesData | HubData | GitData | HttpData
+BenchmarkData = Annotated[ScenesData | HubData | GitData, Field(discriminator="source")]
+
+
+DEFAULT_PARSER = "official"
+
+
+class ListedProtocol(Entry):
+    """A protocol that the original questions are asked by, and the parsers that decide its next turn."""
+
+    name: Text
+    """An entry of ``protocols``."""
+    parser: Text | Names = DEFAULT_PARSER
+    """One parser or several. The variant of a parser other than "official" is called <protocol>_<parser>."""
+
+    @property
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """Name of each variant to the protocol's arguments."""
+        if "parser" not in self.model_fields_set:
+            return {self.name: {}}
+        parsers = [self.parser] if isinstance(self.parser, str) else self.parser
+        return {self.name + ("" if p == DEFAULT_PARSER else f"_{p}"): {"parser": p} for p in parsers}
+
+
+class BenchmarkEntry(Entry):
+    """How a benchmark is asked, and where its data come from."""
+
+    protocol: Text
+    """The protocol of all variants that name none themselves."""
+    protocols: list[Text | ListedProtocol] = []
+    """Protocols that the original questions are asked by. Each is a variant called after the protocol."""
+    variants: list[Text] = []
+    """Variants of the questions. The report shows those of ``protocols`` first, then these, in this order."""
+    seeds: dict[str, Seeds] = {}
+    """Seeds of a variant, if they are not the edition's."""
+    data: Annotated[dict[Name, BenchmarkData], Field(min_length=1)]
+    """Name of a data source to the source. An edition selects one by ``data``."""
+    sources: dict[Name, HttpData] = {}
+    """Data sets that the benchmark was constructed from. No run needs them (known-unknowns fetch NAME)."""
+
+
+class VariantEntry(WithArguments):
+    """A function of known_unknowns.variants; the other keys are its arguments."""
+
+    function: Text | None = None
+    """The variant's function; by default the entry's own name."""
+    protocol: Text | None = None
+    """How the changed questions are asked; by default the benchmark's protocol."""
+
+
+class ProtocolEntry(WithArguments):
+    """A protocol's function; the other keys are its arguments."""
+
+    function: Text | None = None
+    """The protocol's function; by default the entry's own name."""
+    max_new_tokens: Count | None = None
+    """Maximum length of a reply, unless the model's entry sets its own."""
+
+
+class Statistics(Entry):
+    """Confidence intervals."""
+
+    confidence: Annotated[float, Field(gt=0.5, lt=1)]
+    resamples: Annotated[int, Field(ge=100, le=100000)]
+    seed: Seed
+
+
+class Tracking(Entry):
+    """MLflow."""
+
+    enabled: bool
+    uri: Text
+    """The tracking store."""
+    artifacts: Text
+    """Folder of the artifacts."""
+    experiment: Text
+
+
+class Configuration(Entry):
+    """The whole of params.yaml."""
+
+    model_config = ConfigDict(title="params.yaml of Known Unknowns")
+
+    edition: Text
+    """The entry of ``editions`` that is run."""
+    editions: Annotated[dict[Name, Edition], Field(min_length=1)]
+    benchmarks: Annotated[dict[Name, BenchmarkEntry], Field(min_length=1)]
+    variants: dict[Name, VariantEntry]
+    protocols: dict[Name, ProtocolEntry]
+    models: Annotated[dict[Name, Model], Field(min_length=1)]
+    """Merged with the entries of models.yaml that are named here or in an edition."""
+    scorers: Names
+    statistics: Statistics
+    tracking: Tracking
