@@ -1,3 +1,3 @@
-"""Known Unknowns: what multimodal LLMs know that they do not know, reproduced from pinned data to a report."""
+"""Known Unknowns: benchmarks of refusal and abstention in multimodal LLMs, from pinned data to a report."""
 
 __version__ = "0.1.0"

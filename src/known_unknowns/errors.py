@@ -1,8 +1,8 @@
-"""Errors that a user can act on: each says what is wrong, where, and what to do.
+"""Errors that a user can act on. Each message says what is wrong, where, and what to do.
 
-The command line prints them without a traceback and exits with ``exit_code``:
-2 for a mistake in the configuration or the arguments, 3 for bad data, 4 for a fault of the machine
-(a full disk, say) after which the same command may be run again.
+The command line prints the message without a traceback and exits with ``exit_code``: 2 for a mistake in the
+configuration or the arguments, 3 for bad data, 4 for a fault of the machine (for example a full disk), after which the
+same command can be run again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,20 @@ from pathlib import Path
 
 
 class KnownUnknownsError(Exception):
+    """Base class of the package's errors."""
+
     exit_code = 1
 
 
 class ConfigError(KnownUnknownsError):
-    """A mistake in params.yaml. ``path`` is the dotted path of the bad key."""
+    """A mistake in the configuration or the arguments.
+
+    Parameters
+    ----------
+    message : str
+    path : str
+        The dotted path of the key, or the argument.
+    """
 
     exit_code = 2
 
@@ -27,8 +36,17 @@ class ConfigError(KnownUnknownsError):
 
 
 class DataError(KnownUnknownsError):
-    """A file that does not hold what it must. Names the file and, where there is one, the row (from 0, of a table)
-    or the line (from 1, of a text file)."""
+    """A file whose content is wrong.
+
+    Parameters
+    ----------
+    message : str
+    file : str or Path
+    row : int or str, optional
+        The row of a table, from 0.
+    line : int, optional
+        The line of a text file, from 1.
+    """
 
     exit_code = 3
 
@@ -45,13 +63,13 @@ class DataError(KnownUnknownsError):
 
 
 class MachineError(KnownUnknownsError):
-    """The machine failed, not the data: nothing was lost, the same command continues where it stopped."""
+    """A fault of the machine or the network. Nothing is lost, and the same command continues the work."""
 
     exit_code = 4
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
-    """What to say of a name that is not among the known ones, with the nearest of them."""
+    """Return the message for an unknown name, with the most similar known name."""
     names = sorted(known)
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""

@@ -1,10 +1,10 @@
-"""Pictures by reference: files in the benchmark's question folder, or recipes that draw the same pixels everywhere.
+"""Images by reference: files in a question folder, or recipes that give the same pixels on every machine.
 
-A recipe is "name:key=value,...". Recipes keep the noise variants small (a real normal-noise picture for each of
-HumbleBench's 3,582 images would be 3 GB of PNG) and let a variant be a pure function of the question.
+The source of a recipe is "name:key=value,..." (`RECIPES`). Recipes need no storage (PNG files of normal noise for a few
+thousand images would take gigabytes), and a variant that uses them is a pure function of the question.
 
-A recipe can also be made of other pictures (`DERIVED`): "name:" and a JSON object, whose "of" holds their sources. A
-file's source has its sha256 in it, so that the recipe's own sha256 pins the pixels.
+A recipe can also be made of other images (`DERIVED`). Its source is "name:" and a JSON object, whose "of" holds the
+sources of the other images. The source of a file contains its sha256, so the sha256 of the recipe pins the pixels.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from PIL import Image as Pillow
 
 MAX_PIXELS = 50_000_000
-"""A picture with more pixels than this is refused before it is decoded (a decompression bomb)."""
+"""Images with more pixels are refused before they are decoded (decompression bombs)."""
 MAX_CACHED_BYTES = 256 * 2**20
-"""Room for decoded files that others are cut from: a picture of 5184 x 3456 pixels takes 54 MB."""
+"""Memory for decoded files that other images are made of. An image of 5184 x 3456 pixels takes 54 MB."""
 BLANK_GREY = 128
 
 
 def _uniform_noise(width: int, height: int, seed: int) -> np.ndarray:
-    """Algorithm 1 of HumbleBench (Appendix A.2), by NumPy's legacy generator as the released code seeds it."""
+    """One channel of uniform noise, from NumPy's legacy generator, which published noise images use."""
     return np.random.RandomState(seed).randint(0, 256, (height, width), dtype=np.uint8)
 
 
 def _normal_noise(width: int, height: int, seed: int) -> np.ndarray:
-    """Three channels of normal noise, mean 127.5, standard deviation 64, clipped to 0..255."""
+    """Three channels of normal noise with mean 127.5 and standard deviation 64, clipped to 0..255."""
     values = np.random.Generator(np.random.PCG64(seed)).normal(127.5, 64.0, (height, width, 3))
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
@@ -53,10 +53,26 @@ RECIPES: dict[str, Callable[[int, int, int], np.ndarray]] = {
     "normal-noise": _normal_noise,
     "blank": _blank,
 }
+"""Functions of width, height and seed that return the pixels: uint8 of shape (height, width) or (height, width, 3)."""
 
 
 def drawn(recipe: str, width: int, height: int, seed: int = 0) -> Image:
-    """A reference to a picture drawn by one of `RECIPES`: (height, width) or (height, width, 3) of uint8."""
+    """Return a reference to an image of one of `RECIPES`.
+
+    Parameters
+    ----------
+    recipe : str
+        A key of `RECIPES`.
+    width, height : int
+        The size in pixels.
+    seed : int
+        The seed of a recipe that draws random numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is no such recipe.
+    """
     if recipe not in RECIPES:
         raise ValueError(f"{recipe!r} is not a recipe; there are {', '.join(RECIPES)}")
     source = f"{recipe}:width={width},height={height},seed={seed}"
@@ -64,53 +80,54 @@ def drawn(recipe: str, width: int, height: int, seed: int = 0) -> Image:
 
 
 def is_drawn(image: Image) -> bool:
+    """Whether the image is one of `RECIPES`."""
     return image.source.partition(":")[0] in RECIPES
 
 
 def draw(image: Image) -> np.ndarray:
-    """The pixels of a recipe."""
+    """Return the pixels of one of `RECIPES`."""
     return _pixels(image.source)
 
 
 def _pixels(source: str) -> np.ndarray:
     recipe, _, arguments = source.partition(":")
     values = dict(part.split("=", 1) for part in arguments.split(","))
-    return RECIPES[recipe](**{key: int(value) for key, value in values.items()})
+    return RECIPES[recipe](int(values["width"]), int(values["height"]), int(values["seed"]))
 
 
 Parts = Callable[[str], "Pillow.Image"]
-"""Opens a picture by its source. The picture is shared: it must not be changed."""
+"""Opens an image by its source. The image is shared and must not be changed."""
 
 
 def _view(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
-    """A box cut out and resized, with lines where ``grid`` (columns, rows) has some."""
+    """Crop a box and resize it. If ``grid`` (columns, rows) is given, draw its lines."""
     from PIL import Image as Pillow
 
     size = tuple(values["size"])
-    picture = parts(values["of"]).crop(values["box"])
-    if picture.size != size:
-        picture = picture.resize(size, Pillow.Resampling.LANCZOS)  # as the released toolkit resizes
+    image = parts(values["of"]).crop(values["box"])
+    if image.size != size:
+        image = image.resize(size, Pillow.Resampling.LANCZOS)  # published views are resized with this filter
     if values["grid"]:
-        _draw_grid(picture, *values["grid"])
-    return picture
+        _draw_grid(image, *values["grid"])
+    return image
 
 
-def _draw_grid(picture: Pillow.Image, columns: int, rows: int) -> None:
-    """The released toolkit's lines: red, 5 pixels wide, on white, 15 wide; thinner in pictures smaller than its own."""
+def _draw_grid(image: Pillow.Image, columns: int, rows: int) -> None:
+    """Draw red lines of 5 pixels on white lines of 15 pixels, thinner in small images."""
     from PIL import ImageDraw
 
-    pen = ImageDraw.Draw(picture)
-    width, height = picture.size
+    pen = ImageDraw.Draw(image)
+    width, height = image.size
     lines = [((k * (width // columns), 0), (k * (width // columns), height)) for k in range(1, columns)]
     lines += [((0, k * (height // rows)), (width, k * (height // rows))) for k in range(1, rows)]
-    outer = max(3, min(_GRID_WHITE, min(picture.size) // _GRID_SHARE))
+    outer = max(3, min(_GRID_WHITE, min(image.size) // _GRID_SHARE))
     for colour, thickness in (((255, 255, 255), outer), ((255, 0, 0), max(1, outer // 3))):
         for line in lines:
             pen.line(line, fill=colour, width=thickness)
 
 
 def _side_by_side(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
-    """From left to right, each from the top; what a lower picture leaves open is black."""
+    """Put images side by side, aligned at the top. The space below a lower image is black."""
     from PIL import Image as Pillow
 
     row, left = Pillow.new("RGB", tuple(values["size"])), 0
@@ -127,18 +144,32 @@ DERIVED: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
     "view": _view,
     "side-by-side": _side_by_side,
 }
-"""Recipes that are made of other pictures."""
+"""Recipes that are made of other images."""
 
 
 def derived(recipe: str, width: int, height: int, *, of: Image | Sequence[Image], **arguments: Any) -> Image:
-    """A reference to a picture of ``width`` x ``height`` pixels made of others by one of `DERIVED`.
+    """Return a reference to an image that one of `DERIVED` makes of other images.
 
-    Raises ValueError for an unknown recipe, and for a picture of no or more than `MAX_PIXELS` pixels.
+    Parameters
+    ----------
+    recipe : str
+        A key of `DERIVED`.
+    width, height : int
+        The size in pixels.
+    of : Image or sequence of Image
+        The image or images that it is made of.
+    **arguments
+        The recipe's own arguments, as values that JSON can hold.
+
+    Raises
+    ------
+    ValueError
+        If there is no such recipe, or the size is not between 1 and `MAX_PIXELS` pixels.
     """
     if recipe not in DERIVED:
         raise ValueError(f"{recipe!r} is not a recipe; there are {', '.join(DERIVED)}")
     if width < 1 or height < 1 or width * height > MAX_PIXELS:
-        raise ValueError(f"a picture of {width} x {height} pixels: give 1 to {MAX_PIXELS:,}")
+        raise ValueError(f"an image of {width} x {height} pixels: give 1 to {MAX_PIXELS:,}")
     sources = of.source if isinstance(of, Image) else [image.source for image in of]
     values = {**arguments, "of": sources, "size": [width, height]}
     source = f"{recipe}:{json.dumps(values, sort_keys=True, separators=(',', ':'))}"
@@ -146,10 +177,19 @@ def derived(recipe: str, width: int, height: int, *, of: Image | Sequence[Image]
 
 
 def open_image(image: Image, folder: str | Path) -> Pillow.Image:
-    """The decoded RGB picture. ``folder`` is the benchmark's question folder.
+    """Return the pixels of an image as RGB.
 
-    Raises DataError when the file, or one that the picture is made of, is absent, does not decode, or holds more than
-    `MAX_PIXELS` pixels.
+    Parameters
+    ----------
+    image : Image
+        A file or a recipe.
+    folder : str or Path
+        The benchmark's question folder, which holds the files.
+
+    Raises
+    ------
+    DataError
+        If a file is absent, does not decode, or has more than `MAX_PIXELS` pixels.
     """
     return _open(image.source, Path(folder))
 
@@ -166,21 +206,21 @@ def _open(source: str, folder: Path) -> Pillow.Image:
 
 
 def _open_part(source: str, folder: Path) -> Pillow.Image:
-    """A picture to make others of, not to be changed: a file stays decoded, as all its views are cut from it."""
+    """Open an image that another image is made of. Decoded files are cached, since many views use the same file."""
     if source.partition(":")[0] in RECIPES | DERIVED:
         return _open(source, folder)
-    return _DECODED.get(folder / source)
+    return _FILE_CACHE.get(folder / source)
 
 
 def _read(path: Path) -> Pillow.Image:
     try:
         return decode(path.read_bytes(), file=path)
     except OSError as error:
-        raise DataError(f"cannot read the picture: {error}", file=path) from error
+        raise DataError(f"cannot read the image: {error}", file=path) from error
 
 
-class _Decoded:
-    """The files decoded last, in at most ``limit`` bytes of pixels; a larger picture is not kept at all."""
+class _ImageCache:
+    """Decoded files, least recently used first, in at most ``limit`` bytes of pixels. Larger images are not kept."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -189,57 +229,72 @@ class _Decoded:
 
     def get(self, path: Path) -> Pillow.Image:
         try:
-            facts = path.stat()
+            status = path.stat()
         except OSError as error:
-            raise DataError(f"cannot read the picture: {error}", file=path) from error
-        key = (str(path.absolute()), facts.st_mtime_ns, facts.st_size)
+            raise DataError(f"cannot read the image: {error}", file=path) from error
+        key = (str(path.absolute()), status.st_mtime_ns, status.st_size)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        picture = _read(path)
+        image = _read(path)
         with self._lock:
-            self._kept[key] = picture
+            self._kept[key] = image
             while self._kept and self.bytes > self._limit:
                 self._kept.popitem(last=False)
-        return picture
+        return image
 
     @property
     def bytes(self) -> int:
-        """What is kept now, in bytes: three a pixel."""
-        return sum(3 * picture.width * picture.height for picture in self._kept.values())
+        """The size of the cached pixels in bytes, three for each pixel."""
+        return sum(3 * image.width * image.height for image in self._kept.values())
 
 
-_DECODED = _Decoded(MAX_CACHED_BYTES)
+_FILE_CACHE = _ImageCache(MAX_CACHED_BYTES)
 
 
 def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.Image:
-    """Decode a picture to RGB; a DataError naming file and row for anything that is not a sound picture."""
+    """Decode an encoded image to RGB.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of an image file.
+    file : str or Path
+        The file that an error names.
+    row : int, optional
+        The row of the file that an error names.
+
+    Raises
+    ------
+    DataError
+        If the image does not decode, or has more than `MAX_PIXELS` pixels.
+    """
     from io import BytesIO
 
     from PIL import Image as Pillow
+    from PIL import UnidentifiedImageError
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower
-            with Pillow.open(BytesIO(data)) as picture:
-                _check_size(*picture.size, file=file, row=row)
-                return picture.convert("RGB")
+            with Pillow.open(BytesIO(data)) as image:
+                _check_size(*image.size, file=file, row=row)
+                return image.convert("RGB")
     except Pillow.DecompressionBombError as error:
         raise DataError(f"the image is a decompression bomb ({error})", file=file, row=row) from error
-    except Pillow.UnidentifiedImageError as error:
+    except UnidentifiedImageError as error:
         raise DataError(f"the image does not decode ({len(data)} bytes)", file=file, row=row) from error
     except DataError:
         raise
-    except Exception as error:  # Pillow's decoders raise many kinds; all mean the same to the user
+    except Exception as error:  # Pillow's decoders raise many types of errors, which mean the same to the user
         raise DataError(f"the image does not decode ({error}); fetch the file again", file=file, row=row) from error
 
 
 def _check_size(width: int, height: int, *, file: str | Path, row: int | None = None) -> None:
     if width * height > MAX_PIXELS:
         raise DataError(
-            f"the image claims {width} x {height} pixels, more than the {MAX_PIXELS:,} that are read: "
-            "a decompression bomb, or not a benchmark's picture",
+            f"the image claims {width} x {height} pixels; the limit is {MAX_PIXELS:,}: it may be a decompression bomb",
             file=file,
             row=row,
         )

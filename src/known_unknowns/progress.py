@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, a line every ten per cent in a log file, nothing for short work."""
+"""Progress on stderr: a bar on a terminal, a line every ten per cent in a log file, nothing for short tasks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,26 @@ _SECONDS_BETWEEN = 10.0
 
 
 class Advance(Protocol):
+    """Report that ``steps`` more steps are done."""
+
     def __call__(self, steps: int = 1) -> None: ...
 
 
 @contextmanager
 def progress(description: str, total: int) -> Iterator[Advance]:
-    """Yield a function to call with the number of steps just done. A ``total`` of 0 is one that is not known."""
+    """Show the progress of a task.
+
+    Parameters
+    ----------
+    description : str
+    total : int
+        The number of steps; 0 if it is unknown.
+
+    Yields
+    ------
+    Advance
+        A function to call with the number of steps just done.
+    """
     if sys.stderr.isatty():
         yield from _bar(description, total)
     else:
@@ -37,17 +51,17 @@ def _bar(description: str, total: int) -> Iterator[Advance]:
 
 def _lines(description: str, total: int) -> Advance:
     start = time.monotonic()
-    done, told, quiet_until = 0, 0, start + _QUIET_SECONDS
+    done, printed, quiet_until = 0, 0, start + _QUIET_SECONDS
 
     def advance(steps: int = 1) -> None:
-        nonlocal done, told, quiet_until
+        nonlocal done, printed, quiet_until
         done += steps
         now = time.monotonic()
-        tenth = 10 * done // total if total else told + 1  # of an unknown total, a line now and then
-        if tenth > told and now > quiet_until:
-            told = tenth
+        tenth = 10 * done // total if total else printed + 1  # for an unknown total, a line after each interval
+        if tenth > printed and now > quiet_until:
+            printed = tenth
             quiet_until = now + (0 if total else _SECONDS_BETWEEN)
-            of = f" of {total}" if total else ""
-            print(f"{description}: {done}{of} ({now - start:.0f} s)", file=sys.stderr, flush=True)
+            out_of = f" of {total}" if total else ""
+            print(f"{description}: {done}{out_of} ({now - start:.0f} s)", file=sys.stderr, flush=True)
 
     return advance

@@ -1,14 +1,14 @@
-"""Parquet tables of the five nouns: one fixed schema each, written atomically, checked when read.
+"""Parquet tables of the records: a fixed schema each, written atomically, checked when read.
 
 | table     | one row is                                   | columns                                      |
 |-----------|----------------------------------------------|----------------------------------------------|
 | questions | a `Question`                                 | `QUESTIONS`                                  |
 | replies   | a `Turn` and its `Reply` (`AnsweredTurn`)    | `REPLIES`                                    |
-| scores    | how one scorer read one turn (`Score`)       | `SCORES`                                     |
+| scores    | one scorer's parsed answer (`Score`)         | `SCORES`                                     |
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 A label is in the column ``letter``, labels are in ``letters``: the names that published tables have.
-The same rows give the same bytes (pyarrow, zstd, no timestamps), so that tables can be compared with cmp.
+The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
     return pa.field(name, kind, nullable=False)
 
 
-_ROWS_AT_ONCE = 1024
+_BATCH_ROWS = 1024
 _TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
 _OPTION = pa.struct([_required("letter", _TEXT), _required("text", _TEXT), _required("mark", _TEXT)])
 _IMAGE = pa.struct(
@@ -58,7 +58,7 @@ QUESTIONS = pa.schema(
         _required("images", pa.list_(_IMAGE)),
         _required("category", _TEXT),
         _required("group", _TEXT),
-        _required("extra", _TEXT),  # a JSON object: what only this benchmark knows
+        _required("extra", _TEXT),  # a JSON object: the benchmark's own fields
     ]
 )
 REPLIES = pa.schema(
@@ -113,10 +113,22 @@ METRICS = pa.schema(
 
 @contextlib.contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; on success it takes the place of ``path``, otherwise it is removed.
+    """Yield a temporary path beside ``path``, which replaces ``path`` if the block succeeds and is removed otherwise.
 
-    Raises:
-        MachineError: the disk is full. ``path`` is then as it was before.
+    Parameters
+    ----------
+    path : str or Path
+        The file to write. Its folder is created.
+
+    Yields
+    ------
+    Path
+        The file to write to.
+
+    Raises
+    ------
+    MachineError
+        If the disk is full. ``path`` is unchanged.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,18 +164,18 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, *, expect: int | None) -> None:
-    """Write rows, taken some at a time: as Python's objects they take far more memory than as Arrow's."""
+    """Write rows in batches, because Python objects take far more memory than Arrow arrays."""
     rows = iter(rows)
     parts = [schema.empty_table()]
-    while some := list(islice(rows, _ROWS_AT_ONCE)):
-        parts.append(pa.Table.from_pylist(some, schema=schema))
+    while batch := list(islice(rows, _BATCH_ROWS)):
+        parts.append(pa.Table.from_pylist(batch, schema=schema))
     table = pa.concat_tables(parts).combine_chunks()
     if expect is not None and len(table) != expect:
-        raise DataError(f"{len(table)} rows where {expect} must be: nothing may be lost or doubled", file=path)
+        raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
     table.validate(full=True)
     for column in schema:
         if not column.nullable and table.column(column.name).null_count:
-            raise DataError(f"column {column.name!r} may not be empty", file=path)
+            raise DataError(f"column {column.name!r} must not contain nulls", file=path)
     with atomic_path(path) as partial:
         pq.write_table(table, partial, compression="zstd")
 
@@ -178,11 +190,12 @@ def _read(path: str | Path, schema: pa.Schema) -> list[dict[str, Any]]:
         raise DataError(f"not a readable Parquet file ({error}); delete it and run again", file=path) from error
     missing = [name for name in schema.names if name not in table.column_names]
     if missing:
-        raise DataError(f"the column(s) {', '.join(missing)} are missing", file=path)
+        raise DataError(f"missing column(s): {', '.join(missing)}", file=path)
     try:
-        return table.select(schema.names).cast(schema).to_pylist()
+        rows: list[dict[str, Any]] = table.select(schema.names).cast(schema).to_pylist()
+        return rows
     except (pa.ArrowException, ValueError) as error:
-        raise DataError(f"a column has another type than the documented one ({error})", file=path) from error
+        raise DataError(f"a column does not have the documented type ({error})", file=path) from error
 
 
 def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any]], Any]) -> list[Any]:
@@ -196,7 +209,22 @@ def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any
 
 
 def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
-    """Write a question table. ``expect`` is the number of rows that must be there (DataError otherwise)."""
+    """Write a table of questions.
+
+    Parameters
+    ----------
+    path : str or Path
+    questions : iterable of Question
+    expect : int, optional
+        The expected number of rows.
+
+    Raises
+    ------
+    DataError
+        If the number of rows is not ``expect``. Nothing is written.
+    MachineError
+        If the disk is full.
+    """
     rows = (
         asdict(q)
         | {
@@ -209,7 +237,14 @@ def write_questions(path: str | Path, questions: Iterable[Question], *, expect: 
 
 
 def read_questions(path: str | Path) -> list[Question]:
-    """Read a question table; DataError names the file and the row of a duplicate id or a broken record."""
+    """Read a table of questions.
+
+    Raises
+    ------
+    DataError
+        If the file is not such a table, a record is not sound, or two rows have the same id. The error names the file
+        and the row.
+    """
     questions = _records(
         path,
         QUESTIONS,
@@ -226,7 +261,7 @@ def read_questions(path: str | Path) -> list[Question]:
     for number, question in enumerate(questions):
         if question.id in seen:
             raise DataError(
-                f"the question id {question.id!r} is already that of row {seen[question.id]}",
+                f"the question id {question.id!r} is a duplicate of row {seen[question.id]}",
                 file=path,
                 row=number,
             )
@@ -234,16 +269,16 @@ def read_questions(path: str | Path) -> list[Question]:
     return questions
 
 
-def write_replies(path: str | Path, asked: Iterable[AnsweredTurn]) -> None:
-    """Write a table of replies, in the order given."""
+def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
+    """Write a table of answered turns, in the given order."""
     rows = []
-    for a in asked:
-        reply = a.reply
+    for turn in turns:
+        reply = turn.reply
         rows.append(
-            {f.name: getattr(a, f.name) for f in fields(AnsweredTurn) if f.name not in ("labels", "reply")}
+            {f.name: getattr(turn, f.name) for f in fields(AnsweredTurn) if f.name not in ("labels", "reply")}
             | {
-                "images": list(a.images),
-                "letters": None if a.labels is None else list(a.labels),
+                "images": list(turn.images),
+                "letters": None if turn.labels is None else list(turn.labels),
                 "reply": reply.text,
                 "logprobs": None if reply.logprobs is None else sorted(reply.logprobs.items()),
                 "input_tokens": reply.input_tokens,
@@ -256,7 +291,7 @@ def write_replies(path: str | Path, asked: Iterable[AnsweredTurn]) -> None:
     _write(path, rows, REPLIES, expect=None)
 
 
-def _asked(row: dict[str, Any]) -> AnsweredTurn:
+def _answered_turn(row: dict[str, Any]) -> AnsweredTurn:
     reply = Reply(
         text=row.pop("reply"),
         logprobs=None if row["logprobs"] is None else dict(row["logprobs"]),
@@ -272,20 +307,25 @@ def _asked(row: dict[str, Any]) -> AnsweredTurn:
 
 
 def read_replies(path: str | Path) -> list[AnsweredTurn]:
-    return _records(path, REPLIES, _asked)
+    """Read a table of answered turns. Raises DataError, as all readers of tables do."""
+    return _records(path, REPLIES, _answered_turn)
 
 
 def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
+    """Write a table of scores. Raises DataError if the number of rows is not ``expect``."""
     _write(path, [asdict(score) | {"letter": score.label} for score in scores], SCORES, expect=expect)
 
 
 def read_scores(path: str | Path) -> list[Score]:
+    """Read a table of scores."""
     return _records(path, SCORES, lambda row: Score(label=row.pop("letter"), **row))
 
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
+    """Write a table of metrics."""
     _write(path, [asdict(metric) for metric in metrics], METRICS, expect=None)
 
 
 def read_metrics(path: str | Path) -> list[Metric]:
+    """Read a table of metrics."""
     return _records(path, METRICS, lambda row: Metric(**row))

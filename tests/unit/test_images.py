@@ -25,24 +25,24 @@ def test_a_decompression_bomb_is_refused_before_it_is_decoded(side, message):
         images.decode(bomb(side), file="p.parquet", row=3)
 
 
-@pytest.mark.parametrize("data", [b"", b"not a picture", png()[:60]], ids=["empty", "text", "truncated"])
+@pytest.mark.parametrize("data", [b"", b"not an image", png()[:60]], ids=["empty", "text", "truncated"])
 def test_an_image_that_does_not_decode_names_file_and_row(data):
     with pytest.raises(DataError, match=r"p\.parquet, row 3: the image does not decode"):
         images.decode(data, file="p.parquet", row=3)
 
 
-def test_a_picture_opens_from_the_question_folder(tmp_path):
+def test_an_image_opens_from_the_question_folder(tmp_path):
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.png").write_bytes(png((1, 2, 3), (40, 30)))
-    picture = images.open_image(Image("images/a.png", "a" * 64, 40, 30), tmp_path)
-    assert picture.mode == "RGB" and picture.size == (40, 30) and picture.getpixel((5, 5)) == (1, 2, 3)
+    image = images.open_image(Image("images/a.png", "a" * 64, 40, 30), tmp_path)
+    assert image.mode == "RGB" and image.size == (40, 30) and image.getpixel((5, 5)) == (1, 2, 3)
 
 
-def test_an_absent_picture_is_named(tmp_path):
+def test_an_absent_image_is_named(tmp_path):
     with pytest.raises(DataError, match=r"gone\.png"):
         images.open_image(Image("images/gone.png", "a" * 64, 40, 30), tmp_path)
 
 
-def test_drawn_pictures_need_no_file(tmp_path):
-    picture = images.open_image(images.drawn("uniform-noise", 8, 6, 1), tmp_path / "nowhere")
-    assert picture.size == (8, 6) and picture.mode == "RGB"
+def test_drawn_images_need_no_file(tmp_path):
+    image = images.open_image(images.drawn("uniform-noise", 8, 6, 1), tmp_path / "nowhere")
+    assert image.size == (8, 6) and image.mode == "RGB"

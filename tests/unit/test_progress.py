@@ -1,4 +1,4 @@
-"""Progress in a log file: a line every ten per cent, or now and then where the total is not known."""
+"""Progress in a log file: a line every ten per cent, or after each interval if the total is unknown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def clock(monkeypatch):
     return now
 
 
-def told(capsys, clock, total, seconds):
+def printed(capsys, clock, total, seconds):
     with progress("working", total) as advance:
         for _ in range(50):
             clock[0] += seconds
@@ -24,15 +24,15 @@ def told(capsys, clock, total, seconds):
 
 
 def test_every_tenth_of_a_known_total(capsys, clock):
-    lines = told(capsys, clock, 50, 1.0)
+    lines = printed(capsys, clock, 50, 1.0)
     assert [line.split(" (")[0] for line in lines] == [f"working: {n} of 50" for n in range(5, 51, 5)]
 
 
-def test_now_and_then_for_an_unknown_one(capsys, clock):
-    lines = told(capsys, clock, 0, 1.0)  # 50 seconds: after 2, then every 10
+def test_lines_at_intervals_for_an_unknown_total(capsys, clock):
+    lines = printed(capsys, clock, 0, 1.0)  # 50 seconds: after 2, then every 10
     assert [line.split(" (")[0] for line in lines] == [f"working: {n}" for n in (3, 14, 25, 36, 47)]
 
 
 @pytest.mark.parametrize("total", [0, 50])
-def test_short_work_is_silent(capsys, clock, total):
-    assert told(capsys, clock, total, 0.01) == []
+def test_short_tasks_are_silent(capsys, clock, total):
+    assert printed(capsys, clock, total, 0.01) == []

@@ -62,7 +62,7 @@ def test_the_same_rows_give_the_same_bytes(tmp_path):
 
 
 def test_a_lost_row_is_an_error_and_writes_nothing(tmp_path):
-    with pytest.raises(DataError, match="1 rows where 2 must be"):
+    with pytest.raises(DataError, match="1 rows instead of 2"):
         tables.write_questions(tmp_path / "q.parquet", [question()], expect=2)
     assert list(tmp_path.iterdir()) == []
 
@@ -92,7 +92,7 @@ def test_a_killed_write_leaves_the_old_file(tmp_path):
 def test_duplicate_question_ids_name_file_and_row(tmp_path):
     path = tmp_path / "q.parquet"
     tables.write_questions(path, [question("1"), question("2"), question("1")])
-    with pytest.raises(DataError, match=r"q\.parquet, row 2: the question id '1' is already that of row 0"):
+    with pytest.raises(DataError, match=r"q\.parquet, row 2: the question id '1' is a duplicate of row 0"):
         tables.read_questions(path)
 
 

@@ -193,7 +193,7 @@ def test_descriptions_are_word_for_word():
 
 
 def test_a_picture_is_decoded_once_for_all_its_views(folder, picture, monkeypatch):
-    monkeypatch.setattr(images, "_DECODED", images._Decoded(3 * WIDTH * HEIGHT))
+    monkeypatch.setattr(images, "_FILE_CACHE", images._ImageCache(3 * WIDTH * HEIGHT))
     decoded, decode = [], images.decode
     monkeypatch.setattr(images, "decode", lambda data, file: decoded.append(file.name) or decode(data, file=file))
     first = [pixels(views.view(picture, number), folder) for number in (1, 2, 3, 4)]
@@ -207,11 +207,11 @@ def test_a_picture_is_decoded_once_for_all_its_views(folder, picture, monkeypatc
 
 
 def test_decoded_pictures_take_no_more_than_their_limit(folder):
-    kept = images._Decoded(2 * 3 * WIDTH * HEIGHT)
+    kept = images._ImageCache(2 * 3 * WIDTH * HEIGHT)
     paths = [folder / save(folder, np.full((HEIGHT, WIDTH, 3), k, np.uint8)).source for k in range(5)]
     for path in paths:
         kept.get(path)
         assert kept.bytes <= 2 * 3 * WIDTH * HEIGHT
     assert kept.bytes == 2 * 3 * WIDTH * HEIGHT
-    small = images._Decoded(10)
+    small = images._ImageCache(10)
     assert small.get(paths[0]).size == (WIDTH, HEIGHT) and small.bytes == 0
