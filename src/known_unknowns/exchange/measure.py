@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.exchange.matching import Pair
-from known_unknowns.metrics.benchmark_hooks import Scored
-from known_unknowns.metrics.loading import Table
+from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import Statistics, metrics_of
+from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import SCORERS
@@ -62,21 +62,21 @@ def measured(
     question has one."""
     unforced = set(refused_once(pairs, scorers))
     completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]
-    table = Table.of(variant, seed, {name: _scored(name, completed) for name in scorers})
+    table = ScoreTable.of(variant, seed, {name: _scored(name, completed) for name in scorers})
     metrics = metrics_of([table], statistics, model=model, benchmark=benchmark)
     if not unforced:
         return metrics
     return [_undefined(metric) if metric.name in NEED_A_FORCED_CHOICE else metric for metric in metrics]
 
 
-def _scored(scorer: str, pairs: Sequence[Pair]) -> Scored:
+def _scored(scorer: str, pairs: Sequence[Pair]) -> ScoredAnswers:
     """The first turn of each question answers it; the others are later ones."""
-    return Scored(
+    return ScoredAnswers(
         scorer=scorer,
         questions=[question for question, _ in pairs],
         answers=[turns[0] for _, turns in pairs],
-        readings=[read(turns[0], question, scorer) for question, turns in pairs],
-        later=[{asked.step: read(asked, question, scorer) for asked in turns[1:]} for question, turns in pairs],
+        scores=[read(turns[0], question, scorer) for question, turns in pairs],
+        other_scores=[{asked.step: read(asked, question, scorer) for asked in turns[1:]} for question, turns in pairs],
         dialogues=[turns for _, turns in pairs],
     )
 

@@ -1,4 +1,8 @@
-"""Metrics with their denominators and intervals: `proportions` says what is counted, `intervals` how they are made."""
+"""Metrics with numbers of questions, denominators and confidence intervals.
+
+`proportions` defines the metrics of all benchmarks, `benchmark_hooks` how a benchmark adds its own, `intervals` the
+confidence intervals.
+"""
 
 from __future__ import annotations
 

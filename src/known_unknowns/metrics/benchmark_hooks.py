@@ -1,4 +1,4 @@
-"""Metrics that one benchmark adds to those of all benchmarks."""
+"""Interface of the metrics that one benchmark adds to those of all benchmarks."""
 
 from __future__ import annotations
 
@@ -17,61 +17,78 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scored:
-    """One variant and seed as one scorer read it: parallel sequences, one entry a question.
+class ScoredAnswers:
+    """The answers to one variant with one seed, as one scorer parsed them.
 
-    ``answers`` are the turns that answer, ``readings`` what the scorer made of them, and ``later`` what it made of
-    the other turns, by step ("forced"); ``dialogues`` are all turns, in the order asked.
+    All sequences are parallel, with one entry per question.
+
+    Attributes
+    ----------
+    scorer : str
+        Name of the scorer.
+    questions : sequence of Question
+        The questions.
+    answers : sequence of AnsweredTurn
+        The turn that answers each question.
+    scores : sequence of Score
+        The scorer's parse of these turns.
+    other_scores : sequence of mapping from str to Score
+        The scorer's parse of each question's other turns, by step ("forced").
+    dialogues : sequence of sequence of AnsweredTurn
+        All turns of each question, in the order of the dialogue.
     """
 
     scorer: str
     questions: Sequence[Question]
     answers: Sequence[AnsweredTurn]
-    readings: Sequence[Score]
-    later: Sequence[Mapping[str, Score]] = field(default=())
+    scores: Sequence[Score]
+    other_scores: Sequence[Mapping[str, Score]] = field(default=())
     dialogues: Sequence[Sequence[AnsweredTurn]] = field(default=())
 
     @property
     def outcome(self) -> np.ndarray:
-        return np.array([score.outcome for score in self.readings])
+        """Outcomes (`records.OUTCOMES`), an array of shape (questions,)."""
+        return np.array([score.outcome for score in self.scores])
 
     @property
     def correct(self) -> np.ndarray:
-        return np.array([score.correct for score in self.readings], dtype=bool)
-
-    @property
-    def texts(self) -> list[str]:
-        """The raw replies, "" where one failed."""
-        return ["" if asked.reply.error is not None else asked.reply.text for asked in self.answers]
-
-    def step(self, name: str) -> list[Score | None]:
-        """The reading of a later step of each question; None where it was not taken."""
-        return [scores.get(name) for scores in self.later]
+        """Flags of correct answers, an array of shape (questions,)."""
+        return np.array([score.correct for score in self.scores], dtype=bool)
 
     @property
     def failed(self) -> np.ndarray:
+        """Flags of questions without a reply, an array of shape (questions,)."""
         return self.outcome == FAILED
+
+    @property
+    def texts(self) -> list[str]:
+        """The raw replies; "" for a failed request."""
+        return ["" if turn.reply.error is not None else turn.reply.text for turn in self.answers]
+
+    def step(self, name: str) -> list[Score | None]:
+        """Return the score of another step of each question; None where the dialogue had no such step."""
+        return [scores.get(name) for scores in self.other_scores]
 
 
 def _no_categories(questions: Sequence[Question]) -> Mapping[str, np.ndarray]:
     return {}
 
 
-def _no_ratios(scored: Scored) -> Mapping[str, Ratio]:
+def _no_ratios(scored: ScoredAnswers) -> Mapping[str, Ratio]:
     return {}
 
 
-def _no_curves(scored: Scored) -> Mapping[str, RiskCoverage]:
+def _no_curves(scored: ScoredAnswers) -> Mapping[str, RiskCoverage]:
     return {}
 
 
-def _nothing_derived(metrics: Mapping[str, Metric]) -> Iterable[Metric]:
+def _no_derived_metrics(metrics: Mapping[str, Metric]) -> Iterable[Metric]:
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkMetrics:
-    """What one benchmark counts besides the metrics of all benchmarks.
+    """The metrics of one benchmark, besides those of all benchmarks.
 
     What the functions return gets intervals, means over seeds and categories like every other metric.
 
@@ -84,17 +101,23 @@ class BenchmarkMetrics:
     risk_coverage : callable
         ``(scored) -> {name: RiskCoverage}``: curves whose area is a metric.
     across_seeds : callable, optional
-        ``(seeds) -> {name: Ratio}``: what only several seeds of one variant can tell, given the `Scored` of each in
-        the same order of questions. Such a metric has no row for a single seed.
+        ``(seeds) -> {name: Ratio}``: metrics that compare the seeds of one variant. It receives the `ScoredAnswers` of
+        each seed, with the questions in the same order. Such a metric has no row for a single seed.
     derived : callable
-        ``(metrics) -> iterable of Metric``: numbers that follow from those of one category, given by name.
+        ``(metrics) -> iterable of Metric``: metrics computed from those of one category, given by name.
+    headline : tuple of str
+        Names of the benchmark's metrics in metrics.json, besides those of all benchmarks.
+    plot : mapping from str to tuple of str
+        Columns of the plot of stress tests that DVC draws: column to (variant, scorer, metric).
     """
 
     categories: Callable[[Sequence[Question]], Mapping[str, np.ndarray]] = _no_categories
-    ratios: Callable[[Scored], Mapping[str, Ratio]] = _no_ratios
-    risk_coverage: Callable[[Scored], Mapping[str, RiskCoverage]] = _no_curves
-    across_seeds: Callable[[Sequence[Scored]], Mapping[str, Ratio]] | None = None
-    derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _nothing_derived
+    ratios: Callable[[ScoredAnswers], Mapping[str, Ratio]] = _no_ratios
+    risk_coverage: Callable[[ScoredAnswers], Mapping[str, RiskCoverage]] = _no_curves
+    across_seeds: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]] | None = None
+    derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _no_derived_metrics
+    headline: tuple[str, ...] = ()
+    plot: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
 
 
 def of(benchmark: str) -> BenchmarkMetrics:

@@ -1,26 +1,29 @@
-"""Whether a model gives the same answer to the same question when its options stand in another order.
+"""Consistency of answers when the options of a question are shuffled.
 
-Answers are compared by content: by the option's text, whatever its letter. A reply that could not be read agrees with
-nothing, not even with another such reply.
+Answers are compared by content, that is by the option's text, not by its label. An unparsed reply agrees with nothing,
+not even with another unparsed reply.
 
-Where does an answer stay: with its content, or at its position? A pair of seeds (one, other) *tells* if both replies
-were read and the option chosen under ``one`` stands at another position under ``other``. The second answer then keeps
-the content (the same text), keeps the position (the same letter, another text), or does neither. Every telling pair
-is counted in both directions in which it tells.
+The position metrics ask whether an answer follows its content or its position. They count ordered pairs of seeds
+(first, second). A pair is *informative* if both replies were parsed and the option chosen with the first seed is at
+another position with the second seed. The second answer then keeps the content (the same text), keeps the position
+(the same label, another text), or does neither. A pair of seeds that is informative in both directions is counted
+twice.
 
-Guessing keeps the position too, as often as any other position that does not hold the content. What exceeds that,
-``position_kept - other / (k - 2)`` with k options, is explained by position alone: 1 for a model that always says A, 0
-for one that knows, 0 on average for one that guesses. It is negative for one that avoids what it said before.
+A guessing model also keeps the position, as often as it chooses any other option with other content. The excess over
+this, ``position_kept - other / (k - 2)`` with k options, is explained by the position alone. It is 1 for a model that
+always chooses the first option, 0 for a model that knows the answer, and 0 on average for a model that guesses. It is
+negative for a model that avoids its previous position.
 
 | metric              | numerator                                                        | denominator          |
 |---------------------|------------------------------------------------------------------|----------------------|
-| same_answer         | read, and the same text under all seeds                          | all questions        |
+| same_answer         | parsed, and the same text with all seeds                         | all questions        |
 | content_agreement   | share of pairs of seeds with the same text                       | all questions        |
-| content_kept        | telling pairs that keep the text                                 | telling pairs        |
-| position_kept       | telling pairs that keep the letter                               | telling pairs        |
-| position_alone      | those, less other / (k - 2)                                      | telling pairs        |
+| content_kept        | informative pairs that keep the text                             | informative pairs    |
+| position_kept       | informative pairs that keep the label                            | informative pairs    |
+| position_alone      | the same, less other / (k - 2)                                   | informative pairs    |
 
-Pairs are counted as a share of a question's, so that every question weighs as much as it has telling pairs.
+Pairs are counted as a share of all pairs of a question, so that a question's weight is its share of informative pairs.
+The metrics are defined by this project, not by a paper.
 """
 
 from __future__ import annotations
@@ -30,51 +33,59 @@ from itertools import permutations
 
 import numpy as np
 
-from known_unknowns.metrics.benchmark_hooks import Scored
+from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import Question, Score
 
 
-def across_seeds(seeds: Sequence[Scored]) -> dict[str, Ratio]:
-    """The metrics of the module's table; ``seeds`` hold the same questions in the same order."""
-    rows = [
-        _of_question(
-            [scored.questions[place] for scored in seeds],
-            [scored.readings[place] for scored in seeds],
-        )
-        for place in range(len(seeds[0].questions))
+def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+    """Compute the metrics of the module's table.
+
+    Parameters
+    ----------
+    seeds : sequence of ScoredAnswers
+        The answers with each seed, to the same questions in the same order. At least two.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Numerators and denominators, arrays of shape (questions,).
+    """
+    counts = [
+        _pair_shares([scored.questions[i] for scored in seeds], [scored.scores[i] for scored in seeds])
+        for i in range(len(seeds[0].questions))
     ]
-    same, agreement, content, position, alone, telling = np.array(rows, dtype=np.float64).reshape(-1, 6).T
-    everything = np.ones(len(rows))
+    same, agreement, content, position, alone, informative = np.array(counts, dtype=np.float64).reshape(-1, 6).T
+    all_questions = np.ones(len(counts))
     return {
-        "same_answer": Ratio(same, everything),
-        "content_agreement": Ratio(agreement, everything),
-        "content_kept": Ratio(content, telling),
-        "position_kept": Ratio(position, telling),
-        "position_alone": Ratio(alone, telling),
+        "same_answer": Ratio(same, all_questions),
+        "content_agreement": Ratio(agreement, all_questions),
+        "content_kept": Ratio(content, informative),
+        "position_kept": Ratio(position, informative),
+        "position_alone": Ratio(alone, informative),
     }
 
 
-def _of_question(questions: Sequence[Question], readings: Sequence[Score]) -> tuple[float, ...]:
-    """Numerators of the five metrics, and the share of the question's ordered pairs of seeds that tell."""
-    said = [
+def _pair_shares(questions: Sequence[Question], scores: Sequence[Score]) -> tuple[float, ...]:
+    """Numerators of the five metrics for one question, and the share of its ordered pairs that are informative."""
+    texts = [
         None if score.choice is None else question.options[score.choice].text
-        for question, score in zip(questions, readings, strict=True)
+        for question, score in zip(questions, scores, strict=True)
     ]
-    pairs = list(permutations(range(len(said)), 2))
-    agree = content = position = alone = telling = 0.0
-    for one, other in pairs:
-        if said[one] is None or said[other] is None:
+    pairs = list(permutations(range(len(texts)), 2))
+    agree = content = position = alone = informative = 0.0
+    for first, second in pairs:
+        if texts[first] is None or texts[second] is None:
             continue
-        agree += said[one] == said[other]
-        options = [option.text for option in questions[other].options]
-        here, there = readings[one].choice, readings[other].choice
-        if said[one] not in options or options.index(said[one]) == here:
+        agree += texts[first] == texts[second]
+        options = [option.text for option in questions[second].options]
+        same_position = scores[first].choice == scores[second].choice
+        if texts[first] not in options or options.index(texts[first]) == scores[first].choice:
             continue
-        telling += 1
-        content += said[other] == said[one]
-        position += there == here
-        if said[other] != said[one]:
-            alone += 1.0 if there == here else -1.0 / (len(options) - 2) if len(options) > 2 else 0.0
-    same = said[0] is not None and len(set(said)) == 1
-    return float(same), *(count / len(pairs) for count in (agree, content, position, alone, telling))
+        informative += 1
+        content += texts[second] == texts[first]
+        position += same_position
+        if texts[second] != texts[first]:
+            alone += 1.0 if same_position else -1.0 / (len(options) - 2) if len(options) > 2 else 0.0
+    same = texts[0] is not None and len(set(texts)) == 1
+    return float(same), *(count / len(pairs) for count in (agree, content, position, alone, informative))

@@ -1,8 +1,12 @@
-"""Confidence intervals of ratios of sums over questions that come in groups (those on one image).
+"""Confidence intervals of ratios of sums over questions that come in groups, such as the questions on one image.
 
-Questions on one image are not independent, so groups are resampled, not questions (the cluster bootstrap; Davison and
-Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8). One matrix of weights serves all metrics of
-all scorers, categories and seeds: a resample's ratio is then one weighted sum over another.
+Questions on one image are not independent. Therefore groups are resampled, not questions (cluster bootstrap [1]_). One
+matrix of weights serves all metrics of all scorers, categories and seeds: the ratio of a resample is one weighted sum
+over another.
+
+References
+----------
+.. [1] Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
 """
 
 from __future__ import annotations
@@ -14,44 +18,91 @@ from scipy.special import ndtri
 
 
 class Interval(NamedTuple):
-    """``low`` and ``high`` are None where there is nothing to estimate; ``method`` says how they were made."""
+    """A confidence interval. ``low`` and ``high`` are None if it is undefined; ``method`` names how it was made."""
 
     low: float | None
     high: float | None
     method: str
 
     def shifted(self, by: float, method: str) -> Interval:
+        """Add ``by`` to both bounds."""
         if self.low is None or self.high is None:
             return self
         return Interval(self.low + by, self.high + by, method)
 
 
 FEWEST_GROUPS = 10
-"""With fewer groups the percentile interval is far too narrow (Cameron, Gelbach and Miller 2008 see it up to 30)."""
+"""With fewer groups the percentile interval is far too narrow (Cameron, Gelbach and Miller, "Bootstrap-Based
+Improvements for Inference with Clustered Errors", 2008, observe it with up to 30 groups)."""
 _SAME = 1e-12  # sums in another order differ in the last bits
 UNDEFINED = Interval(None, None, "undefined: nothing in the denominator")
 
 
 def wilson(share: float, n: int, confidence: float) -> tuple[float, float]:
-    """Wilson's score interval of a proportion ``share`` of ``n`` independent trials (Wilson 1927; Brown, Cai and
-    DasGupta 2001 recommend it for small n). ``share * n`` need not be whole, as in a mean over seeds."""
+    """Compute Wilson's score interval of a proportion.
+
+    Parameters
+    ----------
+    share : float
+        The observed proportion. ``share * n`` need not be an integer, for example for a mean over seeds.
+    n : int
+        Number of independent trials.
+    confidence : float
+        Confidence level, for example 0.95.
+
+    Returns
+    -------
+    low, high : float
+        Bounds of the interval, which contains ``share``.
+
+    References
+    ----------
+    .. [1] Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", 1927.
+    .. [2] Brown, Cai and DasGupta, "Interval Estimation for a Binomial Proportion", 2001; it recommends the interval
+       for small n.
+    """
     z2 = ndtri((1 + confidence) / 2) ** 2
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    # rounding must not push an end past the share it belongs to, which is exact at 0 and 1
+    # rounding must not move a bound past the share, which is exact at 0 and 1
     return float(min(max(centre - half, 0.0), share)), float(max(min(centre + half, 1.0), share))
 
 
 def group_weights(groups: int, resamples: int, seed: int) -> np.ndarray:
-    """How often each group is drawn in each resample with replacement: (resamples, groups) of float64."""
+    """Draw groups with replacement.
+
+    Parameters
+    ----------
+    groups : int
+        Number of groups; each resample draws as many.
+    resamples : int
+        Number of resamples.
+    seed : int
+        Seed of the PCG64 generator.
+
+    Returns
+    -------
+    ndarray of float64, shape (resamples, groups)
+        How often each group is drawn in each resample.
+    """
     generator = np.random.Generator(np.random.PCG64(seed))
     return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
 
 
 def ratio_replicates(weights: np.ndarray, numerators: np.ndarray, denominators: np.ndarray) -> np.ndarray:
-    """The ratio in every resample; NaN where a resample has an empty denominator.
+    """Compute the ratios in every resample.
 
-    ``numerators`` and ``denominators`` are sums per group, (groups, metrics); the result is (resamples, metrics).
+    Parameters
+    ----------
+    weights : ndarray, shape (resamples, groups)
+        The result of `group_weights`.
+    numerators, denominators : ndarray, shape (groups, metrics)
+        Sums over the questions of each group.
+
+    Returns
+    -------
+    ndarray, shape (resamples, metrics)
+        The ratios; NaN where a resample has an empty denominator.
     """
     above, below = np.hsplit(weights @ np.hstack([numerators, denominators]), 2)
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
@@ -60,9 +111,26 @@ def ratio_replicates(weights: np.ndarray, numerators: np.ndarray, denominators: 
 def share_interval(
     value: float, denominators: np.ndarray, replicates: np.ndarray, *, confidence: float, bootstrap: str
 ) -> Interval:
-    """The interval of a proportion, given its denominator in every group (groups,) and its resamples.
+    """Compute the interval of a proportion.
 
-    Wilson's where no two questions of the denominator share a group, else `clustered_interval`.
+    The interval is Wilson's if no two questions of the denominator share a group, else `clustered_interval`.
+
+    Parameters
+    ----------
+    value : float
+        The proportion.
+    denominators : ndarray, shape (groups,)
+        The denominator in every group.
+    replicates : ndarray, shape (resamples,)
+        The proportion in every resample.
+    confidence : float
+        Confidence level.
+    bootstrap : str
+        Text that describes the resampling; the interval's method.
+
+    Returns
+    -------
+    Interval
     """
     groups = int(np.count_nonzero(denominators))
     if denominators.max() <= 1:
@@ -73,16 +141,38 @@ def share_interval(
 def clustered_interval(
     value: float, groups: int, replicates: np.ndarray, *, confidence: float, bootstrap: str
 ) -> Interval:
-    """The percentile interval of a proportion's ``replicates`` (resamples,), which ``bootstrap`` describes.
+    """Compute the percentile interval of the cluster bootstrap.
 
-    Percentiles, not BCa: they stay within [0, 1] and exist at every share (BCa's correction is infinite where no
-    resample falls below the estimate), and with many groups the two agree. Resamples without a denominator are left
-    out. The interval is widened to ``value`` where few uneven groups put it outside.
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    groups : int
+        Number of groups in the denominator.
+    replicates : ndarray, shape (resamples,)
+        The estimate in every resample; NaN (an empty denominator) is left out.
+    confidence : float
+        Confidence level.
+    bootstrap : str
+        Text that describes the resampling; the interval's method.
 
-    Where every resample gives the same (all right, all wrong), or where `FEWEST_GROUPS` are not reached, the
-    bootstrap knows no or too little uncertainty. That is its limit, not a certainty: then Wilson's interval with
-    ``groups`` trials, as if the questions of a group were one. A ``value`` below 0, which no proportion has but an
-    excess over chance may, has no interval then.
+    Returns
+    -------
+    Interval
+        It contains ``value``: it is widened where few uneven groups leave it outside.
+
+    Notes
+    -----
+    Percentiles are used rather than BCa. They stay within [0, 1] and exist for every proportion, whereas BCa's
+    correction is infinite if no resample is below the estimate. With many groups the two agree.
+
+    If all resamples agree (all correct, all wrong), or if there are fewer than `FEWEST_GROUPS` groups, the bootstrap
+    underestimates the uncertainty. The interval is then Wilson's with ``groups`` trials, as if each group were one
+    question. A negative ``value``, which no proportion has but an excess over chance can have, has no interval then.
+
+    References
+    ----------
+    .. [1] Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
     """
     drawn = replicates[~np.isnan(replicates)]
     if value < 0 and (groups < FEWEST_GROUPS or np.ptp(drawn) < _SAME):

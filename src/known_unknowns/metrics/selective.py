@@ -1,12 +1,16 @@
-"""Selective prediction: the risk among the questions answered, as less and less sure ones are answered.
+"""Selective prediction: the risk among the answered questions, as a function of coverage.
 
-El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification" (2010); the area under the curve
-(AURC) is that of Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation" (2019): the mean, over k = 1..n,
-of the risk among the k most confident of n questions.
+The risk-coverage curve is that of El-Yaniv and Wiener [1]_. The area under it (AURC) is that of Geifman, Uziel and
+El-Yaniv [2]_: the mean, over k = 1..n, of the risk among the k most confident of n questions.
 
-Questions of equal confidence have no order. They enter the curve together, at the mean over all their orders: the
-area is then a sum over blocks of equal confidence, with harmonic numbers H. A block of m questions of which a share r
-is wrong, after k questions of which w are wrong, adds ``r m + (w - r k) (H(k + m) - H(k))``.
+Questions of equal confidence have no order. They enter the curve together, at the mean over all their orders. The area
+is then a sum over blocks of equal confidence, with harmonic numbers H. A block of m questions, a share r of which is
+wrong, after k questions, w of which are wrong, adds ``r m + (w - r k) (H(k + m) - H(k))``.
+
+References
+----------
+.. [1] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
+.. [2] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
 """
 
 from __future__ import annotations
@@ -15,13 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-_CHUNK = 1 << 22  # weights of so many questions are summed at once: 32 MiB
+_CHUNK = 1 << 22  # number of weights summed at once: 32 MiB
 
 
 class RiskCoverage(NamedTuple):
-    """Arrays (questions,): how sure the model is that it should answer, and whether its answer is wrong (0 to 1).
+    """Confidence and errors of the answers, arrays of shape (questions,).
 
-    A confidence of NaN was not measured; such questions come last, as the least sure.
+    Attributes
+    ----------
+    confidence : ndarray of float
+        The model's confidence that it should answer. NaN is unknown; such questions come last.
+    wrong : ndarray of float
+        1 for a wrong answer, 0 for a correct one.
     """
 
     confidence: np.ndarray
@@ -29,29 +38,54 @@ class RiskCoverage(NamedTuple):
 
     @property
     def defined(self) -> bool:
+        """Whether the confidence of any question is known."""
         return bool(np.any(~np.isnan(self.confidence)))
 
 
 def _blocks(confidence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The order of falling confidence, and where in it each block of equals begins."""
-    sure = np.where(np.isnan(confidence), -np.inf, confidence)
-    order = np.argsort(-sure, kind="stable")
-    ordered = sure[order]
+    """The order of falling confidence, and the start of each block of equal confidence in it."""
+    known = np.where(np.isnan(confidence), -np.inf, confidence)
+    order = np.argsort(-known, kind="stable")
+    ordered = known[order]
     return order, np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
 
 
 def aurc(curve: RiskCoverage) -> float:
-    """The area under the curve; NaN where no confidence was measured."""
+    """Compute the area under the risk-coverage curve.
+
+    Parameters
+    ----------
+    curve : RiskCoverage
+        Confidence and errors.
+
+    Returns
+    -------
+    float
+        The area, from 0 to 1; NaN if no confidence is known.
+
+    References
+    ----------
+    .. [1] Geifman, Uziel and El-Yaniv, "Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers", 2019.
+    """
     if not curve.defined:
         return float("nan")
     return float(aurc_replicates(curve, np.ones((1, len(curve.wrong))))[0])
 
 
 def aurc_replicates(curve: RiskCoverage, weights: np.ndarray) -> np.ndarray:
-    """The area in every resample; NaN in one that drew no question.
+    """Compute the area in every resample.
 
-    ``weights`` (resamples, questions) are whole numbers: how often each question was drawn. Those drawn several times
-    tie with themselves.
+    Parameters
+    ----------
+    curve : RiskCoverage
+        Confidence and errors.
+    weights : ndarray, shape (resamples, questions)
+        Whole numbers: how often each question was drawn. A question drawn several times ties with itself.
+
+    Returns
+    -------
+    ndarray, shape (resamples,)
+        The areas; NaN for a resample without questions.
     """
     order, starts = _blocks(curve.confidence)
     step = max(1, _CHUNK // max(1, len(order)))
@@ -63,6 +97,7 @@ def aurc_replicates(curve: RiskCoverage, weights: np.ndarray) -> np.ndarray:
 
 
 def _areas(weights: np.ndarray, wrong: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Areas in each resample; ``weights`` and ``wrong`` are in the order of `_blocks`."""
     size = np.add.reduceat(weights, starts, axis=1)
     errors = np.add.reduceat(weights * wrong, starts, axis=1)
     after = size.cumsum(axis=1).astype(np.int64)
@@ -76,7 +111,24 @@ def _areas(weights: np.ndarray, wrong: np.ndarray, starts: np.ndarray) -> np.nda
 
 
 def risks(curve: RiskCoverage, coverages: np.ndarray) -> np.ndarray:
-    """The risk at each of some ``coverages`` (points,), shares of all questions above 0; the curve that is drawn."""
+    """Compute the risk at given coverages, for drawing the curve.
+
+    Parameters
+    ----------
+    curve : RiskCoverage
+        Confidence and errors.
+    coverages : ndarray, shape (points,)
+        Shares of all questions, greater than 0.
+
+    Returns
+    -------
+    ndarray, shape (points,)
+        The share of wrong answers among the most confident questions, at each coverage.
+
+    References
+    ----------
+    .. [1] El-Yaniv and Wiener, "On the Foundations of Noise-free Selective Classification", 2010.
+    """
     order, starts = _blocks(curve.confidence)
     wrong = curve.wrong[order].astype(np.float64)
     counts = np.concatenate([[0], np.append(starts[1:], len(order))])

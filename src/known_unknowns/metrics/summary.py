@@ -1,4 +1,4 @@
-"""The tables that people and DVC read: all metrics as CSV, the headline ones as JSON, the stress tests as a plot."""
+"""Summaries of all metrics for people and DVC: a CSV of all, a JSON of headline metrics, a CSV for a plot."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables
+from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.measure import headline
 from known_unknowns.records import OVERALL, Metric
 
@@ -23,35 +24,39 @@ HEADLINE_METRICS = (
     "refusal_precision",
     "share_unparsed",
     "share_failed",
-    "exact_refusal_recall",
-    "accuracy_published_labels",
 )
-PLOT = {
-    "original": ("original", "robust", "accuracy"),
-    "nota_only": ("nota_only", "robust", "accuracy"),
-    "nota_only_exact": ("nota_only", "official", "exact_refusal_recall"),
-    "noise": ("noise", "robust", "accuracy"),
-}
-"""Columns of the plot, after benchmark and model, to variant, scorer and metric: the paper's Figures 4 (accuracy on
-HumbleBench-E, which it takes by the exact string) and 5 (on HumbleBench-GN), beside the original."""
+"""Headline metrics of all benchmarks, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
 _DIGITS = 6
 
 
 def summarise(metrics: Sequence[Path], *, out: Path, table: Path, plot: Path) -> None:
-    """Write ``table`` (CSV of all metrics), ``out`` (JSON of headline numbers) and ``plot`` (CSV for ``dvc plots``).
+    """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in the JSON.
 
-    An undefined number is an empty cell of a CSV and a null of the JSON.
+    Parameters
+    ----------
+    metrics : sequence of Path
+        Tables of metrics (Parquet), one per model and benchmark.
+    out : Path
+        JSON of the headline metrics over all questions.
+    table : Path
+        CSV of all metrics.
+    plot : Path
+        CSV of the stress tests for ``dvc plots``.
     """
-    rows = sorted((metric for path in metrics for metric in tables.read_metrics(path)), key=_place)
+    rows = sorted((metric for path in metrics for metric in tables.read_metrics(path)), key=_order)
     chosen = [metric for metric in headline(rows) if metric.category == OVERALL]
     tables.write_text(table, _csv(COLUMNS, (asdict(metric) for metric in rows)))
     tables.write_text(out, json.dumps(headlines(chosen), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    tables.write_text(plot, _csv(("benchmark", "model", *PLOT), plot_rows(chosen)))
+    columns = plot_columns(dict.fromkeys(metric.benchmark for metric in rows))
+    tables.write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
 
 
 def headlines(metrics: Iterable[Metric]) -> dict[str, Any]:
-    """Overall numbers, nested by model, benchmark, variant and scorer: the accuracy with its interval (low, high)
-    and its number of questions n, and the other `HEADLINE_METRICS` where they were measured."""
+    """Nest headline metrics by model, benchmark, variant and scorer.
+
+    These are the accuracy with its interval (low, high) and number of questions n, and the other headline metrics
+    that were measured.
+    """
     tree: dict[str, Any] = {}
     for metric in metrics:
         if metric.scorer not in HEADLINE_SCORERS:
@@ -61,14 +66,22 @@ def headlines(metrics: Iterable[Metric]) -> dict[str, Any]:
             at = at.setdefault(name, {})
         if metric.name == "accuracy":
             at |= {"accuracy": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
-        elif metric.name in HEADLINE_METRICS:
+        elif metric.name in (*HEADLINE_METRICS, *benchmark_hooks.of(metric.benchmark).headline):
             at[metric.name] = metric.value
     return _rounded(tree)
 
 
-def plot_rows(metrics: Iterable[Metric]) -> list[dict[str, Any]]:
-    """One row a benchmark and model, with the columns of `PLOT`; empty where a variant was not run."""
-    column_of = {source: column for column, source in PLOT.items()}
+def plot_columns(benchmarks: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Columns of the plot, to variant, scorer and metric, as the ``benchmarks`` define them."""
+    columns: dict[str, tuple[str, str, str]] = {}
+    for benchmark in benchmarks:
+        columns |= benchmark_hooks.of(benchmark).plot
+    return columns
+
+
+def plot_rows(metrics: Iterable[Metric], columns: Mapping[str, tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Return one row per benchmark and model; a metric that was not measured has no value."""
+    column_of = {source: column for column, source in columns.items()}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for metric in metrics:
         column = column_of.get((metric.variant, metric.scorer, metric.name))
@@ -79,8 +92,8 @@ def plot_rows(metrics: Iterable[Metric]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _place(metric: Metric) -> tuple[Any, ...]:
-    """The order of the CSV: by every key column; Overall before the categories, means over seeds before the seeds."""
+def _order(metric: Metric) -> tuple[Any, ...]:
+    """Sort key of the CSV: every key column; Overall before the categories, means over seeds before single seeds."""
     return (
         metric.model,
         metric.benchmark,

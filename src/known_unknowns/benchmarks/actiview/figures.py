@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmarks.actiview.audit import HUMAN
-from known_unknowns.benchmarks.actiview.metrics import WITHOUT, Cost, Needed, needed_views
+from known_unknowns.benchmarks.actiview.metrics import WITHOUT, Cost, ViewNecessity, view_necessity
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes, blank
 from known_unknowns.comparison import OFFICIAL, PublishedCell
 from known_unknowns.records import OVERALL, Metric
@@ -150,7 +150,7 @@ def _against(run: Run, variant: str) -> str:
     return f"{run.section.name(variant)}, against {run.section.name(WITHOUT[variant])}"
 
 
-Compared = tuple[str, str, Needed, tuple["pd.Series", "pd.Series"]]
+Compared = tuple[str, str, ViewNecessity, tuple["pd.Series", "pd.Series"]]
 """A model, a variant, what was counted, and which questions were right with the views and without."""
 
 
@@ -161,10 +161,10 @@ def _needed(run: Run, outcomes: Outcomes) -> Iterator[Compared]:
             if any(series is None for series in right):
                 continue
             having, lacking = (series >= 0.5 for series in right)  # of several seeds: in most
-            yield model, variant, needed_views(having.to_dict(), lacking.to_dict()), (having, lacking)
+            yield model, variant, view_necessity(having.to_dict(), lacking.to_dict()), (having, lacking)
 
 
-def _shares(counted: Needed) -> tuple[float, ...]:
+def _shares(counted: ViewNecessity) -> tuple[float, ...]:
     """Of all questions, in the order of `PARTS`."""
     kept, wrong = counted.right - counted.needed, counted.n - counted.right - counted.spoiled
     return tuple(count / counted.n for count in (kept, counted.needed, counted.spoiled, wrong))
@@ -227,7 +227,7 @@ Measured = tuple[str, str, Metric, Cost]
 
 def cost_in_pictures(run: Run, outcomes: Outcomes) -> Figure:
     """Accuracy against the pictures that were shown for it."""
-    return _cost_figure("pictures", "pictures shown for a question", lambda cost: cost.pictures, run, outcomes)
+    return _cost_figure("pictures", "pictures shown for a question", lambda cost: cost.images, run, outcomes)
 
 
 def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
@@ -299,7 +299,7 @@ def _cost_chart(rows: list[dict[str, Any]], x_title: str, run: Run) -> alt.Layer
 def _cost_table(found: Sequence[Measured], run: Run) -> Table:
     rows = []
     for model, variant, metric, cost in found:
-        numbers = [f"{cost.turns:.2f}", f"{cost.pictures:.2f}"]
+        numbers = [f"{cost.turns:.2f}", f"{cost.images:.2f}"]
         numbers += [DASH if n is None else f"{n:,.0f}" for n in (cost.visual_tokens, cost.input_tokens)]
         cells = (metric_cell(metric), *(Cell(number, kind="plain") for number in numbers))
         rows.append(Row((Head(model), Head(run.section.name(variant))), cells))

@@ -4,22 +4,27 @@
 |--------------------------|--------------------------------------------|----------------------------|----------------|
 | view_recall              | annotated views that the answer is from    | annotated views            | Equation 1     |
 | view_recall_as_published | the same, as Table 13 counts them          | annotated views            | Table 13       |
-| invalid_selections       | any choice of views was invalid            | questions with a choice    | Section 5      |
-| views                    | views that the answer is from              | questions, as a mean       | Tables 3, 13   |
-| zooms                    | views that mixed zoomed into               | questions, as a mean       | Table 3        |
-| shifts                   | views shifted to                           | questions, as a mean       | Table 3        |
+| invalid_selections       | any selection of views was invalid         | questions with a selection | Section 5      |
+| share_of_views           | views that the answer is from              | all views                  | Tables 3, 13   |
+| share_zoomed             | views that the mixed pipeline zoomed into  | all views                  | Table 3        |
+| share_shifted            | views shifted to                           | all views                  | Table 3        |
+| views, zooms, shifts     | the numerators of the last three           | questions                  | Tables 3, 13   |
 
-``views``, ``zooms`` and ``shifts`` are `derived` from shares of all views there are, so that their intervals are those
-of a share; the ``n`` of a share, and of a recall, counts views. A recall is only counted where the model chose, and of
-splits into four, whose views are annotated; 42 questions without a clue in any view have all four annotated.
+``views``, ``zooms`` and ``shifts`` are means computed from shares of all views (`derived`), so that their intervals are
+those of a share. A recall is computed only where the model selected views, and only for splits into four views, which
+are annotated. 42 questions without a clue in any view have all four annotated.
 
-- Table 13 counts the views of shifting from 0 and the annotated ones from 1: every model that looked at all four
+- Table 13 numbers the views of shifting from 0 and the annotated ones from 1. Every model whose answer is from all four
   views (#view 4.00) is printed with 74.62, and 641 of the 859 annotated views are 1, 2 or 3. Equation 1 gives 100.
-- #shift of Table 3 is not defined, and exceeds #view in three of five rows. Ours is the views of the answer that mixed
-  had not zoomed into, and in shifting those after the first.
-- Whether a choice was invalid is read by the official scorer as the toolkit reads it, by the others robustly, whatever
-  the reading was that decided what was asked next: the difference is what the quirks reject.
+- Table 3 does not define #shift, and it exceeds #view in three of five rows. Ours is the number of views of the answer
+  that the mixed pipeline had not zoomed into, and in shifting the views after the first.
+- Whether a selection is invalid is parsed as the toolkit parses it under the official scorer, and robustly under the
+  others, whichever parser decided the next turn. The difference is the number of replies that only quirks reject.
 - Chance follows from each question's own options (34.24% of the published data; the paper prints 33.95%).
+
+References
+----------
+.. [1] Wang et al., "ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models".
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ from known_unknowns.benchmarks.actiview.parsing import (
 )
 from known_unknowns.benchmarks.actiview.prompts import split_named, views_named
 from known_unknowns.benchmarks.actiview.views import SPLITS
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, Scored
+from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.protocols import ANSWER, MORE, OPERATE, SELECT, VIEW, ZOOM
 from known_unknowns.records import AnsweredTurn, Metric, Question
@@ -49,29 +54,41 @@ _QUARTERED = 4
 TYPES = ("Type I", "Type II", "Type III")
 """Environment-, object- and event-centric questions (Section 3.1)."""
 MEANS = {"share_of_views": "views", "share_zoomed": "zooms", "share_shifted": "shifts"}
-"""Shares of all views, and the means that `derived` makes of them."""
+"""Shares of all views, to the means that `derived` computes from them."""
 
 
 def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """The three types."""
+    """Return the three types of questions as categories."""
     types = np.array([question.extra["type"] for question in questions])
     return {name: types == name for name in TYPES}
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What one dialogue looked at: the views that its answer is from (``used``), that mixed zoomed into, and that were
-    shifted to; the last two are None where the pipeline has no such operation. ``choices`` are its choices of views, as
-    one reading has them."""
+class DialogueViews:
+    """The views of one dialogue.
+
+    Attributes
+    ----------
+    steps : frozenset of str
+        Steps of the dialogue.
+    used : frozenset of int
+        Views that the answer is from, numbered from 1.
+    zoomed, shifted : frozenset of int, optional
+        Views that the mixed pipeline zoomed into, and views that were shifted to; None if the pipeline has no such
+        operation.
+    selections : tuple of Selection
+        Selections of views, as one parser parses them.
+    """
 
     steps: frozenset[str]
     used: frozenset[int]
     zoomed: frozenset[int] | None
     shifted: frozenset[int] | None
-    choices: tuple[Selection, ...]
+    selections: tuple[Selection, ...]
 
     @classmethod
-    def of(cls, question: Question, turns: Sequence[AnsweredTurn], reading: str) -> Looked:
+    def of(cls, question: Question, turns: Sequence[AnsweredTurn], parser: str) -> DialogueViews:
+        """Extract the views from the ``turns``, with the selections parsed by ``parser`` (official or robust)."""
         named = {turn.turn: views_named(turn.text, question) for turn in turns}
 
         def of_step(*steps: str) -> list[int]:
@@ -85,77 +102,121 @@ class Looked:
             shifted = used - zoomed_into
         elif MORE in steps:
             shifted = used - set(of_step(MORE)[:1])
-        choices = (_choice(turn, named[turn.turn], reading) for turn in turns)
-        return cls(steps, used, zoomed_into, shifted, tuple(choice for choice in choices if choice is not None))
+        selections = (_selection(turn, named[turn.turn], parser) for turn in turns)
+        return cls(steps, used, zoomed_into, shifted, tuple(found for found in selections if found is not None))
+
+    @property
+    def selects(self) -> bool:
+        """Whether the dialogue has a step that selects views."""
+        return bool(self.steps & {SELECT, MORE, ZOOM})
 
 
-def _choice(turn: AnsweredTurn, current: Sequence[int], reading: str) -> Selection | None:
-    """The choice that a turn asks for; None where it asks for none."""
+def _selection(turn: AnsweredTurn, current: Sequence[int], parser: str) -> Selection | None:
+    """The selection of views in a turn's reply; None if the turn does not ask for one."""
     if turn.step not in (SELECT, ZOOM, OPERATE):
         return None
     text = FAILED_REPLY if turn.reply.error is not None else turn.reply.text
     split = split_named(turn.text) or _QUARTERED
     if turn.step == OPERATE:
-        return operated(text, current, split, reading)
-    return (selected if turn.step == SELECT else zoomed)(text, split, reading)
+        return operated(text, current, split, parser)
+    return (selected if turn.step == SELECT else zoomed)(text, split, parser)
 
 
-def ratios(scored: Scored) -> dict[str, Ratio]:
-    """The metrics of the module's table, of the pipelines that have them."""
-    reading = OFFICIAL if scored.scorer == OFFICIAL else ROBUST
-    looked = [Looked.of(q, turns, reading) for q, turns in zip(scored.questions, scored.dialogues, strict=True)]
-    return _recalls(scored.questions, looked) | _choices(looked) | _shares(looked)
+def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
+    """Compute the metrics of the module's table that the pipeline has.
+
+    Parameters
+    ----------
+    scored : ScoredAnswers
+        The dialogues, as one scorer parsed them.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Numerators and denominators, arrays of shape (questions,).
+
+    References
+    ----------
+    .. [1] Wang et al., ActiView, Equation 1, Section 5, Tables 3 and 13.
+    """
+    parser = OFFICIAL if scored.scorer == OFFICIAL else ROBUST
+    dialogues = [
+        DialogueViews.of(question, turns, parser)
+        for question, turns in zip(scored.questions, scored.dialogues, strict=True)
+    ]
+    return _recalls(scored.questions, dialogues) | _invalid_selections(dialogues) | _shares_of_views(dialogues)
 
 
-def _recalls(questions: Sequence[Question], looked: Sequence[Looked]) -> dict[str, Ratio]:
-    chose = [bool(one.steps & {SELECT, MORE, ZOOM}) for one in looked]
-    views = max((view for one in looked for view in one.used), default=0)
-    if not any(chose) or views > _QUARTERED:
+def _recalls(questions: Sequence[Question], dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
+    """Recall of the annotated views, by Equation 1 and as Table 13 counts it."""
+    if not any(dialogue.selects for dialogue in dialogues) or _highest_view(dialogues) > _QUARTERED:
         return {}
     annotated = [
-        frozenset(q.extra["groundtruth_views"]) if c else frozenset() for q, c in zip(questions, chose, strict=True)
+        frozenset(question.extra["groundtruth_views"]) if dialogue.selects else frozenset()
+        for question, dialogue in zip(questions, dialogues, strict=True)
     ]
-    from_zero = [{view - 1 for view in one.used} if MORE in one.steps else one.used for one in looked]
-    of_all = np.array([len(views) for views in annotated])
-    found = np.array([len(views & one.used) for views, one in zip(annotated, looked, strict=True)])
+    from_zero = [{view - 1 for view in d.used} if MORE in d.steps else d.used for d in dialogues]
+    total = np.array([len(views) for views in annotated])
+    found = np.array([len(views & d.used) for views, d in zip(annotated, dialogues, strict=True)])
     published = np.array([len(views & used) for views, used in zip(annotated, from_zero, strict=True)])
-    return {"view_recall": Ratio(found, of_all), "view_recall_as_published": Ratio(published, of_all)}
+    return {"view_recall": Ratio(found, total), "view_recall_as_published": Ratio(published, total)}
 
 
-def _choices(looked: Sequence[Looked]) -> dict[str, Ratio]:
-    chose = np.array([bool(one.choices) for one in looked])
-    invalid = np.array([not all(choice.valid for choice in one.choices) for one in looked])
-    return {"invalid_selections": Ratio(invalid, chose)} if chose.any() else {}
+def _invalid_selections(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
+    has_selection = np.array([bool(dialogue.selections) for dialogue in dialogues])
+    invalid = np.array([not all(selection.valid for selection in d.selections) for d in dialogues])
+    return {"invalid_selections": Ratio(invalid, has_selection)} if has_selection.any() else {}
 
 
-def _shares(looked: Sequence[Looked]) -> dict[str, Ratio]:
-    """Shares of all views, of the operations that the pipeline has. Only four views have other names than numbers: of
-    more, the highest number tells how many there are."""
-    if not any(one.used or one.steps & {SELECT, MORE, ZOOM} for one in looked):
+def _shares_of_views(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
+    """Shares of all views, for the operations that the pipeline has.
+
+    Only splits into four views have named views. Of larger splits, the highest number tells how many views there are.
+    """
+    if not any(dialogue.used or dialogue.selects for dialogue in dialogues):
         return {}
-    most = max((view for one in looked for view in one.used), default=0)
-    everything = np.full(len(looked), next(split for split in sorted(SPLITS) if split >= most))
-    sets = {
-        "share_of_views": [one.used for one in looked],
-        "share_zoomed": [one.zoomed for one in looked],
-        "share_shifted": [one.shifted for one in looked],
+    highest = _highest_view(dialogues)
+    all_views = np.full(len(dialogues), next(split for split in sorted(SPLITS) if split >= highest))
+    views_of = {
+        "share_of_views": [dialogue.used for dialogue in dialogues],
+        "share_zoomed": [dialogue.zoomed for dialogue in dialogues],
+        "share_shifted": [dialogue.shifted for dialogue in dialogues],
     }
     return {
-        name: Ratio(np.array([len(views or ()) for views in of_each]), everything)
-        for name, of_each in sets.items()
+        name: Ratio(np.array([len(views or ()) for views in of_each]), all_views)
+        for name, of_each in views_of.items()
         if any(views is not None for views in of_each)
     }
 
 
+def _highest_view(dialogues: Sequence[DialogueViews]) -> int:
+    return max((view for dialogue in dialogues for view in dialogue.used), default=0)
+
+
 def derived(metrics: Mapping[str, Metric]) -> Iterator[Metric]:
-    """The means of `MEANS`: numbers of views a question."""
+    """Compute the means of `MEANS`, numbers of views per question, from shares of all views.
+
+    Parameters
+    ----------
+    metrics : mapping from str to Metric
+        The metrics of one category by name.
+
+    Yields
+    ------
+    Metric
+        ``views``, ``zooms`` and ``shifts``, those that the pipeline has.
+
+    References
+    ----------
+    .. [1] Wang et al., ActiView, Tables 3 and 13.
+    """
     for share, mean in MEANS.items():
         if share in metrics:
             yield _mean_views(metrics[share], mean)
 
 
 def _mean_views(share: Metric, name: str) -> Metric:
-    """A share of all views as a mean number of views per question."""
+    """The mean number of views per question of a share of all views."""
     views = share.denominator / share.n
 
     def scaled(value: float | None) -> float | None:
@@ -178,9 +239,25 @@ AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")
 
 
 def average(accuracies: Mapping[str, float | None]) -> float | None:
-    """ "Model AVG" of Table 2: the mean of the accuracies of zooming and the four kinds of shifting, given by variant.
+    """Compute "Model AVG": the mean accuracy of zooming and the four kinds of shifting.
 
-    (Table 7's caption leaves Shifting-E out, but its numbers do not.) None where any of the five is missing.
+    Parameters
+    ----------
+    accuracies : mapping from str to float or None
+        Accuracies by variant.
+
+    Returns
+    -------
+    float or None
+        The mean; None if any of the five is missing.
+
+    Notes
+    -----
+    The caption of Table 7 leaves Shifting-E out, but its numbers include it.
+
+    References
+    ----------
+    .. [1] Wang et al., ActiView, Tables 2 and 7.
     """
     found = [accuracies.get(variant) for variant in AVERAGED]
     values = [value for value in found if value is not None]
@@ -188,9 +265,20 @@ def average(accuracies: Mapping[str, float | None]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
-    """How many of ``n`` questions a pipeline got right, how many of these are wrong without its views (``needed``), and
-    how many are right without them but wrong with them (``spoiled``)."""
+class ViewNecessity:
+    """Numbers of questions that a pipeline answers correctly with and without its views.
+
+    Attributes
+    ----------
+    right : int
+        Correct with the views.
+    needed : int
+        Correct with the views and wrong without them.
+    spoiled : int
+        Wrong with the views and correct without them.
+    n : int
+        All questions.
+    """
 
     right: int
     needed: int
@@ -199,7 +287,7 @@ class Needed:
 
     @property
     def share(self) -> float | None:
-        """Of the right answers, those that needed the views; None where nothing was right."""
+        """Share of the correct answers that need the views; None if no answer is correct."""
         return self.needed / self.right if self.right else None
 
 
@@ -209,15 +297,30 @@ WITHOUT: Mapping[str, str] = {
     "groundtruth_views": "full_image",
     "shifting_r": "single_view",
 }
-"""The variant that shows what each pipeline starts from and no more."""
+"""Pipelines, to the variant that shows only what the pipeline starts from."""
 
 
-def needed_views(with_views: Mapping[str, bool], without: Mapping[str, bool]) -> Needed:
-    """Both say of each question, by its id, whether it was right. Raises ValueError where the questions differ."""
+def view_necessity(with_views: Mapping[str, bool], without: Mapping[str, bool]) -> ViewNecessity:
+    """Count the questions that need the views.
+
+    Parameters
+    ----------
+    with_views, without : mapping from str to bool
+        Whether each question, by its id, was answered correctly.
+
+    Returns
+    -------
+    ViewNecessity
+
+    Raises
+    ------
+    ValueError
+        If the questions differ.
+    """
     if with_views.keys() != without.keys():
-        strangers = sorted(with_views.keys() ^ without.keys())
-        raise ValueError(f"{len(strangers)} questions are not in both, among them {strangers[:3]}")
-    return Needed(
+        unpaired = sorted(with_views.keys() ^ without.keys())
+        raise ValueError(f"{len(unpaired)} questions are not in both, among them {unpaired[:3]}")
+    return ViewNecessity(
         right=sum(with_views.values()),
         needed=sum(right and not without[question] for question, right in with_views.items()),
         spoiled=sum(without[question] and not right for question, right in with_views.items()),
@@ -227,20 +330,34 @@ def needed_views(with_views: Mapping[str, bool], without: Mapping[str, bool]) ->
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Means over ``n`` questions of the turns, of the pictures shown in them, of the input tokens and of those among
-    them that stand for pictures; None where the engine does not count them."""
+    """Means over ``n`` questions of the numbers of turns, images, input tokens and image tokens.
+
+    Tokens are None if the engine does not count them.
+    """
 
     turns: float
-    pictures: float
+    images: float
     input_tokens: float | None
     visual_tokens: float | None
     n: int
 
 
 def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
-    """What one variant cost, given all turns of each question. A picture that is shown in two turns counts twice.
+    """Compute the mean cost per question. An image that is shown in two turns counts twice.
 
-    Raises ValueError where there are no questions.
+    Parameters
+    ----------
+    dialogues : sequence of sequence of AnsweredTurn
+        All turns of each question of one variant.
+
+    Returns
+    -------
+    Cost
+
+    Raises
+    ------
+    ValueError
+        If there are no questions.
     """
     if not dialogues:
         raise ValueError("no dialogues: the cost of a question is not defined")
@@ -252,7 +369,7 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
 
     return Cost(
         turns=len(turns) / len(dialogues),
-        pictures=sum(len(turn.images) for turn in turns) / len(dialogues),
+        images=sum(len(turn.images) for turn in turns) / len(dialogues),
         input_tokens=mean([reply.input_tokens for reply in replies]),
         visual_tokens=mean([reply.visual_tokens for reply in replies]),
         n=len(dialogues),

@@ -1,20 +1,53 @@
-"""The two numbers that only HumbleBench's released code counts; see `known_unknowns.metrics.benchmark_hooks`."""
+"""HumbleBench's own metrics; see `known_unknowns.metrics.benchmark_hooks`.
+
+| metric                    | numerator                            | denominator                        |
+|---------------------------|--------------------------------------|------------------------------------|
+| exact_refusal_recall      | the reply is the refusal's label     | the published label is the refusal |
+| accuracy_published_labels | the parsed label is the published    | all questions                      |
+
+Both are computed under the official scorer alone (`known_unknowns.benchmarks.humblebench.official.official_metrics`).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from known_unknowns.benchmarks.humblebench.official import official_metrics
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, Scored
+from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio
 
 
-def ratios(scored: Scored) -> dict[str, Ratio]:
-    """`official_metrics`, under the released rule alone."""
+def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
+    """Compute the metrics of the module's table.
+
+    Parameters
+    ----------
+    scored : ScoredAnswers
+        The answers as one scorer parsed them.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Empty unless the scorer is ``official``.
+
+    References
+    ----------
+    .. [1] Tong et al., "Measuring Epistemic Humility in Multimodal Large Language Models", released code.
+    """
     if scored.scorer != "official":
         return {}
-    counted = official_metrics(scored.questions, scored.texts, [score.label for score in scored.readings])
-    return {name: Ratio(np.array(above), np.array(below)) for name, (above, below) in counted.items()}
+    counts = official_metrics(scored.questions, scored.texts, [score.label for score in scored.scores])
+    return {name: Ratio(np.array(above), np.array(below)) for name, (above, below) in counts.items()}
 
 
-METRICS = BenchmarkMetrics(ratios=ratios)
+METRICS = BenchmarkMetrics(
+    ratios=ratios,
+    headline=("exact_refusal_recall", "accuracy_published_labels"),
+    # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
+    plot={
+        "original": ("original", "robust", "accuracy"),
+        "nota_only": ("nota_only", "robust", "accuracy"),
+        "nota_only_exact": ("nota_only", "official", "exact_refusal_recall"),
+        "noise": ("noise", "robust", "accuracy"),
+    },
+)

@@ -11,7 +11,7 @@ import numpy as np
 
 from known_unknowns.benchmarks.mmsap.loader import SUB_TASKS, SUBSETS
 from known_unknowns.comparison import OFFICIAL, PublishedCell
-from known_unknowns.metrics.loading import load
+from known_unknowns.metrics.score_tables import load
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import OVERALL
 from known_unknowns.report.drawing import (

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.benchmarks.actiview.metrics import AVERAGED, Looked, Needed, average, cost, needed_views
+from known_unknowns.benchmarks.actiview.metrics import (
+    AVERAGED,
+    DialogueViews,
+    ViewNecessity,
+    average,
+    cost,
+    view_necessity,
+)
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question, Reply, Turn
@@ -200,7 +207,7 @@ def test_the_views_that_the_text_names_are_those_that_were_shown(name, pictures)
             return draw.choice(["yes", "no", keep, json.dumps({"part": keep, "keep": keep, "shift": shift})])
 
         pairs = converse(name, say, asked, pictures=pictures)
-        looked = Looked.of(asked, [recorded(k, *pair) for k, pair in enumerate(pairs)], "official")
+        looked = DialogueViews.of(asked, [recorded(k, *pair) for k, pair in enumerate(pairs)], "official")
         assert looked.used == used(pairs)
 
 
@@ -224,11 +231,11 @@ def test_the_average_is_of_zooming_and_four_kinds_of_shifting():
 def test_needed_is_right_with_the_views_and_wrong_without():
     with_views = {"a": True, "b": True, "c": True, "d": False, "e": False}
     without = {"a": False, "b": False, "c": True, "d": True, "e": False}
-    assert needed_views(with_views, without) == Needed(right=3, needed=2, spoiled=1, n=5)
-    assert needed_views(with_views, without).share == 2 / 3
-    assert needed_views({"a": False}, {"a": True}).share is None
+    assert view_necessity(with_views, without) == ViewNecessity(right=3, needed=2, spoiled=1, n=5)
+    assert view_necessity(with_views, without).share == 2 / 3
+    assert view_necessity({"a": False}, {"a": True}).share is None
     with pytest.raises(ValueError, match=r"2 questions are not in both, among them \['f', 'g'\]"):
-        needed_views(with_views | {"f": True}, without | {"g": True})
+        view_necessity(with_views | {"f": True}, without | {"g": True})
 
 
 def test_the_cost_is_of_all_turns_and_pictures():
@@ -243,7 +250,7 @@ def test_the_cost_is_of_all_turns_and_pictures():
         [Reply("?", input_tokens=100, visual_tokens=80), Reply("B", input_tokens=101, visual_tokens=81)],
     )
     found = cost([first, second])
-    assert (found.turns, found.pictures, found.n) == (2, ((1 + 3) + (1 + 1)) / 2, 2)
+    assert (found.turns, found.images, found.n) == (2, ((1 + 3) + (1 + 1)) / 2, 2)
     assert found.input_tokens == (100 + 300 + 100 + 101) / 2
     assert found.visual_tokens == (80 + 240 + 80 + 81) / 2
     silent = dialogue("full_image", ask("c", [1]), [Reply("B")])
@@ -260,7 +267,7 @@ def test_the_published_recall_of_all_four_views_counts_them_from_zero():
     found = whole = 0
     for views in annotated:
         turns = dialogue("shifting", ask("q", views), ["yes"] * 4 + ["B"])
-        looked = Looked.of(ask("q", views), turns, "official")
+        looked = DialogueViews.of(ask("q", views), turns, "official")
         assert looked.used == {1, 2, 3, 4}
         found += len({view - 1 for view in looked.used} & set(views))
         whole += len(views)

@@ -14,9 +14,9 @@ from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns.benchmarks.mmsap.metrics import QUADRANTS
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import ConfigError
-from known_unknowns.metrics.benchmark_hooks import Scored
-from known_unknowns.metrics.loading import Table
+from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import Statistics, metrics_of
+from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import OVERALL, Metric, Question, Reply, Turn
 from known_unknowns.scoring.table import read
 from tests.unit.benchmarks.mmsap.sapient import ask, benchmark, dialogue, measured, says
@@ -278,7 +278,7 @@ def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:
         question = Question("1", "mmsap", "?", options, 0, 4, (), "Other", "g", {"subset": BASIC})
         choice = None if chosen is None else order.index(chosen)
         score = Score("1", 0, "answer", "official", UNPARSED if choice is None else ANSWERED, None, choice, False)
-        seeds.append(Scored("official", [question], [], [score]))
+        seeds.append(ScoredAnswers("official", [question], [], [score]))
     return {
         name: float(ratio.numerator[0] / ratio.denominator[0]) if ratio.denominator[0] else None
         for name, ratio in across_seeds(seeds).items()
@@ -311,10 +311,10 @@ def test_options_that_stay_in_place_tell_nothing():
     assert found["position_kept"] is None
 
 
-def scored(questions: list[Question], say) -> dict[str, Scored]:
+def scored(questions: list[Question], say) -> dict[str, ScoredAnswers]:
     turns = [dialogue(question, lambda turn, q=question: say(q, turn)) for question in questions]
     return {
-        scorer: Scored(
+        scorer: ScoredAnswers(
             scorer,
             questions,
             [asked[0] for asked in turns],
@@ -331,7 +331,7 @@ def test_the_interval_is_of_questions_and_shuffles_together():
     generator, questions = random.Random(7), [ask(str(n), BASIC) for n in range(400)]
     chances = {q.id: generator.betavariate(1.2, 0.8) for q in questions}
     found = [
-        Table.of(
+        ScoreTable.of(
             "shuffled_options", seed, scored(questions, lambda q, _: Reply("AB"[generator.random() > chances[q.id]]))
         )
         for seed in range(5)
@@ -378,7 +378,7 @@ def test_what_holds_for_any_replies(drawn, generator):
         }
 
     def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
-        table = Table.of("original", 0, scored(order, lambda q, turn: said[q.id][turn.step]))
+        table = ScoreTable.of("original", 0, scored(order, lambda q, turn: said[q.id][turn.step]))
         metrics = metrics_of([table], Statistics(0.95, 100, 0), model="m", benchmark="mmsap")
         return {(m.scorer, m.category, m.name): m for m in metrics}
 

@@ -1,0 +1,155 @@
+"""Load the scores of one variant and seed, and convert them to the arrays that metrics are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
+from known_unknowns.metrics.proportions import Ratio, ScoreArrays
+from known_unknowns.metrics.selective import RiskCoverage
+from known_unknowns.records import OVERALL, Question, Score
+from known_unknowns.scoring.table import answers, paired
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of one variant and seed under each scorer.
+
+    Attributes
+    ----------
+    variant : str
+        Name of the variant.
+    seed : int
+        The seed.
+    ids : tuple of str
+        Identifiers of the questions.
+    groups : ndarray of str, shape (questions,)
+        The group of each question, the unit of resampling.
+    categories : mapping from str to ndarray of bool, shape (questions,)
+        The questions of each category.
+    labels : frozenset of str
+        All labels that the questions offer.
+    answers : mapping from str to ScoredAnswers
+        The answers as each scorer parsed them.
+    arrays : mapping from str to ScoreArrays
+        The same as arrays.
+    benchmark_ratios : mapping from str to mapping from str to Ratio
+        The benchmark's own metrics under each scorer.
+    curves : mapping from str to mapping from str to RiskCoverage
+        The benchmark's own curves of risk and coverage under each scorer.
+    """
+
+    variant: str
+    seed: int
+    ids: tuple[str, ...]
+    groups: np.ndarray
+    categories: Mapping[str, np.ndarray]
+    labels: frozenset[str]
+    answers: Mapping[str, ScoredAnswers]
+    arrays: Mapping[str, ScoreArrays]
+    benchmark_ratios: Mapping[str, Mapping[str, Ratio]]
+    curves: Mapping[str, Mapping[str, RiskCoverage]]
+
+    @classmethod
+    def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
+        """Build the table from each scorer's ``answers`` to the same questions in the same order."""
+        questions = next(iter(answers.values())).questions
+        benchmark = questions[0].benchmark if questions else ""
+        hooks = benchmark_hooks.of(benchmark)
+        return cls(
+            variant=variant,
+            seed=seed,
+            ids=tuple(question.id for question in questions),
+            groups=np.array([question.group for question in questions]),
+            categories=_categories(benchmark, questions),
+            labels=frozenset(label for question in questions for label in question.labels),
+            answers=answers,
+            arrays={scorer: ScoreArrays.of(questions, scored.scores) for scorer, scored in answers.items()},
+            benchmark_ratios={scorer: hooks.ratios(scored) for scorer, scored in answers.items()},
+            curves={scorer: hooks.risk_coverage(scored) for scorer, scored in answers.items()},
+        )
+
+
+def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
+    """All questions, the benchmark's own non-empty sets, and each category of a question, sorted."""
+    category = np.array([question.category for question in questions])
+    flags = {OVERALL: np.full(len(questions), True)} | dict(benchmark_hooks.of(benchmark).categories(questions))
+    flags |= {name: category == name for name in np.unique(category).tolist()}
+    return {name: members for name, members in flags.items() if name == OVERALL or members.any()}
+
+
+def load(
+    questions: Path, scores: Path, replies: Path, *, variant: str, seed: int, scorers: Sequence[str]
+) -> ScoreTable:
+    """Load one variant and seed.
+
+    Parameters
+    ----------
+    questions, scores, replies : Path
+        Folders of <variant>/seed<k>.parquet.
+    variant : str
+        Name of the variant.
+    seed : int
+        The seed.
+    scorers : sequence of str
+        Names of the scorers to load.
+
+    Returns
+    -------
+    ScoreTable
+
+    Raises
+    ------
+    DataError
+        If a scorer's score of a question's answer is missing or doubled.
+    """
+    name = Path(variant) / f"seed{seed}.parquet"
+    pairs = paired(questions / name, replies / name)
+    answered = list(answers(pairs, file=replies / name))
+    turn_numbers = {question.id: turn.turn for question, turn in answered}
+    answer_scores, other_scores = _scores(scores / name, turn_numbers, scorers)
+    answered_questions, turns = zip(*answered, strict=True) if answered else ((), ())
+    dialogues = [dialogue for _, dialogue in pairs]
+    scored = {
+        scorer: ScoredAnswers(scorer, answered_questions, turns, answer_scores[scorer], other_scores[scorer], dialogues)
+        for scorer in scorers
+    }
+    return ScoreTable.of(variant, seed, scored)
+
+
+_AnswerScores = dict[str, list[Score]]
+_OtherScores = dict[str, list[Mapping[str, Score]]]
+
+
+def _scores(file: Path, turn_numbers: Mapping[str, int], scorers: Sequence[str]) -> tuple[_AnswerScores, _OtherScores]:
+    """Scores by scorer, in the order of ``turn_numbers``: of the turn that answers each question, and of its other
+    turns by step (the last turn of a step that was taken twice)."""
+    answer: dict[str, dict[str, Score]] = {scorer: {} for scorer in scorers}
+    other: dict[str, dict[str, dict[str, Score]]] = {scorer: {id: {} for id in turn_numbers} for scorer in scorers}
+    for row, score in enumerate(tables.read_scores(file)):
+        if score.question_id not in turn_numbers:
+            raise DataError(f"question {score.question_id!r} was never asked; score again", file=file, row=row)
+        if score.scorer not in answer:
+            continue
+        if score.turn != turn_numbers[score.question_id]:
+            other[score.scorer][score.question_id][score.step] = score
+            continue
+        if score.question_id in answer[score.scorer]:
+            message = f"question {score.question_id!r} is scored twice by {score.scorer!r}; score again"
+            raise DataError(message, file=file, row=row)
+        answer[score.scorer][score.question_id] = score
+    for scorer, by_question in answer.items():
+        missing = next((id for id in turn_numbers if id not in by_question), None)
+        if missing is not None:
+            raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
+    return (
+        {scorer: [by_question[id] for id in turn_numbers] for scorer, by_question in answer.items()},
+        {scorer: [by_question[id] for id in turn_numbers] for scorer, by_question in other.items()},
+    )
