@@ -1,6 +1,6 @@
 """What a pocket model can do: the tables of its card, in Markdown.
 
-    python bench/pocket_model/measure.py models/pocket [--seed 2027] [--pictures 100] [--only humblebench ...]
+    python bench/pocket_model/measure.py models/pocket [--seed 2027] [--images 100] [--only humblebench ...]
 
 The three pocket benchmarks are rendered anew from a seed that neither training nor the shipped edition knows, and
 answered by the `transformers` engine in float32 on the CPU. Shares are percent right with 95% Wilson intervals.
@@ -106,11 +106,11 @@ def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
     return SCORERS[scorer](asked, question).choice == question.answer
 
 
-def measure_humblebench(engine: TransformersEngine, seed: int, pictures: int) -> None:
+def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> None:
     headed("variant", "n", *TYPES, "overall", "overall, robust")
-    kinds = [made.kind for _, asked in pocket_humblebench.questions(seed, pictures) for made in asked]
+    kinds = [made.kind for _, asked in pocket_humblebench.questions(seed, images) for made in asked]
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
-        pocket_humblebench.build(raw, seed=seed, images=pictures)
+        pocket_humblebench.build(raw, seed=seed, images=images)
         every = humblebench.load(Path(raw), Path(folder))
         for name, (vary, few) in VARIANTS.items():
             questions = [vary(question) for question in (every[:FEW] if few else every)]
@@ -151,9 +151,9 @@ def type_row(name: str, found: Sequence[Counted]) -> None:
     row(name, len(found), *shares, official(found), percent(sum(one.robust for one in found), len(found)))
 
 
-def measure_mmsap(engine: TransformersEngine, seed: int, pictures: int) -> None:
+def measure_mmsap(engine: TransformersEngine, seed: int, images: int) -> None:
     plain, refusing = (
-        mmsap_tally(engine, seed=seed, images=max(90, round(3.3 * pictures)), refusal_prompt=prompt, scorer="official")
+        mmsap_tally(engine, seed=seed, images=max(90, round(3.3 * images)), refusal_prompt=prompt, scorer="official")
         for prompt in (False, True)
     )
     headed("questions", "n", "plain prompt", "refusal prompt")
@@ -163,9 +163,9 @@ def measure_mmsap(engine: TransformersEngine, seed: int, pictures: int) -> None:
         row(sort.replace("/", ", "), asked, percent(*plain[sort]), percent(*refusing[sort]))
 
 
-def measure_actiview(engine: TransformersEngine, seed: int, pictures: int) -> None:
+def measure_actiview(engine: TransformersEngine, seed: int, images: int) -> None:
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
-        pocket_actiview.build(raw, seed=seed, images=pictures)
+        pocket_actiview.build(raw, seed=seed, images=images)
         questions = actiview.load(Path(raw), Path(folder))
         headed(f"pipeline (n = {len(questions)}; guessing {guessing(questions)})", "official", "robust")
         robust = {}
@@ -223,7 +223,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=2027)
-    parser.add_argument("--pictures", type=int, default=100)
+    parser.add_argument("--images", type=int, default=100)
     parser.add_argument("--only", nargs="+", choices=MEASURES, default=[*MEASURES])
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
@@ -233,7 +233,7 @@ def main() -> None:
     engine = TransformersEngine(options.folder.name, entry)
     for name in options.only:
         print(f"measuring {name}", file=sys.stderr, flush=True)
-        MEASURES[name](engine, options.seed, options.pictures)
+        MEASURES[name](engine, options.seed, options.images)
 
 
 if __name__ == "__main__":

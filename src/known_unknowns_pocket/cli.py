@@ -30,7 +30,7 @@ def train(
         str | None, typer.Option("--mlflow", help="Draw curves in the MLflow store at this address.")
     ] = None,
 ) -> None:
-    """Train the pocket model from nothing, on pictures drawn from seeds: more than an hour on one core of a CPU.
+    """Train the pocket model from nothing, on images drawn from seeds: more than an hour on one core of a CPU.
 
     `make run` never trains: it uses the weights that the repository ships.
 
@@ -41,7 +41,7 @@ def train(
     import torch
     from transformers.utils import logging
 
-    from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling
+    from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_settings, start_from_model
     from known_unknowns_pocket.training import train as run
 
     torch.set_num_threads(threads)
@@ -50,9 +50,9 @@ def train(
     if sibling is not None:
         if sibling not in SIBLINGS:
             raise typer.BadParameter(f"{sibling!r} is none of {', '.join(SIBLINGS)}", param_hint="--sibling")
-        settings = sibling_of(settings, sibling)
+        settings = sibling_settings(settings, sibling)
         try:
-            start_sibling(settings, work, work / sibling)
+            start_from_model(settings, work, work / sibling)
         except FileNotFoundError as error:
             print(f"{error.filename} is missing: train the model itself first, with --work {work}", file=sys.stderr)
             raise typer.Exit(2) from error

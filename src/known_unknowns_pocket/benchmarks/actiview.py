@@ -22,9 +22,9 @@ from known_unknowns.images import open_image
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image
 from known_unknowns.tables import atomic_path, write_text
-from known_unknowns_pocket.benchmarks import balanced_draws as decks
+from known_unknowns_pocket.benchmarks import balanced_draws as balanced_draws
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
-from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, Picture, clues, sample
+from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample
 from known_unknowns_pocket.scenes import render
 
 MOST_QUESTIONS = 3
@@ -70,7 +70,7 @@ class Question:
         }
 
     def row(self, stem: str) -> dict[str, Any]:
-        """The object that stands in data.json; ``stem`` names its picture."""
+        """The object that stands in data.json; ``stem`` names its image."""
         return {
             "question": self.stem,
             "options": list(self.options),
@@ -84,12 +84,14 @@ class Question:
 
 
 def paths(stem: str) -> tuple[str, ...]:
-    """The seven pictures of a question, in their order."""
+    """The seven images of a question, in their order."""
     return f"./images/{stem}.png", *(f"./images_split/{stem}_{ending}.png" for ending in _ENDINGS)
 
 
-def questions(seed: int, images: int, questions_per_image: int = 2) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
-    """The benchmark's pictures in order, each with its questions: all that is in the files but the pixels.
+def questions(
+    seed: int, images: int, questions_per_image: int = 2
+) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+    """The benchmark's images in order, each with its questions: all that is in the files but the pixels.
 
     Fewer images are the first of more.
 
@@ -111,7 +113,7 @@ def build(
     questions_per_image: int = 2,
     advance: Advance | None = None,
 ) -> Path:
-    """Write the benchmark to ``out_dir``, which is created: pictures first, data.json last.
+    """Write the benchmark to ``out_dir``, which is created: images first, data.json last.
 
     A folder that has a data.json is whole; that of an earlier build is removed at the start. The same arguments and
     library versions give the same bytes, other versions at least the same questions.
@@ -119,7 +121,7 @@ def build(
     Args:
         out_dir: Folder to write to.
         seed: Everything random follows from it.
-        images: Number of originals; each has six pictures that are cut from it.
+        images: Number of originals; each has six images that are cut from it.
         questions_per_image: How many questions an image has that carries several: 1 to `MOST_QUESTIONS`.
         advance: Called after each image.
 
@@ -134,9 +136,9 @@ def build(
     (folder / DATA).unlink(missing_ok=True)
     rows: list[dict[str, Any]] = []
     asked: list[Question] = []
-    for picture, found in made:
-        _draw(picture, folder)
-        rows.extend(question.row(picture.stem) for question in found)
+    for scene_image, found in made:
+        _draw(scene_image, folder)
+        rows.extend(question.row(scene_image.stem) for question in found)
         asked.extend(found)
         if advance is not None:
             advance()
@@ -148,9 +150,9 @@ def build(
 
 
 def content_digest(folder: Path | str) -> str:
-    """SHA-256, in hexadecimal, of what the folder says: the three files' values, and the pictures' pixels.
+    """SHA-256, in hexadecimal, of what the folder says: the three files' values, and the images' pixels.
 
-    Unlike the digests of the files it does not depend on how the pictures are compressed or the JSON is laid out.
+    Unlike the digests of the files it does not depend on how the images are compressed or the JSON is laid out.
     """
     digest, pixels, folder = hashlib.sha256(), {}, Path(folder)
     for name in (DATA, GROUNDTRUTH, LEVELS):
@@ -159,8 +161,8 @@ def content_digest(folder: Path | str) -> str:
         if name == DATA:
             pixels = dict.fromkeys(path for row in values["data"] for path in row["images"])
     for path in pixels:
-        picture = open_image(Image(path, "", 0, 0), folder)
-        digest.update(f"{path} {picture.size} {hashlib.sha256(picture.tobytes()).hexdigest()}\n".encode())
+        scene_image = open_image(Image(path, "", 0, 0), folder)
+        digest.update(f"{path} {scene_image.size} {hashlib.sha256(scene_image.tobytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
@@ -168,13 +170,13 @@ def _write(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
-def _draw(picture: Picture, folder: Path) -> None:
+def _draw(scene_image: SceneImage, folder: Path) -> None:
     """Render the original, and cut the other six from it as `known_unknowns.benchmarks.actiview.views` cuts them."""
-    source, *others = paths(picture.stem)
+    source, *others = paths(scene_image.stem)
     with atomic_path(folder / source) as partial:
-        render(picture.scene, picture.width, picture.height).save(partial, format="PNG")
-    original = Image(source, "", picture.width, picture.height)
-    size = picture.reduced
+        render(scene_image.scene, scene_image.width, scene_image.height).save(partial, format="PNG")
+    original = Image(source, "", scene_image.width, scene_image.height)
+    size = scene_image.reduced
     cut = [views.resized(original, size=size), views.gridded(original, size=size)]
     cut += [views.view(original, number, size=size) for number in range(1, 5)]
     for path, image in zip(others, cut, strict=True):
@@ -182,39 +184,43 @@ def _draw(picture: Picture, folder: Path) -> None:
             open_image(image, folder).save(partial, format="PNG")
 
 
-def _questions(seed: int, images: int, most: int) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
-    categories = decks.by_shares(SHARES)
+def _questions(seed: int, images: int, most: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+    categories = balanced_draws.by_shares(SHARES)
     asked = 0
     for index in range(images):
         wanted = [next(categories) for _ in range(most if index % SHARED_EVERY == SHARED_EVERY - 1 else 1)]
         name = f"actiview/{seed}/{index}"
         width, height = random.Random(f"{name}/size").choice(SIZES)
-        picture, found = _picture(name, f"pocket{asked + 1:04d}", width, height, wanted)
+        scene_image, found = _scene_image(name, f"pocket{asked + 1:04d}", width, height, wanted)
         rng = random.Random(f"{name}/options")
         yield (
-            picture,
+            scene_image,
             tuple(
-                _arranged(f"pocket{number:04d}", draft, clues(picture, draft.clues), rng)
+                _arranged(f"pocket{number:04d}", draft, clues(scene_image, draft.clues), rng)
                 for number, draft in enumerate(found, start=asked + 1)
             ),
         )
         asked += len(found)
 
 
-def _picture(name: str, stem: str, width: int, height: int, wanted: Sequence[str]) -> tuple[Picture, tuple[Draft, ...]]:
-    """The first picture, by chance, that has a question of each of the sub-classes ``wanted``."""
+def _scene_image(
+    name: str, stem: str, width: int, height: int, wanted: Sequence[str]
+) -> tuple[SceneImage, tuple[Draft, ...]]:
+    """The first image, by chance, that has a question of each of the sub-classes ``wanted``."""
     for attempt in range(_ATTEMPTS):
-        picture = Picture(stem, sample(f"{name}/{attempt}", width, height), width, height)
+        scene_image = SceneImage(stem, sample(f"{name}/{attempt}", width, height), width, height)
         found: dict[str, Draft] = {}
         for number, category in enumerate(wanted):
-            made = drafts(category, picture.scene, random.Random(f"{name}/{attempt}/{number}"))
-            draft = next((d for d in made if d.stem not in found and _has_all_levels(clues(picture, d.clues))), None)
+            made = drafts(category, scene_image.scene, random.Random(f"{name}/{attempt}/{number}"))
+            draft = next(
+                (d for d in made if d.stem not in found and _has_all_levels(clues(scene_image, d.clues))), None
+            )
             if draft is None:
                 break
             found[draft.stem] = draft
         else:
-            return picture, tuple(found.values())
-    raise RuntimeError(f"no picture found for {', '.join(wanted)} ({name}): report this as a defect")
+            return scene_image, tuple(found.values())
+    raise RuntimeError(f"no image found for {', '.join(wanted)} ({name}): report this as a defect")
 
 
 def _has_all_levels(views_hold: Sequence[Clue]) -> bool:

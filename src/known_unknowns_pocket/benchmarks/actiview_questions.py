@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 
-from known_unknowns_pocket.benchmarks.naming import pair_name, plural
+from known_unknowns_pocket.benchmarks.object_names import pair_name, plural
 from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, CONVERSE, DIRECTIONS, SHAPES, Pair, Scene, verdict
 
 SHARES: Mapping[str, int] = {
@@ -47,12 +47,12 @@ class Draft:
     distracts: bool
 
 
-Kind = Callable[[Scene, random.Random], Iterator[Draft]]
+QuestionTemplate = Callable[[Scene, random.Random], Iterator[Draft]]
 
 
 def drafts(category: str, scene: Scene, rng: random.Random) -> Iterator[Draft]:
     """Every question of this sub-class that the scene has, in random order."""
-    return _KINDS[category](scene, rng)
+    return _TEMPLATES[category](scene, rng)
 
 
 def small(scene: Scene) -> list[int]:
@@ -248,7 +248,7 @@ def find(scene: Scene, rng: random.Random) -> Iterator[Draft]:
         yield Draft("event-single", stem, options[0], tuple(options[1:]), (index, same[0]), distracts)
 
 
-_KINDS: Mapping[str, Kind] = {
+_TEMPLATES: Mapping[str, QuestionTemplate] = {
     "geo-loc(counrty)": country,
     "orientation": wind,
     "daily loc": place,

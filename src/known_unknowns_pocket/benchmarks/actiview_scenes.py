@@ -1,4 +1,4 @@
-"""The pocket ActiView's pictures: large, nearly empty scenes of objects that are too small to be told from afar.
+"""The pocket ActiView's images: large, nearly empty scenes of objects that are too small to be told from afar.
 
 The full image that a model starts from, and each view that it can zoom into, has an eighth of the original's sides. A
 small object's box then has at most `LOST` pixels a side in the full image, and at least `SEEN` in a view.
@@ -44,7 +44,7 @@ _NEIGHBOURS = {1: (2, 3), 2: (1, 4), 3: (1, 4), 4: (2, 3)}
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class SceneImage:
     """A scene, its size in pixels, and the name of its files without their endings."""
 
     stem: str
@@ -62,14 +62,14 @@ class Picture:
         return viewport(self.scene, self.width, self.height).box(bounds(self.scene.objects[index]))
 
 
-def clues(picture: Picture, ids: Iterable[int]) -> tuple[Clue, ...]:
+def clues(scene_image: SceneImage, ids: Iterable[int]) -> tuple[Clue, ...]:
     """What each of the four views holds of the objects ``ids``, by the released rule.
 
     "partial" where any of them lies partly in it, with more than `PARTLY` of its box; else how many lie wholly in it,
     or "no".
     """
-    boxes = [picture.box(index) for index in ids]
-    return tuple(_held(boxes, views.part(picture.width, picture.height, number)) for number in range(1, 5))
+    boxes = [scene_image.box(index) for index in ids]
+    return tuple(_held(boxes, views.part(scene_image.width, scene_image.height, number)) for number in range(1, 5))
 
 
 def _held(boxes: Sequence[Box], tile: tuple[int, int, int, int]) -> Clue:

@@ -52,7 +52,7 @@ _IMAGES_A_GROUP = 16  # bounds the memory that writing takes
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class SceneImage:
     """A scene of the benchmark and the size, in pixels, and path of its image."""
 
     path: str
@@ -61,19 +61,21 @@ class Picture:
     height: int
 
 
-def pictures(seed: int, images: int) -> tuple[Picture, ...]:
+def scene_images(seed: int, images: int) -> tuple[SceneImage, ...]:
     """The benchmark's scenes with their image sizes, within `SIDES`."""
     _check_images(images)
-    return tuple(_picture(seed, index) for index in range(images))
+    return tuple(_scene_image(seed, index) for index in range(images))
 
 
 def scenes(seed: int, images: int) -> tuple[Scene, ...]:
     """The benchmark's scenes, in the order of the images."""
-    return tuple(picture.scene for picture in pictures(seed, images))
+    return tuple(scene_image.scene for scene_image in scene_images(seed, images))
 
 
-def questions(seed: int, images: int, questions_per_image: int = 5) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
-    """The benchmark's pictures, each with its questions: all that is in the file but the pixels.
+def questions(
+    seed: int, images: int, questions_per_image: int = 5
+) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+    """The benchmark's images, each with its questions: all that is in the file but the pixels.
 
     The types are as even as the numbers allow, on each image and overall; so are the letters of each type.
 
@@ -116,8 +118,8 @@ def build(
     path = Path(out_dir) / FILE_NAME
     with atomic_path(path) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
         rows: list[dict] = []
-        for done, (picture, found) in enumerate(made, start=1):
-            rows.extend(_rows(picture, found, first_id=1 + (done - 1) * questions_per_image))
+        for done, (scene_image, found) in enumerate(made, start=1):
+            rows.extend(_rows(scene_image, found, first_id=1 + (done - 1) * questions_per_image))
             if done % _IMAGES_A_GROUP == 0 or done == images:
                 writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
                 rows = []
@@ -150,24 +152,24 @@ def content_digest(parquet_path: Path | str) -> str:
     return digest.hexdigest()
 
 
-def _questions(seed: int, images: int, a_picture: int) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
     rng = random.Random(f"humblebench/{seed}/letters")
-    decks = {question_type: _deck(rng) for question_type in TYPES}
+    balanced_draws = {question_type: _deck(rng) for question_type in TYPES}
     dealt = 0
     for index in range(images):
         # Types in turn, on from where the last image stopped.
-        wanted = [TYPES[(dealt + k) % len(TYPES)] for k in range(a_picture)]
-        dealt += a_picture
-        picture = _picture(seed, index)
+        wanted = [TYPES[(dealt + k) % len(TYPES)] for k in range(per_image)]
+        dealt += per_image
+        scene_image = _scene_image(seed, index)
         found = questions_for(
-            picture.scene,
+            scene_image.scene,
             random.Random(f"humblebench/{seed}/questions/{index}"),
             wanted=wanted,
-            letter=lambda question_type: next(decks[question_type]),
+            letter=lambda question_type: next(balanced_draws[question_type]),
         )
         if len(found) < len(wanted):
             raise RuntimeError(f"image {index} of seed {seed} has too few questions: report this as a defect")
-        yield picture, found
+        yield scene_image, found
 
 
 def _check_images(images: int) -> None:
@@ -175,7 +177,7 @@ def _check_images(images: int) -> None:
         raise ValueError(f"images={images}: give at least 1")
 
 
-def _picture(seed: int, index: int) -> Picture:
+def _scene_image(seed: int, index: int) -> SceneImage:
     rng = random.Random(f"humblebench/{seed}/size/{index}")
     across, down = rng.choice(_ASPECTS)
     low, high = SIDES
@@ -191,7 +193,7 @@ def _picture(seed: int, index: int) -> Picture:
             overlap=0.45,
         )
         if _has_enough(scene):
-            return Picture(f"images/{index:06d}.png", scene, width, height)
+            return SceneImage(f"images/{index:06d}.png", scene, width, height)
     raise RuntimeError(f"no scene with enough questions for image {index}: report this as a defect")
 
 
@@ -207,13 +209,13 @@ def _deck(rng: random.Random) -> Iterator[str]:
         yield from rng.sample(LETTERS, len(LETTERS))
 
 
-def _rows(picture: Picture, found: tuple[Question, ...], first_id: int) -> Iterator[dict]:
+def _rows(scene_image: SceneImage, found: tuple[Question, ...], first_id: int) -> Iterator[dict]:
     encoded = io.BytesIO()
-    image = render(picture.scene, picture.width, picture.height)
+    image = render(scene_image.scene, scene_image.width, scene_image.height)
     image.save(encoded, format="PNG", compress_level=9)
     for number, question in enumerate(found, start=first_id):
         yield {
-            "image": {"bytes": encoded.getvalue(), "path": picture.path},
+            "image": {"bytes": encoded.getvalue(), "path": scene_image.path},
             "question_id": number,
             "question": question.text,
             "label": question.answer,

@@ -28,10 +28,10 @@ from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBS
 from known_unknowns.benchmarks.mmsap.format import REFUSAL
 from known_unknowns.progress import Advance
 from known_unknowns.tables import atomic_path, write_text
-from known_unknowns_pocket.benchmarks import balanced_draws as decks
+from known_unknowns_pocket.benchmarks import balanced_draws as balanced_draws
 from known_unknowns_pocket.benchmarks import mmsap_basic, mmsap_beyond, mmsap_emblems
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
-from known_unknowns_pocket.benchmarks.mmsap_images import Picture, draw, image_size
+from known_unknowns_pocket.benchmarks.mmsap_images import SceneImage, draw, image_size
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
 
 IMAGES: Mapping[str, int] = {BASIC: 397, KNOW: 350, BEYOND: 308}
@@ -47,9 +47,9 @@ MOST_QUESTIONS = 3
 
 _ATTEMPTS = 2000
 
-Made = tuple[Picture, tuple[Draft, ...]]
-Maker = Callable[[str, Picture, Sequence[str]], Made | None]
-"""Fills an empty picture and drafts its questions, from a seed and the sub-tasks wanted; None where that failed."""
+Made = tuple[SceneImage, tuple[Draft, ...]]
+Maker = Callable[[str, SceneImage, Sequence[str]], Made | None]
+"""Fills an empty image and drafts its questions, from a seed and the sub-tasks wanted; None where that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,10 @@ def counts(images: int) -> dict[str, int]:
     return found
 
 
-def questions(seed: int, images: int, questions_per_image: int = 2) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
-    """The benchmark's pictures in order, each with its questions: all that is in the files but the pixels.
+def questions(
+    seed: int, images: int, questions_per_image: int = 2
+) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+    """The benchmark's images in order, each with its questions: all that is in the files but the pixels.
 
     Options stand in random order: among any 20 questions in turn of a subset, each of A to E is right four times and
     refuses four times (Table 6 has about a fifth for each). Fewer images are the first of more, in each subset.
@@ -132,11 +134,11 @@ def build(
     for subset in SUBSETS:
         (folder / file_name(subset)).unlink(missing_ok=True)
     rows: dict[str, list[dict[str, Any]]] = {subset: [] for subset in SUBSETS}
-    for picture, found in made:
-        with atomic_path(folder / picture.path) as partial:
-            draw(picture).save(partial, format="PNG")
+    for scene_image, found in made:
+        with atomic_path(folder / scene_image.path) as partial:
+            draw(scene_image).save(partial, format="PNG")
         for question in found:
-            rows[question.subset].append(question.row(len(rows[question.subset]) + 1, picture.path))
+            rows[question.subset].append(question.row(len(rows[question.subset]) + 1, scene_image.path))
         if advance is not None:
             advance()
     for subset in SUBSETS:
@@ -172,18 +174,18 @@ def _pixels(encoded: bytes) -> dict[str, int | str]:
     return {"width": width, "height": height, "pixels": hashlib.sha256(pixels.tobytes()).hexdigest()}
 
 
-def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tuple[Picture, tuple[Question, ...]]]:
+def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
     makers = {BASIC: _basic, KNOW: _know, BEYOND: _beyond}
     for subset in SUBSETS:
         name = f"mmsap/{seed}/{subset}"
         make = makers[subset](random.Random(f"{name}/decks"))
         rng = random.Random(f"{name}/options")
-        places = decks.places(rng)
-        sub_tasks = decks.by_shares(SHARES[subset])
+        places = balanced_draws.places(rng)
+        sub_tasks = balanced_draws.by_shares(SHARES[subset])
         for index in range(images[subset]):
             wanted = [next(sub_tasks) for _ in range(most if _is_shared(subset, index) else 1)]
-            picture, drafts = _picture(f"{name}/{index}", f"images/{subset}/{index:05d}.png", wanted, make)
-            yield picture, tuple(_arranged(subset, draft, *next(places), rng) for draft in drafts)
+            scene_image, drafts = _scene_image(f"{name}/{index}", f"images/{subset}/{index:05d}.png", wanted, make)
+            yield scene_image, tuple(_arranged(subset, draft, *next(places), rng) for draft in drafts)
 
 
 def _is_shared(subset: str, index: int) -> bool:
@@ -192,18 +194,18 @@ def _is_shared(subset: str, index: int) -> bool:
     return after > before
 
 
-def _picture(name: str, path: str, wanted: Sequence[str], make: Maker) -> Made:
+def _scene_image(name: str, path: str, wanted: Sequence[str], make: Maker) -> Made:
     width, height = image_size(random.Random(f"{name}/size"))
-    empty = Picture(path, Scene((), aspect=width / height), width, height)
+    empty = SceneImage(path, Scene((), aspect=width / height), width, height)
     for attempt in range(_ATTEMPTS):
         made = make(f"{name}/{attempt}", empty, wanted)
         if made is not None:
             return made
-    raise RuntimeError(f"no picture found for {', '.join(wanted)} ({name}): report this as a defect")
+    raise RuntimeError(f"no image found for {', '.join(wanted)} ({name}): report this as a defect")
 
 
 def _basic(rng: random.Random) -> Maker:
-    def make(name: str, empty: Picture, wanted: Sequence[str]) -> Made | None:
+    def make(name: str, empty: SceneImage, wanted: Sequence[str]) -> Made | None:
         scene = mmsap_basic.sample(name, wanted, empty.scene.aspect)
         return mmsap_basic.compose(replace(empty, scene=scene), wanted, random.Random(f"{name}/questions"))
 
@@ -211,9 +213,9 @@ def _basic(rng: random.Random) -> Maker:
 
 
 def _know(rng: random.Random) -> Maker:
-    emblems = {sub_task: mmsap_emblems.deck(sub_task, rng) for sub_task in mmsap_emblems.SHARES}
+    emblems = {sub_task: mmsap_emblems.draws(sub_task, rng) for sub_task in mmsap_emblems.SHARES}
 
-    def make(name: str, empty: Picture, wanted: Sequence[str]) -> Made:
+    def make(name: str, empty: SceneImage, wanted: Sequence[str]) -> Made:
         (sub_task,) = wanted
         emblem = next(emblems[sub_task])
         scene = mmsap_emblems.show(emblem, name, empty.scene.aspect)
@@ -223,9 +225,9 @@ def _know(rng: random.Random) -> Maker:
 
 
 def _beyond(rng: random.Random) -> Maker:
-    wordings = {sub_task: mmsap_beyond.deck(sub_task, rng) for sub_task in mmsap_beyond.SHARES}
+    wordings = {sub_task: mmsap_beyond.draws(sub_task, rng) for sub_task in mmsap_beyond.SHARES}
 
-    def make(name: str, empty: Picture, wanted: Sequence[str]) -> Made | None:
+    def make(name: str, empty: SceneImage, wanted: Sequence[str]) -> Made | None:
         scene = sample_scene(
             name, n_objects=(3, 6), prefer=HELD_OUT_PAIRS, aspect=empty.scene.aspect, nested=0.4, overlap=0.4
         )

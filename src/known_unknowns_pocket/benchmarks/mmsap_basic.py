@@ -1,4 +1,4 @@
-"""BasicVisQA of the pocket MM-SAP: seven sub-tasks that a careful look at the picture answers.
+"""BasicVisQA of the pocket MM-SAP: seven sub-tasks that a careful look at the image answers.
 
 Five of them ask what the pocket HumbleBench asks (`question_templates`), and so are right and wrong by the
 scene graph. "Action" and "OCR" ask about what is drawn over the scene (`mmsap_images`).
@@ -17,14 +17,14 @@ from known_unknowns_pocket.benchmarks.mmsap_images import (
     STILL,
     Circle,
     Motion,
-    Picture,
+    SceneImage,
     Sign,
     place_motion,
     place_sign,
     sign_circles,
 )
-from known_unknowns_pocket.benchmarks.naming import name
-from known_unknowns_pocket.benchmarks.question_templates import Kind
+from known_unknowns_pocket.benchmarks.object_names import name
+from known_unknowns_pocket.benchmarks.question_templates import QuestionTemplate
 from known_unknowns_pocket.scenes import ALL_PAIRS, HELD_OUT_PAIRS, Scene, sample_scene
 
 ACTION, OCR = "Action", "OCR"
@@ -40,7 +40,7 @@ SHARES: Mapping[str, float] = {
 """Percent of BasicVisQA's questions, by the papers' overview figure. It prints 10.05 for Other, with which the seven
 do not add up to 100; 10.50 (42 of 400) closes the gap."""
 
-_KINDS: Mapping[str, tuple[Kind, ...]] = {
+_TEMPLATES: Mapping[str, tuple[QuestionTemplate, ...]] = {
     "Color": (question_templates.colour,),
     "Counting": (question_templates.count,),
     "Objects Recognition": (question_templates.existence, question_templates.related, question_templates.shape),
@@ -84,27 +84,29 @@ def sample(seed: str, wanted: Collection[str], aspect: float) -> Scene:
     return sample_scene(seed, n_objects=(3, 6), prefer=HELD_OUT_PAIRS, aspect=aspect, nested=0.4, overlap=0.4)
 
 
-def compose(picture: Picture, wanted: Sequence[str], rng: random.Random) -> tuple[Picture, tuple[Draft, ...]] | None:
-    """The picture with what its questions need drawn over it, and one draft for each of the sub-tasks ``wanted``.
+def compose(
+    scene_image: SceneImage, wanted: Sequence[str], rng: random.Random
+) -> tuple[SceneImage, tuple[Draft, ...]] | None:
+    """The image with what its questions need drawn over it, and one draft for each of the sub-tasks ``wanted``.
 
     None where the scene has no such question, or no room.
     """
     drafts: list[Draft] = []
-    taken: list[Circle] = []
+    occupied: list[Circle] = []
     drawn_over = not {ACTION, OCR}.isdisjoint(wanted)
     for sub_task in wanted:
         if sub_task == ACTION:
-            made = _action(picture, rng, taken)
+            made = _action(scene_image, rng, occupied)
         elif sub_task == OCR:
-            made = _ocr(picture, rng, taken)
+            made = _ocr(scene_image, rng, occupied)
         else:
             asked = {draft.stem for draft in drafts}
-            made = picture, _from_kinds(picture.scene, sub_task, rng, asked, shapes_only=drawn_over)
+            made = scene_image, _from_kinds(scene_image.scene, sub_task, rng, asked, shapes_only=drawn_over)
         if made is None or made[1] is None:
             return None
-        picture = made[0]
+        scene_image = made[0]
         drafts.append(made[1])
-    return picture, tuple(drafts)
+    return scene_image, tuple(drafts)
 
 
 def _from_kinds(
@@ -112,16 +114,16 @@ def _from_kinds(
 ) -> Draft | None:
     """The first question that was not asked; ``shapes_only`` counts no "objects", since a sign might be one."""
     allowed = frozenset(ALL_PAIRS)
-    for kind in rng.sample(_KINDS[sub_task], len(_KINDS[sub_task])):
+    for kind in rng.sample(_TEMPLATES[sub_task], len(_TEMPLATES[sub_task])):
         for found in kind(scene, rng, allowed):
             if found.stem not in asked and not (shapes_only and sub_task == "Counting" and "objects" in found.stem):
                 return Draft(sub_task, found.stem, found.truth, found.false, {"kind": found.kind})
     return None
 
 
-def _action(picture: Picture, rng: random.Random, taken: list[Circle]) -> tuple[Picture, Draft] | None:
+def _action(scene_image: SceneImage, rng: random.Random, occupied: list[Circle]) -> tuple[SceneImage, Draft] | None:
     """What is this object doing? Another one does something else, which is among the options."""
-    scene = picture.scene
+    scene = scene_image.scene
     target, other = rng.sample(range(len(scene.objects)), 2)
     called = name(scene, target, rng)
     ours, theirs = rng.sample(ACTIONS, 2)
@@ -129,29 +131,29 @@ def _action(picture: Picture, rng: random.Random, taken: list[Circle]) -> tuple[
         return None
     motions = tuple(Motion(i, action) for i, action in ((target, ours), (other, theirs)) if action != STILL)
     for motion in motions:
-        covered = place_motion(scene, motion, taken)
+        covered = place_motion(scene, motion, occupied)
         if covered is None:
             return None
-        taken.extend(covered)
+        occupied.extend(covered)
     rest = rng.sample([action for action in ACTIONS if action not in (ours, theirs)], 2)
     draft = Draft(ACTION, f"What is the {called} doing?", ours, (theirs, *rest), {"kind": "action"})
-    return replace(picture, motions=motions), draft
+    return replace(scene_image, motions=motions), draft
 
 
-def _ocr(picture: Picture, rng: random.Random, taken: list[Circle]) -> tuple[Picture, Draft] | None:
+def _ocr(scene_image: SceneImage, rng: random.Random, occupied: list[Circle]) -> tuple[SceneImage, Draft] | None:
     """What word, or number, is on this sign? Another sign says something else, which is among the options."""
     what, texts = ("word", _alike_words(rng)) if rng.random() < 0.7 else ("number", _alike_numbers(rng))
     truth, shown, *rest = texts
     colours = rng.sample(tuple(SIGN_COLOURS), 2)
     signs: list[Sign] = []
     for text, colour in zip((truth, shown), colours, strict=True):
-        sign = place_sign(picture.scene, text, colour, rng, taken)
+        sign = place_sign(scene_image.scene, text, colour, rng, occupied)
         if sign is None:
             return None
         signs.append(sign)
-        taken.extend(sign_circles(sign))
+        occupied.extend(sign_circles(sign))
     draft = Draft(OCR, f"What {what} is on the {colours[0]} sign?", truth, (shown, *rest), {"kind": what})
-    return replace(picture, signs=tuple(signs)), draft
+    return replace(scene_image, signs=tuple(signs)), draft
 
 
 def _alike_words(rng: random.Random) -> list[str]:

@@ -1,4 +1,4 @@
-"""BeyondVisQA of the pocket MM-SAP: questions about real scenes that no picture answers.
+"""BeyondVisQA of the pocket MM-SAP: questions about real scenes that no image answers.
 
 Each of the six sub-tasks (Appendix A.2) has several wordings. Those that are ``held_out`` no model may be trained
 on: refusing them shows more than that a sentence was seen before.
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from known_unknowns_pocket.benchmarks.balanced_draws import alternating
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
 from known_unknowns_pocket.benchmarks.mmsap_images import ACTIONS
-from known_unknowns_pocket.benchmarks.naming import name, pair_name
-from known_unknowns_pocket.benchmarks.question_templates import TEXTURE_LURES
+from known_unknowns_pocket.benchmarks.object_names import name, pair_name
+from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES
 from known_unknowns_pocket.scenes import ALL_PAIRS, COLOURS, TEXTURES, Scene
 
 ABSENT = "Nonexistent Objects"
@@ -134,7 +134,7 @@ WORDINGS: tuple[Wording, ...] = tuple(
 )
 
 
-def deck(sub_task: str, rng: random.Random) -> Iterator[Wording]:
+def draws(sub_task: str, rng: random.Random) -> Iterator[Wording]:
     """Wordings of a sub-task without end, every other one held out."""
     found = [wording for wording in WORDINGS if wording.sub_task == sub_task]
     return alternating([[w for w in found if w.held_out == held_out] for held_out in (False, True)], rng)
@@ -180,5 +180,5 @@ def _vocabulary(which: str, scene: Scene) -> tuple[set[str], Sequence[str]]:
     if which == COLOUR:
         return {thing.colour for thing in scene.objects}, tuple(COLOURS)
     if which == TEXTURE:
-        return {thing.texture for thing in scene.objects}, TEXTURES + TEXTURE_LURES
+        return {thing.texture for thing in scene.objects}, TEXTURES + ABSENT_TEXTURES
     return {pair_name(thing.pair) for thing in scene.objects}, tuple(map(pair_name, ALL_PAIRS))

@@ -1,7 +1,7 @@
 """KnowVisQA of the pocket MM-SAP: invented knowledge, so that what a model knows is known exactly.
 
 An emblem is a small composition of shapes with a name that nobody can guess from its looks. Half of the emblems of
-each sub-task are ``taught``: a model may be trained on pictures of these, with their names, and on no picture of the
+each sub-task are ``taught``: a model may be trained on images of these, with their names, and on no image of the
 others. Every question offers two taught names and two others, so that the names alone do not tell whether the
 right one can be known. (A model that knows all taught emblems could still rule two options out.)
 
@@ -73,16 +73,16 @@ STEMS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class EmblemDesign:
     """What an emblem is made of: two shapes, three colours, and how many of the smaller parts it has."""
 
     shapes: tuple[str, str]
     colours: tuple[str, str, str]
     count: int
 
-    def differs(self, other: Look) -> int:
+    def differs(self, other: EmblemDesign) -> int:
         """In how many of the six choices two looks differ."""
-        ours, theirs = ((*look.shapes, *look.colours, look.count) for look in (self, other))
+        ours, theirs = ((*design.shapes, *design.colours, design.count) for design in (self, other))
         return sum(a != b for a, b in zip(ours, theirs, strict=True))
 
 
@@ -93,7 +93,7 @@ class Emblem:
     name: str
     sub_task: str
     taught: bool
-    look: Look
+    design: EmblemDesign
     parts: tuple[SceneObject, ...]
 
 
@@ -108,59 +108,59 @@ def _around(count: int, distance: float) -> Iterator[tuple[float, float]]:
         yield distance * math.sin(turn), -distance * math.cos(turn)
 
 
-def _plant(look: Look) -> Iterator[SceneObject]:
+def _plant(design: EmblemDesign) -> Iterator[SceneObject]:
     """Petals around a heart."""
-    for x, y in _around(look.count + 2, 0.64):
-        yield _part(look.shapes[0], look.colours[0], x, y, 0.25)
-    yield _part(look.shapes[1], look.colours[1], 0, 0, 0.33)
-    yield _part("disc", look.colours[2], 0, 0, 0.11)
+    for x, y in _around(design.count + 2, 0.64):
+        yield _part(design.shapes[0], design.colours[0], x, y, 0.25)
+    yield _part(design.shapes[1], design.colours[1], 0, 0, 0.33)
+    yield _part("disc", design.colours[2], 0, 0, 0.11)
 
 
-def _artwork(look: Look) -> Iterator[SceneObject]:
+def _artwork(design: EmblemDesign) -> Iterator[SceneObject]:
     """Four fields in a frame."""
-    yield _part("square", look.colours[0], 0, 0, 1.0)
+    yield _part("square", design.colours[0], 0, 0, 1.0)
     for place, (x, y) in enumerate(((-0.41, -0.41), (0.41, -0.41), (-0.41, 0.41), (0.41, 0.41))):
-        first = place in ((0,), (0, 3), (0, 1), (1, 2, 3))[look.count - 2]
-        shape, colour = (look.shapes[0], look.colours[1]) if first else (look.shapes[1], look.colours[2])
+        first = place in ((0,), (0, 3), (0, 1), (1, 2, 3))[design.count - 2]
+        shape, colour = (design.shapes[0], design.colours[1]) if first else (design.shapes[1], design.colours[2])
         yield _part(shape, colour, x, y, 0.29)
 
 
-def _logo(look: Look) -> Iterator[SceneObject]:
+def _logo(design: EmblemDesign) -> Iterator[SceneObject]:
     """Two shapes side by side over a row of dots."""
-    yield _part(look.shapes[0], look.colours[0], -0.44, -0.2, 0.42)
-    yield _part(look.shapes[1], look.colours[1], 0.44, -0.2, 0.42)
-    for k in range(look.count):
-        yield _part("disc", look.colours[2], 0.34 * (k - (look.count - 1) / 2), 0.62, 0.13)
+    yield _part(design.shapes[0], design.colours[0], -0.44, -0.2, 0.42)
+    yield _part(design.shapes[1], design.colours[1], 0.44, -0.2, 0.42)
+    for k in range(design.count):
+        yield _part("disc", design.colours[2], 0.34 * (k - (design.count - 1) / 2), 0.62, 0.13)
 
 
-def _landmark(look: Look) -> Iterator[SceneObject]:
+def _landmark(design: EmblemDesign) -> Iterator[SceneObject]:
     """Blocks on top of each other, with something on the roof."""
-    yield _part("square", look.colours[0], 0, 0.56, 0.42)
-    for x in (0.0,) if look.count % 2 else (-0.24, 0.24):
-        yield _part(look.shapes[0], look.colours[1], x, 0.0, 0.21)
-    yield _part(look.shapes[1], look.colours[2], 0, -0.55, 0.3)
-    if look.count > 3:
+    yield _part("square", design.colours[0], 0, 0.56, 0.42)
+    for x in (0.0,) if design.count % 2 else (-0.24, 0.24):
+        yield _part(design.shapes[0], design.colours[1], x, 0.0, 0.21)
+    yield _part(design.shapes[1], design.colours[2], 0, -0.55, 0.3)
+    if design.count > 3:
         for x in (-0.68, 0.68):
-            yield _part("disc", look.colours[2], x, 0.56, 0.15)
+            yield _part("disc", design.colours[2], x, 0.56, 0.15)
 
 
-def _seal(look: Look) -> Iterator[SceneObject]:
+def _seal(design: EmblemDesign) -> Iterator[SceneObject]:
     """A ring around a shape, within a wreath."""
-    yield _part("ring", look.colours[0], 0, 0, 0.62)
-    yield _part(look.shapes[0], look.colours[1], 0, 0, 0.27)
-    for x, y in _around(look.count + 1, 0.82):
-        yield _part(look.shapes[1], look.colours[2], x, y, 0.15)
+    yield _part("ring", design.colours[0], 0, 0, 0.62)
+    yield _part(design.shapes[0], design.colours[1], 0, 0, 0.27)
+    for x, y in _around(design.count + 1, 0.82):
+        yield _part(design.shapes[1], design.colours[2], x, y, 0.15)
 
 
-def _dish(look: Look) -> Iterator[SceneObject]:
+def _dish(design: EmblemDesign) -> Iterator[SceneObject]:
     """Pieces on a plate."""
-    yield _part("disc", look.colours[0], 0, 0, 0.98)
-    yield _part(look.shapes[0], look.colours[1], 0, 0, 0.27)
-    for x, y in _around(look.count + 1, 0.6):
-        yield _part(look.shapes[1], look.colours[2], x, y, 0.19)
+    yield _part("disc", design.colours[0], 0, 0, 0.98)
+    yield _part(design.shapes[0], design.colours[1], 0, 0, 0.27)
+    for x, y in _around(design.count + 1, 0.6):
+        yield _part(design.shapes[1], design.colours[2], x, y, 0.19)
 
 
-_GRAMMARS: Mapping[str, Callable[[Look], Iterator[SceneObject]]] = {
+_GRAMMARS: Mapping[str, Callable[[EmblemDesign], Iterator[SceneObject]]] = {
     "Animal & Plant": _plant,
     "Art": _artwork,
     "Brand & Product": _logo,
@@ -170,24 +170,24 @@ _GRAMMARS: Mapping[str, Callable[[Look], Iterator[SceneObject]]] = {
 }
 
 
-def parts(sub_task: str, look: Look) -> tuple[SceneObject, ...]:
-    """What an emblem of this sub-task and look is drawn from, as `Emblem.parts`."""
-    return tuple(_GRAMMARS[sub_task](look))
+def parts(sub_task: str, design: EmblemDesign) -> tuple[SceneObject, ...]:
+    """What an emblem of this sub-task and design is drawn from, as `Emblem.parts`."""
+    return tuple(_GRAMMARS[sub_task](design))
 
 
 def _registry() -> Iterator[Emblem]:
     """Every emblem; within a sub-task, any two looks differ in at least three of their six choices."""
     for sub_task, names in NAMES.items():
-        looks: list[Look] = []
+        looks: list[EmblemDesign] = []
         for place, name in enumerate(names):
             rng = random.Random(f"emblem/{sub_task}/{name}")
             while True:
                 shapes, colours = rng.sample(SHAPES, 2), rng.sample(tuple(COLOURS), 3)
-                look = Look((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
-                if all(look.differs(other) >= 3 for other in looks):
+                design = EmblemDesign((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
+                if all(design.differs(other) >= 3 for other in looks):
                     break
-            looks.append(look)
-            yield Emblem(name, sub_task, place % 2 == 0, look, parts(sub_task, look))
+            looks.append(design)
+            yield Emblem(name, sub_task, place % 2 == 0, design, parts(sub_task, design))
 
 
 EMBLEMS: tuple[Emblem, ...] = tuple(_registry())
@@ -199,7 +199,7 @@ def of(sub_task: str) -> tuple[Emblem, ...]:
     return tuple(emblem for emblem in EMBLEMS if emblem.sub_task == sub_task)
 
 
-def deck(sub_task: str, rng: random.Random) -> Iterator[Emblem]:
+def draws(sub_task: str, rng: random.Random) -> Iterator[Emblem]:
     """Emblems of a sub-task without end, every other one taught."""
     return alternating([[e for e in of(sub_task) if e.taught == taught] for taught in (False, True)], rng)
 

@@ -78,7 +78,7 @@ class Sign:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class SceneImage:
     """A scene with what is drawn over it, the image's size in pixels, and its path within the benchmark."""
 
     path: str
@@ -97,40 +97,42 @@ def image_size(rng: random.Random) -> tuple[int, int]:
     return shorter * across // min(across, down), shorter * down // min(across, down)
 
 
-def draw(picture: Picture) -> Image.Image:
-    """The picture as an RGB image of its size. Same picture and same Pillow: same pixels."""
-    image = render(picture.scene, picture.width, picture.height)
-    if not picture.motions and not picture.signs:
+def draw(scene_image: SceneImage) -> Image.Image:
+    """The image as an RGB image of its size. Same image and same Pillow: same pixels."""
+    image = render(scene_image.scene, scene_image.width, scene_image.height)
+    if not scene_image.motions and not scene_image.signs:
         return image
-    view = viewport(picture.scene, picture.width, picture.height)
+    view = viewport(scene_image.scene, scene_image.width, scene_image.height)
 
     def fine(point: Point) -> Point:
         x, y = view.pixel(point)
         return x * _SUPERSAMPLE, y * _SUPERSAMPLE
 
     scale = view.scale * _SUPERSAMPLE
-    mask = Image.new("L", (picture.width * _SUPERSAMPLE, picture.height * _SUPERSAMPLE))
+    mask = Image.new("L", (scene_image.width * _SUPERSAMPLE, scene_image.height * _SUPERSAMPLE))
     pen = ImageDraw.Draw(mask)
-    for motion in picture.motions:
-        _draw_cue(pen, picture.scene.objects[motion.target], motion.action, fine, scale)
+    for motion in scene_image.motions:
+        _draw_cue(pen, scene_image.scene.objects[motion.target], motion.action, fine, scale)
     image.paste(Image.new("RGB", image.size, INK), (0, 0), mask.reduce(_SUPERSAMPLE))
-    for sign in picture.signs:
+    for sign in scene_image.signs:
         _draw_sign(image, sign, view.pixel((sign.x, sign.y)), view.scale)
     return image
 
 
-def place_motion(scene: Scene, motion: Motion, taken: Sequence[Circle] = ()) -> tuple[Circle, ...] | None:
-    """What the motion's cue covers; None where that is not free: off the canvas, on another object or on ``taken``."""
+def place_motion(scene: Scene, motion: Motion, occupied: Sequence[Circle] = ()) -> tuple[Circle, ...] | None:
+    """What the motion's cue covers; None where that is not free: off the canvas, on another object or on ``occupied``."""
     thing = scene.objects[motion.target]
     covered = tuple(_covered(thing, motion.action))
-    others = [*(circle(o) for i, o in enumerate(scene.objects) if i != motion.target), *taken]
+    others = [*(circle(o) for i, o in enumerate(scene.objects) if i != motion.target), *occupied]
     return covered if all(_inside(c, scene.canvas) and _apart(c, others) for c in covered) else None
 
 
-def place_sign(scene: Scene, text: str, colour: str, rng: random.Random, taken: Sequence[Circle] = ()) -> Sign | None:
+def place_sign(
+    scene: Scene, text: str, colour: str, rng: random.Random, occupied: Sequence[Circle] = ()
+) -> Sign | None:
     """A sign somewhere free; None where chance finds no place."""
     width, height = scene.canvas
-    others = [*(circle(thing) for thing in scene.objects), *taken]
+    others = [*(circle(thing) for thing in scene.objects), *occupied]
     across, down = (side / 2 + _EDGE for side in (Sign(text, colour, 0, 0).width, SIGN_HEIGHT))
     for _ in range(_TRIES):
         sign = Sign(text, colour, rng.uniform(across, width - across), rng.uniform(down, height - down))

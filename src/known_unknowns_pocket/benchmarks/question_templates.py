@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from known_unknowns_pocket.benchmarks.naming import matching, name, pair_name, phrase, plural
+from known_unknowns_pocket.benchmarks.object_names import matching, name, pair_name, phrase, plural
 from known_unknowns_pocket.scenes import (
     ALL_PAIRS,
     COLOURS,
@@ -25,7 +25,7 @@ from known_unknowns_pocket.scenes import (
 )
 
 REFUSAL = "None of the above"
-TEXTURE_LURES = ("checkered", "zigzag", "floral")
+ABSENT_TEXTURES = ("checkered", "zigzag", "floral")
 """Textures that no object ever has."""
 
 PHRASES = {
@@ -55,7 +55,7 @@ class Draft:
     facts: tuple[Fact, ...]
 
 
-Kind = Callable[[Scene, random.Random, frozenset[Pair]], Iterator[Draft]]
+QuestionTemplate = Callable[[Scene, random.Random, frozenset[Pair]], Iterator[Draft]]
 """Drafts from a scene, a source of chance, and the (colour, shape) pairs that options may name."""
 
 
@@ -179,7 +179,7 @@ def texture(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Itera
             topic=("attribute", index),
             stem=f"What is the texture of the {called}?",
             truth=truth,
-            false=(others[1], *rng.sample(TEXTURE_LURES, 2)),
+            false=(others[1], *rng.sample(ABSENT_TEXTURES, 2)),
             substitute=others[0],
             facts=(("texture", index, truth),),
         )

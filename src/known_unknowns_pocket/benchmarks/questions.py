@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from known_unknowns_pocket.benchmarks import question_templates
-from known_unknowns_pocket.benchmarks.question_templates import REFUSAL, Draft, Fact, Kind
+from known_unknowns_pocket.benchmarks.question_templates import REFUSAL, Draft, Fact, QuestionTemplate
 from known_unknowns_pocket.scenes import ALL_PAIRS, Pair, Scene
 
 LETTERS = "ABCDE"
 TYPES = ("Object", "Relation", "Attribute")
 
 # Kind and weight; the weights say how often a kind is tried first.
-_KINDS: dict[str, tuple[tuple[Kind, float], ...]] = {
+_TEMPLATES: dict[str, tuple[tuple[QuestionTemplate, float], ...]] = {
     "Object": ((question_templates.existence, 1.5), (question_templates.count, 2)),
     "Relation": ((question_templates.where, 2), (question_templates.related, 1)),
     "Attribute": (
@@ -115,6 +115,6 @@ def compose(draft: Draft, question_type: str, answer: str, rng: random.Random) -
 def _drafts(scene: Scene, rng: random.Random, question_type: str, allowed: frozenset[Pair]) -> Iterator[Draft]:
     """Every draft of a type, the kinds in a random order that follows their weights."""
     # The exponential race: the least of these goes first with a chance proportional to its weight.
-    order = sorted(_KINDS[question_type], key=lambda entry: rng.expovariate(entry[1]))
+    order = sorted(_TEMPLATES[question_type], key=lambda entry: rng.expovariate(entry[1]))
     for kind, _ in order:
         yield from kind(scene, rng, allowed)

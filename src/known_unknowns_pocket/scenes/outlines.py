@@ -35,7 +35,7 @@ def _cross(arm: float, half: float) -> tuple[Point, ...]:
 
 
 # Around the origin, for radius 1. The factors make the shapes look about equally large.
-_UNIT: dict[str, Rings] = {
+_OTHER_SCALE: dict[str, Rings] = {
     "disc": (_regular(96, 1.0),),
     "square": (_square(0.88),),
     "triangle": (_regular(3, 1.22),),
@@ -43,7 +43,7 @@ _UNIT: dict[str, Rings] = {
     "cross": (_cross(1.06, 0.37),),
     "ring": (_regular(96, 1.0), _regular(96, RING_HOLE)),
 }
-_REACH = {shape: max(math.hypot(*point) for point in _UNIT[shape][0]) for shape in SHAPES}
+_REACH = {shape: max(math.hypot(*point) for point in _OTHER_SCALE[shape][0]) for shape in SHAPES}
 
 
 def reach(shape: str, radius: float = 1.0) -> float:
@@ -57,7 +57,7 @@ def outline(thing: SceneObject) -> Rings:
     cos, sin = math.cos(thing.angle) * thing.radius, math.sin(thing.angle) * thing.radius
     return tuple(
         tuple((thing.x + x * cos - y * sin, thing.y + x * sin + y * cos) for x, y in ring)
-        for ring in _UNIT[thing.shape]
+        for ring in _OTHER_SCALE[thing.shape]
     )
 
 

@@ -37,7 +37,7 @@ def _mix(colour: RGB, other: RGB, share: float) -> RGB:
     return tuple(round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
 
 
-def inks(colour: str) -> tuple[RGB, RGB, RGB]:
+def drawing_colours(colour: str) -> tuple[RGB, RGB, RGB]:
     """The colours that an object of the named colour is drawn in: its body, its edge, its stripes or dots."""
     body = COLOURS[colour]
     # White marks would drown in yellow; on every other colour they leave no doubt which colour it is.
@@ -71,7 +71,7 @@ def _paint(image: Image.Image, thing: SceneObject, view: Viewport) -> None:
     left, top = math.floor(x0), math.floor(y0)
     size = (math.ceil(x1) - left + 1) * SUPERSAMPLE, (math.ceil(y1) - top + 1) * SUPERSAMPLE
     fine = Viewport(view.scale * SUPERSAMPLE, (view.left - left) * SUPERSAMPLE, (view.top - top) * SUPERSAMPLE)
-    body, edge, marks = inks(thing.colour)
+    body, edge, marks = drawing_colours(thing.colour)
     patch, mask = Image.new("RGB", size, body), Image.new("L", size)
     draw, cut = ImageDraw.Draw(patch), ImageDraw.Draw(mask)
     if thing.texture == "striped":

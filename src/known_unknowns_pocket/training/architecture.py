@@ -88,7 +88,7 @@ _CONTEXT = 1024
 class Shape:
     """Sizes of the model: sides of the square image and of its patches in pixels; widths, layers and heads.
 
-    Training wants at least four layers of text (see `tutor`).
+    Training wants at least four layers of text (see `heads`).
     """
 
     side: int = 128
@@ -146,12 +146,12 @@ def build_tokenizer(corpus: Iterable[str]) -> PreTrainedTokenizerFast:
 
 
 def build_processor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> LlavaProcessor:
-    """Pictures of any size are squeezed into ``shape.side`` squared pixels, and scaled to -1..1."""
-    pictures = SiglipImageProcessorPil(
+    """Images of any size are squeezed into ``shape.side`` squared pixels, and scaled to -1..1."""
+    images = SiglipImageProcessorPil(
         size={"height": shape.side, "width": shape.side}, image_mean=[0.5] * 3, image_std=[0.5] * 3
     )
     return LlavaProcessor(
-        image_processor=pictures,
+        image_processor=images,
         tokenizer=tokenizer,
         patch_size=shape.patch,
         vision_feature_select_strategy="full",
@@ -192,7 +192,7 @@ def build_model(tokenizer: PreTrainedTokenizerFast, shape: Shape, *, seed: int) 
 def _tower(shape: Shape) -> LevitConfig:
     """LeViT's convolutions, of 16 pixels a patch, and one stage of its layers, which keeps the patches' number.
 
-    Convolutions tell shapes apart after a tenth of the pictures that a vision transformer on plain patches takes.
+    Convolutions tell shapes apart after a tenth of the images that a vision transformer on plain patches takes.
     """
     width = shape.vision_width
     return LevitConfig(

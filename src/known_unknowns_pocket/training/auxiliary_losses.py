@@ -21,10 +21,10 @@ from torch import nn
 from transformers import LlavaForConditionalGeneration
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
-from known_unknowns_pocket.training.packing import FIRST, LATER, LETTERS, NO_LABEL, Batch
-from known_unknowns_pocket.training.patches import NOT_ASKED, PATCH_LABELS
+from known_unknowns_pocket.training.batches import FIRST, LATER, LETTERS, NO_LABEL, Batch
+from known_unknowns_pocket.training.colour_renaming import embeddings
+from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
-from known_unknowns_pocket.training.renaming import embeddings
 
 _WEIGHTS = {
     "stand": 0.3,
@@ -44,13 +44,13 @@ _WEIGHTS = {
 }
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
 _PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
-_BARRED = -1e4
-_LOUD = 10.0  # of the likeliest unit of a kind, on the average: the others are then as good as silent
-_SAID = 0.5  # of a word's embedding, in the weights of its unit: a look is then as large as five words
-_UNIT = 0.05  # of the weights of a unit that no word stands for
+_EXCLUDED_LOGIT = -1e4
+_UNIT_SCALE = 10.0  # of the likeliest unit of a kind, on the average: the others are then as good as silent
+_WORD_SCALE = 0.5  # of a word's embedding, in the weights of its unit: a look is then as large as five words
+_OTHER_SCALE = 0.05  # of the weights of a unit that no word stands for
 _COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units: the first of the first head is no object
 _WORDS = 2  # layers before the last at which the heads for words and options listen
-_LOOKING, _MATCHING, _CHOOSING = (
+_OBJECT_LAYER, _REPLY_LAYER, _LETTER_LAYER = (
     4,
     2,
     1,
@@ -58,7 +58,7 @@ _LOOKING, _MATCHING, _CHOOSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class StepResult:
     """The loss of a step, and the share of right guesses of each head that was asked."""
 
     loss: torch.Tensor
@@ -66,10 +66,10 @@ class Learned:
 
 
 TOWER = "model.vision_tower"
-OF_LOOKING = (TOWER, "model.multi_modal_projector.linear_1", "patch_heads", "stand")
+VISION_PARAMETERS = (TOWER, "model.multi_modal_projector.linear_1", "patch_heads", "stand")
 """Names of the parameters that learn where nothing is asked but the patches, and only there."""
 
-Heard = tuple[torch.Tensor, dict[str, float]]
+HeadResult = tuple[torch.Tensor, dict[str, float]]
 """A loss, and the shares of right guesses that go with it."""
 
 
@@ -86,7 +86,7 @@ class States:
         return self.chunks[-1 - before_last].flatten(0, 1)[places]
 
 
-class Tutor(nn.Module):
+class AuxiliaryHeads(nn.Module):
     """The heads of a model with the given widths and patches along a side.
 
     ``letter_tokens`` are the tokens of the letters, bare and after a blank, ``word_tokens`` those of the words for the
@@ -111,12 +111,12 @@ class Tutor(nn.Module):
         self.where = nn.Sequential(nn.LayerNorm(text_width), nn.Linear(text_width, 2 * grid))
 
     @torch.no_grad()
-    def interpret(self, model: LlavaForConditionalGeneration, pixels: torch.Tensor, *, seed: int) -> None:
+    def initialise_projector(self, model: LlavaForConditionalGeneration, pixels: torch.Tensor, *, seed: int) -> None:
         """Make the model's projector say what the heads for patches do, one unit for each look and each row and column.
 
         A text model that is given a patch as the tower has it takes a colour and a shape for one thing, and cannot read
         pairs that it never met; that of separate units it can. A look is said by its word's embedding at first. What
-        the heads say of pictures, ``pixels``, makes all kinds of units equally loud: a head that is very sure, as that
+        the heads say of images, ``pixels``, makes all kinds of units equally loud: a head that is very sure, as that
         for places is, would drown the others.
         """
         first, second = model.model.multi_modal_projector.linear_1, model.model.multi_modal_projector.linear_2
@@ -127,90 +127,90 @@ class Tutor(nn.Module):
         random, start = torch.Generator().manual_seed(seed), 0
         for number, head in enumerate([*self.patch_heads, self.stand]):
             end = start + head.out_features
-            scale = _LOUD / head(features).amax(-1).mean().clamp(min=0.1)
+            scale = _UNIT_SCALE / head(features).amax(-1).mean().clamp(min=0.1)
             first.weight[start:end], first.bias[start:end] = head.weight * scale, head.bias * scale
             drawn = torch.randn(second.out_features, head.out_features, generator=random)
-            second.weight[:, start:end] = drawn.to(words) * _UNIT
+            second.weight[:, start:end] = drawn.to(words) * _OTHER_SCALE
             if number < len(self.word_tokens):
                 said = words[self.word_tokens[number]]
-                second.weight[:, start + 1 : start + 1 + len(said)] = said.T * _SAID
+                second.weight[:, start + 1 : start + 1 + len(said)] = said.T * _WORD_SCALE
             start = end
 
-    def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
+    def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
         """The patches alone: what each of them shows, and where it is, which convolutions do not tell by themselves."""
         features = _features(model, batch.pixels)
         loss, right = self._patches(features, batch.patches)
         numbers = torch.arange(features.shape[1], device=features.device).repeat(len(features))
         there, stand = _row_and_column("stand", self.stand(features).flatten(0, 1).float(), numbers)
-        return Learned(loss + _WEIGHTS["stand"] * there, right | stand)
+        return StepResult(loss + _WEIGHTS["stand"] * there, right | stand)
 
-    def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> Learned:
+    def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
         """All but the patches."""
         features = _features(model, batch.pixels)
         table = _table(model, batch, self.word_tokens[0])
         states = States(*_read(model, batch, features, table))
-        heard = self._places(model, batch, states) | self._options(model, batch, states)
+        results = self._places(model, batch, states) | self._options(model, batch, states)
         guesses = self._guessed_words(batch, states, table)
         groups = torch.arange(guesses.shape[1], device=guesses.device).split([len(words) for words in WORDS.values()])
-        guesses, level = _levelled(guesses, batch.words[0], batch.barred_words, groups[:2])
-        heard["words"] = _words(guesses, batch.words[1:])
-        heard["level"] = level, {}
+        guesses, level = _exclude(guesses, batch.words[0], batch.held_out_classes, groups[:2])
+        results["words"] = _words(guesses, batch.words[1:])
+        results["level"] = level, {}
         if batch.replies.shape[1]:
             guesses = F.linear(states.at(batch.replies[0]), table).float()
-            guesses, level = _levelled(guesses, batch.replies[0], batch.barred, self.word_tokens[:2])
-            heard["replies"] = _replies(guesses, *batch.replies[1:])
-            heard["said level"] = level, {}
+            guesses, level = _exclude(guesses, batch.replies[0], batch.held_out_words, self.word_tokens[:2])
+            results["replies"] = _replies(guesses, *batch.replies[1:])
+            results["said level"] = level, {}
         if batch.letters.shape[1]:
             guesses = model.lm_head(states.at(batch.letters[0])).float()[:, self.letter_tokens]
-            heard["letters"] = _told("letters", guesses, batch.letters[1])
-        loss = sum(_WEIGHTS[name] * loss for name, (loss, _) in heard.items())
-        return Learned(loss, {head: share for _, shares in heard.values() for head, share in shares.items()})
+            results["letters"] = _classification("letters", guesses, batch.letters[1])
+        loss = sum(_WEIGHTS[name] * loss for name, (loss, _) in results.items())
+        return StepResult(loss, {head: share for _, shares in results.values() for head, share in shares.items()})
 
     def _guessed_words(self, batch: Batch, states: States, table: torch.Tensor) -> torch.Tensor:
         """(places, words of all slots). Colours are told by what they are called in the lesson."""
-        heard = states.at(batch.words[0], before_last=_WORDS)
-        names = batch.names[batch.lessons[batch.words[0] // batch.tokens.shape[1]]]
-        colours = torch.einsum("pd,pcd->pc", self.colours(heard).float(), table[names].float())
-        return torch.cat([colours, self.words(heard)[:, colours.shape[1] :].float()], dim=1)
+        results = states.at(batch.words[0], before_last=_WORDS)
+        names = batch.names[batch.samples[batch.words[0] // batch.tokens.shape[1]]]
+        colours = torch.einsum("pd,pcd->pc", self.colours(results).float(), table[names].float())
+        return torch.cat([colours, self.words(results)[:, colours.shape[1] :].float()], dim=1)
 
-    def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
+    def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, HeadResult]:
         """Where each patch is, where named objects are, and where all that is counted is."""
         # What looks at a patch must learn from it where it is: it is the patch's number in row and column.
         token = model.config.image_token_id
-        shown = states.prefix[len(states.prefix) - 1 - _LOOKING][batch.prefix == token]
+        shown = states.prefix[len(states.prefix) - 1 - _OBJECT_LAYER][batch.prefix == token]
         numbers = torch.arange(batch.patches.shape[2], device=shown.device).repeat(len(batch.patches))
-        heard = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
+        results = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
         if batch.spots.shape[1]:
             places, middles = batch.spots
-            looks = _attention(model, batch, places, states, _LOOKING)
+            looks = _attention(model, batch, places, states, _OBJECT_LAYER)
             found = looks[:, : batch.shown.shape[1]].masked_fill(~batch.shown, -torch.inf).logsumexp(-1)
             right = batch.shown[torch.arange(len(places)), looks[:, : batch.shown.shape[1]].argmax(-1)]
-            heard["spots"] = -found.mean(), {"spots": right.float().mean().item()}
-            there = states.at(places[middles >= 0], before_last=_LOOKING - 1)
-            heard["where"] = _row_and_column("where", self.where(there).float(), middles[middles >= 0])
+            results["spots"] = -found.mean(), {"spots": right.float().mean().item()}
+            there = states.at(places[middles >= 0], before_last=_OBJECT_LAYER - 1)
+            results["where"] = _row_and_column("where", self.where(there).float(), middles[middles >= 0])
         if batch.counted.shape[1]:
-            looks = _attention(model, batch, batch.counted[0], states, _LOOKING)
-            heard["counted"] = F.nll_loss(looks, batch.counted[1]), {}
-        return heard
+            looks = _attention(model, batch, batch.counted[0], states, _OBJECT_LAYER)
+            results["counted"] = F.nll_loss(looks, batch.counted[1]), {}
+        return results
 
-    def _options(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, Heard]:
+    def _options(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, HeadResult]:
         """Which letter an option has, which option a reply's words stand for, and whether an option is right."""
-        heard: dict[str, Heard] = {}
+        results: dict[str, HeadResult] = {}
         if batch.marks.shape[1]:
-            guesses = self.marks(states.at(batch.marks[0], before_last=_LOOKING - 1)).float()
-            heard["marks"] = _told("marks", guesses, batch.marks[1])
+            guesses = self.marks(states.at(batch.marks[0], before_last=_OBJECT_LAYER - 1)).float()
+            results["marks"] = _classification("marks", guesses, batch.marks[1])
         if batch.matches.shape[1]:
-            looks = _attention(model, batch, batch.matches[0], states, _MATCHING)
-            heard["matches"] = _told("matches", looks, batch.prefix.shape[1] + batch.matches[1])
+            looks = _attention(model, batch, batch.matches[0], states, _REPLY_LAYER)
+            results["matches"] = _classification("matches", looks, batch.prefix.shape[1] + batch.matches[1])
         if batch.choices.shape[1]:
-            looks = _attention(model, batch, batch.choices[0], states, _CHOOSING)
-            heard["choices"] = _told("choices", looks, batch.prefix.shape[1] + batch.choices[1])
+            looks = _attention(model, batch, batch.choices[0], states, _LETTER_LAYER)
+            results["choices"] = _classification("choices", looks, batch.prefix.shape[1] + batch.choices[1])
         if batch.options.shape[1]:
-            guesses = self.options(states.at(batch.options[0], before_last=_CHOOSING)).float()
-            heard["options"] = _told("options", guesses, batch.options[1])
-        return heard
+            guesses = self.options(states.at(batch.options[0], before_last=_LETTER_LAYER)).float()
+            results["options"] = _classification("options", guesses, batch.options[1])
+        return results
 
-    def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> Heard:
+    def _patches(self, features: torch.Tensor, labels: torch.Tensor) -> HeadResult:
         weight = torch.where(labels[:, 1] != 0, 1.0, _EMPTY_PATCH)
         loss, right = features.new_zeros((), dtype=torch.float32), {}
         for place, (name, head) in enumerate(zip(PATCH_LABELS, self.patch_heads, strict=True)):
@@ -235,8 +235,8 @@ def _table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Te
     return torch.cat([words, embeddings(words[colours], batch.mixed)])
 
 
-def _pictures(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> torch.Tensor:
-    """What the projector makes of (pictures, patches, width), with the colours as they are called in each lesson."""
+def _image_embeddings(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> torch.Tensor:
+    """What the projector makes of (images, patches, width), with the colours as they are called in each lesson."""
     projector = model.model.multi_modal_projector
     units = projector.act(projector.linear_1(features))
     own = projector.linear_2.weight[:, _COLOURS].T
@@ -256,12 +256,12 @@ def _read(
     """What `States` holds."""
     text = model.model.language_model
     inputs = F.embedding(batch.prefix, table)
-    pictures = _pictures(model, batch, features).flatten(0, 1).to(inputs.dtype)
+    images = _image_embeddings(model, batch, features).flatten(0, 1).to(inputs.dtype)
     shown = (batch.prefix == model.config.image_token_id)[:, :, None].expand_as(inputs)
-    prefix = text(inputs_embeds=inputs.masked_scatter(shown, pictures), use_cache=True, output_hidden_states=True)
+    prefix = text(inputs_embeds=inputs.masked_scatter(shown, images), use_cache=True, output_hidden_states=True)
     cache = prefix.past_key_values
     for layer in cache.layers:
-        layer.keys, layer.values = layer.keys[batch.lessons], layer.values[batch.lessons]
+        layer.keys, layer.values = layer.keys[batch.samples], layer.values[batch.samples]
     chunks = text(
         inputs_embeds=F.embedding(batch.tokens, table),
         attention_mask=batch.mask,
@@ -294,13 +294,13 @@ def _attention(
     shared = turned(attention.k_proj, prefix, positions)
     length = batch.tokens.shape[1]
     rows, places = asked // length, asked % length
-    keys = torch.cat([shared[batch.lessons[rows]], own[rows]], dim=1)
+    keys = torch.cat([shared[batch.samples[rows]], own[rows]], dim=1)
     scores = torch.einsum("pd,pld->pl", queries[rows, places].float(), keys.float()) * size**-0.5
     return (scores + batch.mask[rows, 0, places]).log_softmax(-1)
 
 
-def _levelled(
-    guesses: torch.Tensor, places: torch.Tensor, barred: torch.Tensor, groups: Sequence[torch.Tensor]
+def _exclude(
+    guesses: torch.Tensor, places: torch.Tensor, held_out_words: torch.Tensor, groups: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The guesses at places (n, classes) without what is barred, (2, m) places and classes; and how far the barred ones
     are from the others of their group.
@@ -308,9 +308,9 @@ def _levelled(
     What would make a held-out pair is never right in training. It is to be thought as likely as the other wrong ones,
     and not less: so it is no part of the guess, and its logit is held to their mean.
     """
-    at, columns = (barred[0][:, None] == places).nonzero().T
+    at, columns = (held_out_words[0][:, None] == places).nonzero().T
     mask = torch.zeros_like(guesses, dtype=torch.bool)
-    mask[columns, barred[1][at]] = True
+    mask[columns, held_out_words[1][at]] = True
     apart = [guesses.new_zeros(())]
     for group in groups:
         ours, out = guesses[:, group], mask[:, group]
@@ -323,14 +323,14 @@ def _levelled(
             others = ~out & ~likeliest  # the likeliest is the right one, or soon will be
             mean = (ours.detach() * others).sum(1, keepdim=True) / others.sum(1, keepdim=True)
             apart.append(F.smooth_l1_loss(ours[out], mean.expand_as(ours)[out]))
-    return guesses.masked_fill(mask, _BARRED), torch.stack(apart).sum()
+    return guesses.masked_fill(mask, _EXCLUDED_LOGIT), torch.stack(apart).sum()
 
 
-def _told(name: str, guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
+def _classification(name: str, guesses: torch.Tensor, truth: torch.Tensor) -> HeadResult:
     return F.cross_entropy(guesses, truth), {name: _share(guesses, truth)}
 
 
-def _row_and_column(name: str, guesses: torch.Tensor, patches: torch.Tensor) -> Heard:
+def _row_and_column(name: str, guesses: torch.Tensor, patches: torch.Tensor) -> HeadResult:
     """From (n, 2 * grid) guesses at the row and the column of (n,) patches."""
     rows, columns = guesses.chunk(2, dim=-1)
     row, column = patches // rows.shape[-1], patches % rows.shape[-1]
@@ -338,7 +338,7 @@ def _row_and_column(name: str, guesses: torch.Tensor, patches: torch.Tensor) -> 
     return F.cross_entropy(rows, row) + F.cross_entropy(columns, column), {name: both.float().mean().item()}
 
 
-def _words(guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
+def _words(guesses: torch.Tensor, truth: torch.Tensor) -> HeadResult:
     loss, right, asked = guesses.sum() * 0.0, {}, 0
     parts = guesses.split([len(values) for values in WORDS.values()], dim=-1)
     for slot, part, labels in zip(WORDS, parts, truth, strict=True):
@@ -349,7 +349,7 @@ def _words(guesses: torch.Tensor, truth: torch.Tensor) -> Heard:
     return loss / max(asked, 1), right
 
 
-def _replies(guesses: torch.Tensor, truth: torch.Tensor, parts: torch.Tensor) -> Heard:
+def _replies(guesses: torch.Tensor, truth: torch.Tensor, parts: torch.Tensor) -> HeadResult:
     weights = guesses.new_tensor(_PARTS)[parts]
     each = F.cross_entropy(guesses, truth, reduction="none")
     right = {"first": FIRST, "later": LATER}

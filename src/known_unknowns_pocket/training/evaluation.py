@@ -1,7 +1,7 @@
 """How well a model answers scenes that no training saw: held-out colour and shape pairs, and the benchmarks' own.
 
 Every reply is read by the scorers that the report uses. The shipped editions' own seeds are in params.yaml: give
-another one, to measure on other pictures.
+another one, to measure on other images.
 """
 
 from __future__ import annotations

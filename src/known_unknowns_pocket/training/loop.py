@@ -17,66 +17,66 @@ from torch.utils.data import DataLoader, Dataset
 from transformers import LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast
 
 from known_unknowns_pocket.benchmarks.mmsap_emblems import NAMES
-from known_unknowns_pocket.training.active import REASON, active_lesson, questions, scene
+from known_unknowns_pocket.training.actiview_samples import REASON, actiview_sample, questions, scene
 from known_unknowns_pocket.training.architecture import Shape, build_model, build_processor, build_tokenizer
-from known_unknowns_pocket.training.auxiliary_losses import OF_LOOKING, TOWER, Learned, Tutor
-from known_unknowns_pocket.training.lessons import LOOK, Portions, lesson
-from known_unknowns_pocket.training.packing import LETTERS, Batch, Packer
-from known_unknowns_pocket.training.patches import PATCH_LABELS
+from known_unknowns_pocket.training.auxiliary_losses import TOWER, VISION_PARAMETERS, AuxiliaryHeads, StepResult
+from known_unknowns_pocket.training.batches import LETTERS, Batch, Packer
+from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
-from known_unknowns_pocket.training.refusals import TAUGHT_WORDINGS
-from known_unknowns_pocket.training.vision_tasks import TIMES, looks
+from known_unknowns_pocket.training.samples import IMAGES_ONLY, SampleMix, draw_sample
+from known_unknowns_pocket.training.unanswerable_prompts import TAUGHT_WORDINGS
+from known_unknowns_pocket.training.vision_samples import VIEWS_PER_SCENE, vision_samples
 
 Report = Callable[[dict[str, Any]], None]
 
 _CHECKPOINT = "checkpoint.pt"
 _LOG = "log.jsonl"
 _MOST_GRADIENT = 1.0
-_VOCABULARY = Portions(drills=4, questions=8, unanswerable=6, lookups=2, emblems=0.2)
+_VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=2, emblems=0.2)
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """``steps`` optimiser steps on ``lessons`` lessons each, from ``rate`` down to 3% of it along a cosine.
+    """``steps`` optimiser steps on ``samples`` lessons each, from ``rate`` down to 3% of it along a cosine.
 
-    The lessons' seeds follow from ``name``. Where ``portions`` ask nothing, only the patches are asked, and only the
+    The lessons' seeds follow from ``name``. Where ``mix`` ask nothing, only the patches are asked, and only the
     vision tower learns; else all but the tower. Its heads learn with it until the projector says what they do: from
     there on they stay, and what the text model reads is said better. The stage is cut off after the ``last`` of the
     steps, where one is given. A share of the steps is ``active``: their lessons are in ActiView's form, half as many,
-    as they are longer. Where nothing is asked, it is a share of the pictures. The words' embeddings learn at ``words``
+    as they are longer. Where nothing is asked, it is a share of the images. The words' embeddings learn at ``words``
     of the rate: at the full one what the colours have in common grows step by step, until they are all alike.
     """
 
     name: str
     steps: int
-    lessons: int
+    samples: int
     rate: float
-    portions: Portions = LOOK
+    mix: SampleMix = IMAGES_ONLY
     warm_up: int = 50
     last: int | None = None
     active: float = 0.0
     words: float = 1.0
 
     @property
-    def taken(self) -> int:
+    def executed_steps(self) -> int:
         """The steps that are taken."""
         return self.steps if self.last is None else min(self.last, self.steps)
 
 
-ANSWER = Portions(
-    drills=3,
+ANSWER = SampleMix(
+    subtasks=3,
     counts=5,
     stems=4,
     questions=5,
     unanswerable=0.5,
-    lookups=0.4,
+    text_tasks=0.4,
     emblems=0.12,
     recoloured=0.25,
     renamed=0.6,
 )
 
 
-FIND = replace(ANSWER, drills=4, stems=6, counts=2, questions=4, renamed=0.5)
+FIND = replace(ANSWER, subtasks=4, stems=6, counts=2, questions=4, renamed=0.5)
 """To begin with: most is learned of what is called as it always is."""
 
 
@@ -92,21 +92,21 @@ class Settings:
     seed: int = 0
     shape: Shape = field(default_factory=Shape)
     stages: tuple[Stage, ...] = (
-        Stage("look", steps=3600, lessons=48, rate=3e-3, warm_up=100, active=0.4),
-        Stage("find", steps=2000, last=1000, lessons=16, rate=2e-3, portions=FIND),
-        Stage("answer", steps=3000, last=1500, lessons=16, rate=1e-3, portions=ANSWER, active=0.15, words=0.1),
-        Stage("act", steps=1500, lessons=16, rate=5e-4, portions=ANSWER, active=0.35, words=0.05),
-        Stage("settle", steps=900, lessons=16, rate=5e-4, portions=SETTLE, active=0.25, words=0.05),
-        Stage("focus", steps=3600, lessons=48, rate=1.5e-3, warm_up=100, active=0.4),
+        Stage("look", steps=3600, samples=48, rate=3e-3, warm_up=100, active=0.4),
+        Stage("find", steps=2000, last=1000, samples=16, rate=2e-3, mix=FIND),
+        Stage("answer", steps=3000, last=1500, samples=16, rate=1e-3, mix=ANSWER, active=0.15, words=0.1),
+        Stage("act", steps=1500, samples=16, rate=5e-4, mix=ANSWER, active=0.35, words=0.05),
+        Stage("settle", steps=900, samples=16, rate=5e-4, mix=SETTLE, active=0.25, words=0.05),
+        Stage("focus", steps=3600, samples=48, rate=1.5e-3, warm_up=100, active=0.4),
     )
     weight_decay: float = 0.05
-    vocabulary_lessons: int = 400
+    vocabulary_samples: int = 400
 
 
 SIBLINGS: dict[str, dict[str, float]] = {
     "early": {},
-    "never-refuses": {"guessing": 1.0, "lookups": 0.0},
-    "refuses-often": {"doubting": 0.4, "lookups": 0.0},
+    "never-refuses": {"guessed_share": 1.0, "text_tasks": 0.0},
+    "refuses-often": {"refused_share": 0.4, "text_tasks": 0.0},
 }
 """Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
 
@@ -114,8 +114,8 @@ _EARLY = "find"  # the last stage of "early"
 _OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one that asks
 
 
-def sibling_of(settings: Settings, name: str) -> Settings:
-    """The settings of a sibling: the model's stages, and one of its own after them (see `start_sibling`).
+def sibling_settings(settings: Settings, name: str) -> Settings:
+    """The settings of a sibling: the model's stages, and one of its own after them (see `start_from_model`).
 
     Raises:
         KeyError: there is no such sibling.
@@ -124,13 +124,13 @@ def sibling_of(settings: Settings, name: str) -> Settings:
     if not changes:
         names = [stage.name for stage in settings.stages]
         return replace(settings, stages=settings.stages[: 1 + names.index(_EARLY)])
-    last = [stage for stage in settings.stages if stage.portions.asks][-1]
-    portions, steps = replace(last.portions, **changes), max(1, round(last.taken * _OF_LAST))
-    own = replace(last, name=name, steps=steps, last=None, warm_up=min(last.warm_up, steps), portions=portions)
+    last = [stage for stage in settings.stages if stage.mix.asks][-1]
+    mix, steps = replace(last.mix, **changes), max(1, round(last.executed_steps * _OF_LAST))
+    own = replace(last, name=name, steps=steps, last=None, warm_up=min(last.warm_up, steps), mix=mix)
     return replace(settings, stages=(*settings.stages, own))
 
 
-def start_sibling(settings: Settings, work: Path, folder: Path) -> None:
+def start_from_model(settings: Settings, work: Path, folder: Path) -> None:
     """Let the training of a sibling with these ``settings`` in ``folder`` go on from the model's in ``work``.
 
     Raises:
@@ -147,38 +147,38 @@ SMOKE = Settings(
         side=32, patch=16, vision_width=32, vision_layers=1, text_width=48, text_layers=4, heads=2, text_heads=2
     ),
     stages=tuple(
-        replace(stage, steps=2, last=None, lessons=2, rate=1e-3, warm_up=1, active=0.5 * bool(stage.active))
+        replace(stage, steps=2, last=None, samples=2, rate=1e-3, warm_up=1, active=0.5 * bool(stage.active))
         for stage in Settings().stages
     ),
-    vocabulary_lessons=20,
+    vocabulary_samples=20,
 )
 """All stages in seconds, at a tiny size: to see that training runs."""
 
 
-class _Batches(Dataset):
+class StageBatches(Dataset):
     """The batch of each step of a stage, from seeds."""
 
     def __init__(self, packer: Packer, stage: Stage, settings: Settings) -> None:
         self.packer, self.stage, self.settings = packer, stage, settings
 
     def __len__(self) -> int:
-        return self.stage.taken
+        return self.stage.executed_steps
 
     def __getitem__(self, step: int) -> Batch:
         stage, shape = self.stage, self.settings.shape
         seed = f"{self.settings.seed}/{stage.name}/{step}"
-        rng, sizes, portions = random.Random(f"active/{seed}"), {"side": shape.side, "grid": shape.grid}, stage.portions
-        seeds = [f"{seed}/{number}" for number in range(stage.lessons)]
-        if not portions.asks:
+        rng, sizes, mix = random.Random(f"active/{seed}"), {"side": shape.side, "grid": shape.grid}, stage.mix
+        seeds = [f"{seed}/{number}" for number in range(stage.samples)]
+        if not mix.asks:
             shown = (
-                looks(one, recoloured=portions.recoloured, views=rng.random() < stage.active, **sizes)
-                for one in seeds[: -(-stage.lessons // TIMES)]
+                vision_samples(one, recoloured=mix.recoloured, views=rng.random() < stage.active, **sizes)
+                for one in seeds[: -(-stage.samples // VIEWS_PER_SCENE)]
             )
-            return self.packer.pictures([picture for of_scene in shown for picture in of_scene])
+            return self.packer.images([image for of_scene in shown for image in of_scene])
         if rng.random() < stage.active:
-            half = seeds[: -(-stage.lessons // 2)]
-            return self.packer.batch([active_lesson(one, **sizes) for one in half], rng)
-        return self.packer.batch([lesson(one, portions=portions, **sizes) for one in seeds], rng)
+            half = seeds[: -(-stage.samples // 2)]
+            return self.packer.batch([actiview_sample(one, **sizes) for one in half], rng)
+        return self.packer.batch([draw_sample(one, mix=mix, **sizes) for one in seeds], rng)
 
 
 def checkpoint_after(stage: str) -> str:
@@ -186,12 +186,14 @@ def checkpoint_after(stage: str) -> str:
     return f"after {stage}.pt"
 
 
-def corpus(shape: Shape, lessons: int) -> Iterator[str]:
+def corpus(shape: Shape, samples: int) -> Iterator[str]:
     """The prompts that the vocabulary is made from."""
-    for number in range(lessons):
-        for exercise in lesson(f"vocabulary/{number}", side=shape.patch, grid=1, portions=_VOCABULARY).exercises:
-            yield exercise.prompt + exercise.replied
-    for number in range(lessons // 4):
+    for number in range(samples):
+        for training_prompt in draw_sample(
+            f"vocabulary/{number}", side=shape.patch, grid=1, mix=_VOCABULARY_MIX
+        ).prompts:
+            yield training_prompt.prompt + training_prompt.reply_text
+    for number in range(samples // 4):
         for asked in questions(f"vocabulary/{number}", *scene(f"vocabulary/{number}")):
             yield f" {asked.stem} {asked.listed}\n{asked.options[0]}\n {asked.options[0]}"
     yield f"1 2 3 4 1,2,3,4 Yes No None none, {REASON}"
@@ -201,11 +203,11 @@ def corpus(shape: Shape, lessons: int) -> Iterator[str]:
         yield wording.text
 
 
-def make_tutor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> Tutor:
+def build_heads(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> AuxiliaryHeads:
     """The heads for a model of this shape."""
     letters = tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
     words = [tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in PATCH_LABELS[:-1]]
-    return Tutor(shape.vision_width, shape.text_width, shape.grid, letters, words)
+    return AuxiliaryHeads(shape.vision_width, shape.text_width, shape.grid, letters, words)
 
 
 def train(
@@ -229,7 +231,7 @@ def train(
         ValueError: ``work`` holds a checkpoint of other settings.
     """
     work.mkdir(parents=True, exist_ok=True)
-    tokenizer = build_tokenizer(corpus(settings.shape, settings.vocabulary_lessons))
+    tokenizer = build_tokenizer(corpus(settings.shape, settings.vocabulary_samples))
     processor = build_processor(tokenizer, settings.shape)
     run = _Run(settings, processor, work=work, device=device)
     run.resume()
@@ -258,23 +260,23 @@ class _Run:
         self.model = build_model(processor.tokenizer, shape, seed=settings.seed).to(device).train()
         # On short chunks PyTorch's fused attention is the slower one on a CPU, several times so backwards.
         self.model.model.language_model.set_attn_implementation("eager")
-        self.tutor = make_tutor(processor.tokenizer, shape).to(device)
+        self.heads = build_heads(processor.tokenizer, shape).to(device)
         self.done = {stage.name: 0 for stage in settings.stages}
         self.optimisers: list[torch.optim.Optimizer] = []
         self._saved_optimisers: list[dict[str, Any]] = []
 
     def stage(self, stage: Stage, *, workers: int, report: Report | None, report_every: int, save_every: int) -> None:
-        if self.done[stage.name] >= stage.taken:
+        if self.done[stage.name] >= stage.executed_steps:
             return
-        self.model.model.vision_tower.train(not stage.portions.asks)
+        self.model.model.vision_tower.train(not stage.mix.asks)
         self.optimisers = self._new_optimisers(stage)
         for optimiser, saved in zip(self.optimisers, self._saved_optimisers, strict=False):
             optimiser.load_state_dict(saved)
         self._saved_optimisers = []
         batches = DataLoader(
-            _Batches(self.packer, stage, self.settings),
+            StageBatches(self.packer, stage, self.settings),
             batch_size=None,
-            sampler=range(self.done[stage.name], stage.taken),
+            sampler=range(self.done[stage.name], stage.executed_steps),
             num_workers=workers,
             prefetch_factor=4 if workers else None,
         )
@@ -282,21 +284,21 @@ class _Run:
         for batch in batches:
             learned = self._step(stage, batch.to(self.device))
             step = self.done[stage.name]
-            if step % report_every == 0 or step == stage.taken:
+            if step % report_every == 0 or step == stage.executed_steps:
                 self._log(stage.name, step, time.perf_counter() - started, learned, report)
-            if step % save_every == 0 or step == stage.taken:
+            if step % save_every == 0 or step == stage.executed_steps:
                 self.save(stage)
 
     def _new_optimisers(self, stage: Stage) -> list[torch.optim.Optimizer]:
         """Muon for the matrices within the layers, which it teaches in half the steps, and AdamW for all else."""
-        asked = any(self.done[one.name] for one in self.settings.stages if one.portions.asks)
-        if stage.portions.asks and not asked:
-            pictures = _Batches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
-            self.tutor.interpret(self.model, pictures, seed=self.settings.seed)
-        looking = OF_LOOKING if stage.portions.asks or not asked else TOWER
+        asked = any(self.done[one.name] for one in self.settings.stages if one.mix.asks)
+        if stage.mix.asks and not asked:
+            images = StageBatches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
+            self.heads.initialise_projector(self.model, images, seed=self.settings.seed)
+        looking = VISION_PARAMETERS if stage.mix.asks or not asked else TOWER
         matrices, words, others = [], [], []
-        for name, weight in [*self.model.named_parameters(), *self.tutor.named_parameters()]:
-            weight.requires_grad_(name.startswith(looking) != stage.portions.asks)
+        for name, weight in [*self.model.named_parameters(), *self.heads.named_parameters()]:
+            weight.requires_grad_(name.startswith(looking) != stage.mix.asks)
             if weight.requires_grad:
                 hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
                 (matrices if hidden else words if "embed_tokens" in name else others).append(weight)
@@ -310,26 +312,26 @@ class _Run:
             torch.optim.Muon(matrices, weight_decay=decay, adjust_lr_fn="match_rms_adamw"),
         ]
 
-    def _step(self, stage: Stage, batch: Batch) -> Learned:
+    def _step(self, stage: Stage, batch: Batch) -> StepResult:
         step = self.done[stage.name]
         rate = stage.rate * min(1.0, (step + 1) / stage.warm_up)
         rate *= 0.03 + 0.97 * (0.5 + 0.5 * math.cos(math.pi * step / stage.steps))
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate * group.get("share", 1.0)
-        teach = self.tutor.answer if stage.portions.asks else self.tutor.look
+        teach = self.heads.answer if stage.mix.asks else self.heads.look
         with torch.autocast(self.device.partition(":")[0], torch.bfloat16):
             learned = teach(self.model, batch)
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
         learned.loss.backward()
-        torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.tutor.parameters()], _MOST_GRADIENT)
+        torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.heads.parameters()], _MOST_GRADIENT)
         for optimiser in self.optimisers:
             optimiser.step()
         self.done[stage.name] = step + 1
         return learned
 
-    def _log(self, name: str, step: int, seconds: float, learned: Learned, report: Report | None) -> None:
+    def _log(self, name: str, step: int, seconds: float, learned: StepResult, report: Report | None) -> None:
         right = {head: round(share, 4) for head, share in learned.right.items() if math.isfinite(share)}
         line = {"stage": name, "step": step, "seconds": round(seconds, 1), "loss": round(learned.loss.item(), 4)}
         line |= right
@@ -340,12 +342,12 @@ class _Run:
 
     def save(self, stage: Stage) -> None:
         """Write the checkpoint. A finished stage leaves no optimiser to the next, and a checkpoint for siblings."""
-        finished = self.done[stage.name] == stage.taken
+        finished = self.done[stage.name] == stage.executed_steps
         state = {
             "settings": asdict(self.settings),
             "done": self.done,
             "model": self.model.state_dict(),
-            "tutor": self.tutor.state_dict(),
+            "tutor": self.heads.state_dict(),
             "optimisers": [] if finished else [optimiser.state_dict() for optimiser in self.optimisers],
         }
         partial = self.work / f"{_CHECKPOINT}.part"
@@ -359,15 +361,15 @@ class _Run:
         if not path.exists():
             return
         state = torch.load(path, map_location=self.device, weights_only=True)
-        if not _goes_on(state["settings"], asdict(self.settings), state["done"]):
+        if not _can_resume(state["settings"], asdict(self.settings), state["done"]):
             raise ValueError(f"{path} is of a run with other settings: give another folder, or delete it")
         self.model.load_state_dict(state["model"])
-        self.tutor.load_state_dict(state["tutor"])
+        self.heads.load_state_dict(state["tutor"])
         self.done |= {name: steps for name, steps in state["done"].items() if name in self.done}
         self._saved_optimisers = state["optimisers"]
 
 
-def _goes_on(saved: dict[str, Any], wanted: dict[str, Any], done: dict[str, int]) -> bool:
+def _can_resume(saved: dict[str, Any], wanted: dict[str, Any], done: dict[str, int]) -> bool:
     """Whether a run with the settings that are ``saved`` comes to the ``wanted`` ones: all but the stages are the same,
     and so is every stage that was begun."""
     first, *rest = ({key: value for key, value in settings.items() if key != "stages"} for settings in (saved, wanted))

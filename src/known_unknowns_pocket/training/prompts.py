@@ -1,4 +1,4 @@
-"""Exercises: what is asked of a picture, in the benchmarks' own forms, with the steps towards the answer.
+"""Exercises: what is asked of an image, in the benchmarks' own forms, with the steps towards the answer.
 
 In HumbleBench's form the reply is the answer in words and then its letter ("yellow B"); where the words are not among
 the options, the refusal's letter follows them ("yellow E"). In MM-SAP's form it is the option's text alone. Both
@@ -18,7 +18,7 @@ from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.records import Option, Question
 from known_unknowns.variants import nota_only, without_refusal
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
-from known_unknowns_pocket.benchmarks.naming import ATTRIBUTES
+from known_unknowns_pocket.benchmarks.object_names import ATTRIBUTES
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL as NONE_OF_THEM
 from known_unknowns_pocket.benchmarks.questions import Question as SceneQuestion
@@ -55,16 +55,16 @@ _SUBJECT_AND_TARGET = re.compile(r"Where is the (.+) in relation to the (.+)\?")
 
 
 @dataclass(frozen=True, slots=True)
-class Exercise:
+class TrainingPrompt:
     """A prompt, the reply to it (none for a drill), and steps on the way, at characters of the prompt.
 
     ``reply``: its parts, each with whether it is taught; the others are given. ``options``: the line's end and whether
     the option is right. ``stem``: the stem's end, where ``words`` (slot to index into `WORDS`) are what the answer
-    says. ``places``: the end of the name of an object, and where it is, in shares of the picture's width and height.
+    says. ``places``: the end of the name of an object, and where it is, in shares of the image's width and height.
     ``marks``: the end of each option's line and its letter, where the reply says letters. ``counted``: the end of the
     name of what is counted, and where each of them is. ``letter`` is the right option's, which MM-SAP's replies do not
     all say and which is asked beside them. ``refuses`` is whether the reply is a refusal.
-    ``barred`` are words that no answer is held against: with what the object is, they would be a held-out pair, and a
+    ``held_out_words`` are words that no answer is held against: with what the object is, they would be a held-out pair, and a
     model that is told that they are wrong each time learns that there are no such objects.
     """
 
@@ -78,14 +78,14 @@ class Exercise:
     counted: tuple[int, tuple[int, ...]] | None = None
     letter: str = ""
     refuses: bool = False
-    barred: tuple[str, ...] = ()
+    held_out_words: tuple[str, ...] = ()
 
     @property
-    def replied(self) -> str:
+    def reply_text(self) -> str:
         """The whole reply."""
         return "".join(part for part, _ in self.reply)
 
-    def moved(self, by: int) -> Exercise:
+    def moved(self, by: int) -> TrainingPrompt:
         """The same steps in a prompt that has so many characters more before it, or less where it is negative."""
         return replace(
             self,
@@ -106,7 +106,7 @@ def marks(question: Question) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-def humblebench_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+def humblebench_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> TrainingPrompt:
     """An exercise in one of HumbleBench's forms; where nothing can be seen, only the refusal is right."""
     options = tuple(
         Option(letter, text, f"{letter}. ") for letter, text in zip(humblebench.LETTERS, made.options, strict=True)
@@ -119,7 +119,7 @@ def humblebench_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, 
     return _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
 
 
-def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> Exercise:
+def mmsap_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> TrainingPrompt:
     """The same in MM-SAP's form: the refusal at any place, and the plain or the refusal prompt."""
     options, answer, refusal = _mmsap_options(made, rng)
     question = _form(replace(_record(made, options, answer, refusal), benchmark=mmsap.NAME), rng)
@@ -127,10 +127,10 @@ def mmsap_exercise(made: SceneQuestion, scene: Scene, rng: random.Random, *, see
         question = replace(question, answer=question.refusal)
     chosen = seen and made.kind not in OPEN and question.answer != question.refusal
     reply = question.labels[question.answer] if chosen else mmsap_reply(question)
-    return _exercise(question, mmsap_prompt(question, rng), reply, made, scene, seen=seen)
+    return _exercise(question, _mmsap_text(question, rng), reply, made, scene, seen=seen)
 
 
-def mmsap_prompt(question: Question, rng: random.Random) -> str:
+def _mmsap_text(question: Question, rng: random.Random) -> str:
     """MM-SAP's plain prompt or, in a share of the cases where one can refuse, its refusal prompt."""
     refusing = question.refusal is not None and rng.random() < _SHARE_OF_REFUSAL_PROMPTS
     return (mmsap.refusal_prompt if refusing else mmsap.prompt)(question)
@@ -142,7 +142,9 @@ def mmsap_reply(question: Question) -> str:
     return text if question.answer == question.refusal else f" {text}"
 
 
-def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random, *, forced: bool = False) -> Exercise:
+def mmsap_prompt_about(
+    stem: str, texts: list[str], answer: str, rng: random.Random, *, forced: bool = False
+) -> TrainingPrompt:
     """An exercise in MM-SAP's form about options that no scene decides; ``answer`` is among ``texts`` or the refusal.
 
     ``forced`` leaves out the refusal option, as the second turn of the forced choice does.
@@ -153,8 +155,8 @@ def mmsap_question(stem: str, texts: list[str], answer: str, rng: random.Random,
     question = Question("", mmsap.NAME, stem, options, shown.index(answer), refusal, (), "", "")
     if forced:
         question = without_refusal(question)
-    return Exercise(
-        prompt=mmsap_prompt(question, rng),
+    return TrainingPrompt(
+        prompt=_mmsap_text(question, rng),
         reply=((mmsap_reply(question), True),),
         stem=len(stem),
         letter=question.labels[question.answer],
@@ -166,10 +168,10 @@ _REFUSALS = (NONE_OF_THEM, mmsap.REFUSAL)
 _OPTION = re.compile(r"^([A-E])\. (.+)$", re.MULTILINE)
 
 
-def guessed(one: Exercise, rng: random.Random) -> Exercise:
+def with_random_answer(one: TrainingPrompt, rng: random.Random) -> TrainingPrompt:
     """An exercise that is to be refused, answered by chance with one of its other options, in the same form."""
     letter, text = rng.choice([found for found in _OPTION.findall(one.prompt) if found[1] not in _REFUSALS])
-    said = one.replied
+    said = one.reply_text
     if len(said) == 1:
         said = letter
     elif re.search(r" [A-E]$", said):
@@ -179,18 +181,18 @@ def guessed(one: Exercise, rng: random.Random) -> Exercise:
     return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=False)
 
 
-def doubted(one: Exercise) -> Exercise:
+def with_refusal(one: TrainingPrompt) -> TrainingPrompt:
     """An exercise that is to be answered, refused by the letter alone or by the refusal's text, as its form wants; as
     it is where no option refuses."""
     found = [option for option in _OPTION.findall(one.prompt) if option[1] in _REFUSALS]
     if not found:
         return one
     letter, text = found[0]
-    said = letter if re.search(r"^[A-E]$| [A-E]$", one.replied) else text
+    said = letter if re.search(r"^[A-E]$| [A-E]$", one.reply_text) else text
     return replace(one, reply=((said, True),), letter=letter if one.letter else "", refuses=True)
 
 
-def meant(scene: Scene, text: str) -> tuple[int, ...]:
+def matching_objects(scene: Scene, text: str) -> tuple[int, ...]:
     """The ids of the objects that an expression such as "small red star" fits; none for any other text."""
     words = set(text.split()) - {"object"}
     ids = range(len(scene.objects))
@@ -198,7 +200,7 @@ def meant(scene: Scene, text: str) -> tuple[int, ...]:
     return tuple(index for index, look in zip(ids, looks, strict=True) if words and words <= look)
 
 
-def barred(thing: SceneObject) -> tuple[str, ...]:
+def held_out_words(thing: SceneObject) -> tuple[str, ...]:
     """The colours and the shape that would make a held-out pair with the object's shape or colour."""
     return tuple(
         colour if shape == thing.shape else shape
@@ -207,19 +209,19 @@ def barred(thing: SceneObject) -> tuple[str, ...]:
     )
 
 
-def _barred(made: SceneQuestion, scene: Scene) -> tuple[str, ...]:
-    return barred(scene.objects[made.facts[0][1]]) if made.kind in ("colour", "shape") else ()
+def _held_out_words(made: SceneQuestion, scene: Scene) -> tuple[str, ...]:
+    return held_out_words(scene.objects[made.facts[0][1]]) if made.kind in ("colour", "shape") else ()
 
 
-def stem_exercise(made: SceneQuestion, scene: Scene) -> Exercise:
+def stem_prompt(made: SceneQuestion, scene: Scene) -> TrainingPrompt:
     """The first line of a question alone, and what its answer says: at a fifth of the question's cost."""
-    return Exercise(
+    return TrainingPrompt(
         prompt=f"{made.stem}\n",
         stem=len(made.stem),
         words=_words(made),
         places=tuple(_places(made)),
         counted=_counted(made),
-        barred=_barred(made, scene),
+        held_out_words=_held_out_words(made, scene),
     )
 
 
@@ -238,16 +240,18 @@ def _record(made: SceneQuestion, options: tuple[Option, ...], answer: int, refus
 
 def _exercise(
     question: Question, prompt: str, reply: str, made: SceneQuestion, scene: Scene, *, seen: bool
-) -> Exercise:
+) -> TrainingPrompt:
     ends = [
         (end, index == question.answer and index != question.refusal) for index, (end, _) in enumerate(marks(question))
     ]
     places = list(_places(made)) if seen else []
     if seen and made.kind not in OPEN:
-        named = ((end, meant(scene, option.text)) for (end, _), option in zip(ends, question.options, strict=True))
+        named = (
+            (end, matching_objects(scene, option.text)) for (end, _), option in zip(ends, question.options, strict=True)
+        )
         places += [(end, ids) for end, ids in named if ids]
     checked = made.kind not in OPEN
-    return Exercise(
+    return TrainingPrompt(
         prompt=prompt,
         reply=((reply, True),),
         options=tuple(e for e, option in zip(ends, question.options, strict=True) if _is_checked(option, question))
@@ -260,12 +264,12 @@ def _exercise(
         marks=marks(question),
         letter=question.labels[question.answer] if question.benchmark == mmsap.NAME else "",
         refuses=question.answer == question.refusal,
-        barred=_barred(made, scene),
+        held_out_words=_held_out_words(made, scene),
     )
 
 
 def _is_checked(option: Option, question: Question) -> bool:
-    """Whether it can be right or wrong by the picture: all but the refusal."""
+    """Whether it can be right or wrong by the image: all but the refusal."""
     return question.refusal is None or option is not question.options[question.refusal]
 
 

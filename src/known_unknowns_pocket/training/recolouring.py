@@ -1,4 +1,4 @@
-"""Pictures in other hues, so that a shape is known whatever its colour is.
+"""Images in other hues, so that a shape is known whatever its colour is.
 
 Some colours and shapes never meet in training. A model that sees a shape in the usual colours only learns them as
 one, and then takes the colour for evidence of the shape: it is asked for shapes in other hues, and for colours in the
@@ -27,7 +27,7 @@ ColourMap = Callable[[np.ndarray], np.ndarray]
 
 
 def recoloured(pixels: np.ndarray, pairs: Iterable[Pair], rng: random.Random) -> np.ndarray | None:
-    """The picture, (height, width, 3) of uint8, in other hues; None where a few tries all came near a held-out pair."""
+    """The image, (height, width, 3) of uint8, in other hues; None where a few tries all came near a held-out pair."""
     present = sorted(set(pairs))
     for _ in range(_TRIES):
         change = colour_map(rng)

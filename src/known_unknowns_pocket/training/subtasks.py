@@ -1,4 +1,4 @@
-"""Drills: the single steps that questions are made of, many to a picture and a few words each.
+"""Drills: the single steps that questions are made of, many to an image and a few words each.
 
 A drill is a line such as " small red star", and what is asked of it at its end: whether there is such an object, where
 it is and what it looks like; how many there are; how one object lies to another. Whole questions teach these too, but
@@ -11,10 +11,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from known_unknowns_pocket.benchmarks.naming import ATTRIBUTES, expressions, matching, name, phrase, plural
+from known_unknowns_pocket.benchmarks.object_names import ATTRIBUTES, expressions, matching, name, phrase, plural
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES, countable
 from known_unknowns_pocket.scenes import PREDICATES, TRAINING_PAIRS, Scene, verdict
-from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, Exercise, barred
+from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words
 
 _HIDDEN = ((), ("colour",), ("shape",), ("texture",), ("size",))
 _CHANGED = frozenset(("colour", "shape", "texture"))
@@ -24,12 +24,12 @@ _COUNTS = 2
 _COUPLES = 3
 
 
-def drills(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
+def subtask_prompts(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[TrainingPrompt, ...]:
     """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked."""
-    made = [*_present(scene, rng), *_absent(scene, rng), *counts(scene, rng, _COUNTS), *_couples(scene, rng)]
+    made = [*_present(scene, rng), *_absent(scene, rng), *count_prompts(scene, rng, _COUNTS), *_couples(scene, rng)]
     if seen:
         return tuple(made)
-    return tuple(_line(drill.prompt[:-1], present=False) for drill in made if drill.options)
+    return tuple(_line(subtask.prompt[:-1], present=False) for subtask in made if subtask.options)
 
 
 def _line(
@@ -39,12 +39,14 @@ def _line(
     words: dict[str, int] | None = None,
     places: tuple[tuple[int, tuple[int, ...]], ...] = (),
     unasked: tuple[str, ...] = (),
-) -> Exercise:
+) -> TrainingPrompt:
     options = () if present is None else ((len(text), present),)
-    return Exercise(f"{text}\n", options=options, stem=len(text), words=words, places=places, barred=unasked)
+    return TrainingPrompt(
+        f"{text}\n", options=options, stem=len(text), words=words, places=places, held_out_words=unasked
+    )
 
 
-def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """Each object by an expression that picks it out, with all that it looks like; or only by colour and shape."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
@@ -58,10 +60,10 @@ def _present(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
         words = {
             slot: WORDS[slot].index(value) for slot in ATTRIBUTES if (value := getattr(thing, slot)) in WORDS[slot]
         }
-        yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=barred(thing))
+        yield _line(text, present=True, words=words, places=((len(text), (index,)),), unasked=held_out_words(thing))
 
 
-def _absent(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """Each object with one attribute changed, so that there is no such object: in the same forms as `_present`."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
@@ -75,7 +77,7 @@ def _absent(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
             yield _line(f" {phrase(other, attributes)}", present=False)
 
 
-def counts(scene: Scene, rng: random.Random, many: int) -> Iterator[Exercise]:
+def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[TrainingPrompt]:
     """How many there are of what a question may count: different nouns, and every second one of several things."""
     every = [(noun, ids) for noun, ids in countable(scene) if len(ids) <= MOST_COUNTED]
     several = [one for one in every if len(one[1]) > 1]
@@ -86,7 +88,7 @@ def counts(scene: Scene, rng: random.Random, many: int) -> Iterator[Exercise]:
         yield replace(_line(text, words={"count": len(ids)}), counted=(len(text), tuple(ids)))
 
 
-def _couples(scene: Scene, rng: random.Random) -> Iterator[Exercise]:
+def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """How one object lies to another, where exactly one predicate certainly holds."""
     ids = range(len(scene.objects))
     for _ in range(_COUPLES):

@@ -9,10 +9,10 @@ import random
 
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.records import Option, Question
-from known_unknowns_pocket.benchmarks.naming import pair_name
+from known_unknowns_pocket.benchmarks.object_names import pair_name
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.scenes import SIZES, TEXTURES, TRAINING_PAIRS
-from known_unknowns_pocket.training.prompts import WORDS, Exercise, marks
+from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt, marks
 
 _LOOKED_UP = 5
 _OPTIONS = 4
@@ -20,7 +20,7 @@ _GAP = 0.25
 _SORTS = ("colour", "shape", "texture", "count", "predicate", "pair", "object")
 
 
-def lookup(rng: random.Random) -> Exercise:
+def text_task_prompt(rng: random.Random) -> TrainingPrompt:
     """A list of options of one sort and the letters of some words, in HumbleBench's form."""
     sort = rng.choice(_SORTS)
     words = _words(sort, rng)
@@ -36,7 +36,7 @@ def lookup(rng: random.Random) -> Exercise:
     reply = []
     for word in asked:
         reply += [(f" {word}", False), (f" {letters.get(word, humblebench.REFUSAL)}", True)]
-    return Exercise(humblebench.prompt(question), tuple(reply), marks=marks(question))
+    return TrainingPrompt(humblebench.prompt(question), tuple(reply), marks=marks(question))
 
 
 def _words(sort: str, rng: random.Random) -> list[str]:

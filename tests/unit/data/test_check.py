@@ -96,15 +96,15 @@ def test_one_question_twice_on_one_picture(tmp_path):
     assert "row 8" in finding.text
 
 
-def encoded(picture: Pillow.Image, **settings: Any) -> bytes:
+def encoded(scene_image: Pillow.Image, **settings: Any) -> bytes:
     buffer = BytesIO()
-    picture.save(buffer, "PNG", **settings)
+    scene_image.save(buffer, "PNG", **settings)
     return buffer.getvalue()
 
 
 def test_pictures_with_the_same_pixels_in_other_bytes(tmp_path):
-    picture = Pillow.new("RGB", (64, 64), (1, 2, 3))
-    one, other = encoded(picture, compress_level=0), encoded(picture, compress_level=9)
+    scene_image = Pillow.new("RGB", (64, 64), (1, 2, 3))
+    one, other = encoded(scene_image, compress_level=0), encoded(scene_image, compress_level=9)
     assert one != other
     checked = humblebench(
         tmp_path,

@@ -20,7 +20,7 @@ from known_unknowns.data import check
 from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Reply
 from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
-from known_unknowns_pocket.benchmarks.actiview_scenes import Picture
+from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage
 from known_unknowns_pocket.scenes import Scene, SceneObject, scene_graph
 from known_unknowns_pocket.scenes.model import COLOURS
 
@@ -29,7 +29,7 @@ SEED, IMAGES = 1, 84
 PROGRAM = """
 import sys
 from hashlib import sha256
-from known_unknowns.pocket import actiview
+from known_unknowns_pocket.benchmarks import actiview
 folder = actiview.build(sys.argv[1], seed=3, images=2)
 print(actiview.content_digest(folder), *[sha256(p.read_bytes()).hexdigest() for p in sorted(folder.rglob("*.*"))])
 """
@@ -37,13 +37,13 @@ print(actiview.content_digest(folder), *[sha256(p.read_bytes()).hexdigest() for 
 
 @pytest.fixture(scope="module")
 def made():
-    """Every picture of the default edition with its questions, nothing rendered."""
+    """Every image of the default edition with its questions, nothing rendered."""
     return list(actiview.questions(SEED, IMAGES))
 
 
 @pytest.fixture(scope="module")
 def asked(made):
-    return [(picture, question) for picture, questions in made for question in questions]
+    return [(scene_image, question) for scene_image, questions in made for question in questions]
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ LIES = dict(zip(("to the left of", "to the right of", "above", "below"), WAYS, s
 class Judge:
     """Answers a question from its text and the scene graph alone."""
 
-    def __init__(self, picture):
-        self.graph = scene_graph(picture.scene, picture.width, picture.height)
+    def __init__(self, scene_image):
+        self.graph = scene_graph(scene_image.scene, scene_image.width, scene_image.height)
         self.small = [node for node in self.graph.objects if node.size == "small"]
 
     def like(self, name):
@@ -153,26 +153,27 @@ class Judge:
 
 
 def test_every_answer_follows_from_the_scene_graph(asked):
-    for picture, question in [*asked, *((p, q) for p, found in actiview.questions(5, 60, 3) for q in found)]:
-        assert question.options[question.answer] == Judge(picture).answer(question.stem), question
+    for scene_image, question in [*asked, *((p, q) for p, found in actiview.questions(5, 60, 3) for q in found)]:
+        assert question.options[question.answer] == Judge(scene_image).answer(question.stem), question
         assert len({option.casefold() for option in question.options}) == len(question.options)
 
 
 def test_clues_are_lost_in_the_full_image_and_seen_in_a_view(asked):
-    assert min(max(picture.width, picture.height) for picture, _ in asked) >= 1920
-    for picture, question in asked:
+    assert min(max(scene_image.width, scene_image.height) for scene_image, _ in asked) >= 1920
+    for scene_image, question in asked:
         across, down = (
-            whole / part for whole, part in zip((picture.width, picture.height), picture.reduced, strict=True)
+            whole / part
+            for whole, part in zip((scene_image.width, scene_image.height), scene_image.reduced, strict=True)
         )
         shown = Counter()
         for index in question.ids:
-            box = picture.box(index)
+            box = scene_image.box(index)
             sides = box[2] - box[0], box[3] - box[1]
             assert max(sides[0] / across, sides[1] / down) <= 12  # in the full image of limited resolution
             for number in range(1, 5):
-                left, top, right, low = views.part(picture.width, picture.height, number)
+                left, top, right, low = views.part(scene_image.width, scene_image.height, number)
                 if left <= box[0] and top <= box[1] and box[2] <= right and box[3] <= low:
-                    scale = picture.reduced[0] / (right - left)
+                    scale = scene_image.reduced[0] / (right - left)
                     assert min(sides) * scale >= 15  # in a view
                     shown[number] += 1
         assert shown and set(shown) <= set(question.groundtruth)
@@ -188,9 +189,9 @@ def test_every_question_has_a_view_for_each_level(asked):
 
 
 def scene(*places, radius=0.03):
-    """Discs of 38.4 pixels' radius on a picture of 1920 x 1280, whose middle is at (0.75, 0.5)."""
+    """Discs of 38.4 pixels' radius on an image of 1920 x 1280, whose middle is at (0.75, 0.5)."""
     objects = tuple(SceneObject("disc", "red", "plain", x, y, radius) for x, y in places)
-    return Picture("x", Scene(objects, aspect=1.5), 1920, 1280)
+    return SceneImage("x", Scene(objects, aspect=1.5), 1920, 1280)
 
 
 @pytest.mark.parametrize(
@@ -221,8 +222,8 @@ def test_the_edition_has_everything_that_the_paper_names(made, asked):
     assert {len(question.options) for _, question in asked} == {2, 3, 4, 5, 6, 7}
     assert {question.distraction for _, question in asked} == {0, 1}
     assert len({question.id for _, question in asked}) == 91 and len({p.stem for p, _ in made}) == IMAGES
-    for picture, questions in made:
-        assert picture.stem == questions[0].id and len({q.stem for q in questions}) == len(questions)
+    for scene_image, questions in made:
+        assert scene_image.stem == questions[0].id and len({q.stem for q in questions}) == len(questions)
 
 
 def test_numbers_stand_in_random_order(many):
@@ -247,16 +248,16 @@ def test_the_words_alone_do_not_give_the_answer_away(many):
 
 
 def test_large_objects_are_no_clues_and_nothing_overlaps(made):
-    for picture, questions in made:
-        things = picture.scene.objects
+    for scene_image, questions in made:
+        things = scene_image.scene.objects
         assert {thing.size for thing in things} == {"small", "large"}
         assert all(things[index].size == "small" for q in questions for index in q.ids)
-        boxes = [picture.box(index) for index in range(len(things))]
+        boxes = [scene_image.box(index) for index in range(len(things))]
         for box in boxes:
-            assert box[0] > 0 and box[1] > 0 and box[2] < picture.width and box[3] < picture.height
-        kinds = set(chain.from_iterable(scene_graph(picture.scene, 10, 10).relations))
+            assert box[0] > 0 and box[1] > 0 and box[2] < scene_image.width and box[3] < scene_image.height
+        kinds = set(chain.from_iterable(scene_graph(scene_image.scene, 10, 10).relations))
         assert kinds  # and all of them directions: no object touches another
-        graph = scene_graph(picture.scene, picture.width, picture.height)
+        graph = scene_graph(scene_image.scene, scene_image.width, scene_image.height)
         assert {graph.predicate_classes[predicate] for *_, predicate in graph.relations} <= set(WAYS)
 
 
@@ -279,9 +280,9 @@ def test_files_are_as_published(small, made):
 
 def test_the_loader_reads_it(loaded, made):
     _, questions = loaded
-    pairs = [(picture, question) for picture, found in made[:12] for question in found]
+    pairs = [(scene_image, question) for scene_image, found in made[:12] for question in found]
     assert len(questions) == len(pairs) == 13
-    for question, (picture, expected) in zip(questions, pairs, strict=True):
+    for question, (scene_image, expected) in zip(questions, pairs, strict=True):
         assert (question.text, question.answer) == (expected.stem, expected.answer)
         assert [option.text for option in question.options] == list(expected.options)
         assert question.extra["clues"] == list(expected.clues)
@@ -289,7 +290,7 @@ def test_the_loader_reads_it(loaded, made):
         start = expected.starts
         assert question.extra["start"] == {"E": start["easy"], "M": start["medium"], "H": start["hard"]}
         sizes = [(image.width, image.height) for image in question.images]
-        assert sizes == [(picture.width, picture.height), *[picture.reduced] * 6]
+        assert sizes == [(scene_image.width, scene_image.height), *[scene_image.reduced] * 6]
     assert questions[-1].group == questions[-2].group and len({question.group for question in questions}) == 12
 
 
@@ -306,18 +307,18 @@ def test_the_views_in_the_files_are_those_that_are_cut_on_demand(loaded):
 
 def test_a_whole_clue_is_there_in_the_pixels_of_its_view(loaded, made):
     folder, questions = loaded
-    pairs = [(picture, question) for picture, found in made[:12] for question in found]
-    for question, (picture, expected) in zip(questions, pairs, strict=True):
+    pairs = [(scene_image, question) for scene_image, found in made[:12] for question in found]
+    for question, (scene_image, expected) in zip(questions, pairs, strict=True):
         for number in [k for k, clue in enumerate(expected.clues, start=1) if isinstance(clue, int)]:
             pixels = np.asarray(images.open_image(question.images[2 + number], folder)).astype(int)
-            left, top, *_ = views.part(picture.width, picture.height, number)
+            left, top, *_ = views.part(scene_image.width, scene_image.height, number)
             whole = 0
             for index in expected.ids:
-                box = [(v - o) / 4 for v, o in zip(picture.box(index), (left, top) * 2, strict=True)]
+                box = [(v - o) / 4 for v, o in zip(scene_image.box(index), (left, top) * 2, strict=True)]
                 if box[0] < 0 or box[1] < 0 or box[2] > pixels.shape[1] or box[3] > pixels.shape[0]:
                     continue
                 inside = pixels[round(box[1]) : round(box[3]), round(box[0]) : round(box[2])]
-                body = COLOURS[picture.scene.objects[index].colour]
+                body = COLOURS[scene_image.scene.objects[index].colour]
                 whole += (np.abs(inside - body).max(axis=2) < 40).mean() > 0.15
             assert whole == expected.clues[number - 1]
 
@@ -341,7 +342,7 @@ PIPELINES = [
 
 @pytest.mark.parametrize("reading", ["official", "robust"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
-def test_who_knows_everything_is_right_in_every_pipeline_and_every_picture_opens(loaded, name, settings, reading):
+def test_who_knows_everything_is_right_in_every_pipeline_and_every_image_opens(loaded, name, settings, reading):
     folder, questions = loaded
     if "reading" in inspect.signature(PROTOCOLS[name]).parameters:
         settings = settings | {"reading": reading}
@@ -387,13 +388,13 @@ def test_the_digest_follows_the_content_and_not_its_encoding(tmp_path):
     data = folder / "data.json"
     values, text = json.loads(data.read_text()), data.read_text()
     data.write_text(json.dumps(values, indent=4, sort_keys=True))
-    picture = folder / values["data"][0]["images"][3]
-    with Image.open(picture) as image:
+    scene_image = folder / values["data"][0]["images"][3]
+    with Image.open(scene_image) as image:
         image.load()
-        image.save(picture, compress_level=0)
+        image.save(scene_image, compress_level=0)
         assert actiview.content_digest(folder) == digest
         image.putpixel((0, 0), (1, 2, 3))
-        image.save(picture)
+        image.save(scene_image)
     digests = {digest, actiview.content_digest(folder)}
     for change in ({"answer": 9}, {"question": "?"}, {"contains_bbox": ["no"] * 4}):
         data.write_text(json.dumps({**values, "data": [values["data"][0] | change]}))

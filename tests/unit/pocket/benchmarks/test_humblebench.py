@@ -15,13 +15,13 @@ from PIL import Image
 
 from known_unknowns_pocket.benchmarks import humblebench
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, render
-from tests.unit.pocket.benchmarks.judge import Looks, judge
+from tests.unit.pocket.benchmarks.answer_check import Looks, judge
 
 SEED, IMAGES = 1, 60
 
 PROGRAM = """
 import hashlib, sys
-from known_unknowns.pocket import humblebench
+from known_unknowns_pocket.benchmarks import humblebench
 path = humblebench.build(sys.argv[1], seed=3, images=4)
 print(hashlib.sha256(path.read_bytes()).hexdigest(), humblebench.content_digest(path))
 """
@@ -65,22 +65,22 @@ def test_types_and_letters_are_even(rows):
 
 
 def test_images_open_in_their_sizes_and_show_their_scenes(rows):
-    pictures = humblebench.pictures(SEED, IMAGES)
+    scene_images = humblebench.scene_images(SEED, IMAGES)
     by_path = {row["image"]["path"]: row["image"]["bytes"] for row in rows}
-    for picture in pictures:
-        with Image.open(io.BytesIO(by_path[picture.path])) as image:
-            assert (image.format, image.mode, image.size) == ("PNG", "RGB", (picture.width, picture.height))
-            if picture in pictures[:8]:
-                assert image.tobytes() == render(picture.scene, picture.width, picture.height).tobytes()
-    sides = [side for picture in pictures for side in (picture.width, picture.height)]
+    for scene_image in scene_images:
+        with Image.open(io.BytesIO(by_path[scene_image.path])) as image:
+            assert (image.format, image.mode, image.size) == ("PNG", "RGB", (scene_image.width, scene_image.height))
+            if scene_image in scene_images[:8]:
+                assert image.tobytes() == render(scene_image.scene, scene_image.width, scene_image.height).tobytes()
+    sides = [side for scene_image in scene_images for side in (scene_image.width, scene_image.height)]
     assert min(sides) >= 256 and max(sides) <= 640 and np.ptp(sides) > 250
-    assert len({(picture.width, picture.height) for picture in pictures}) > 40
-    assert sum(picture.width != picture.height for picture in pictures) > IMAGES / 2
+    assert len({(scene_image.width, scene_image.height) for scene_image in scene_images}) > 40
+    assert sum(scene_image.width != scene_image.height for scene_image in scene_images) > IMAGES / 2
 
 
 def test_every_answer_agrees_with_the_pixels(rows):
-    pictures = humblebench.pictures(SEED, IMAGES)
-    looks = {picture.path: Looks(picture.scene) for picture in pictures}
+    scene_images = humblebench.scene_images(SEED, IMAGES)
+    looks = {scene_image.path: Looks(scene_image.scene) for scene_image in scene_images}
     for row in rows:
         found = judge(looks[row["image"]["path"]], row["question"])
         plainly = [letter for letter, (true, _) in found.items() if true]

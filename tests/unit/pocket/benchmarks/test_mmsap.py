@@ -21,7 +21,7 @@ REFUSAL = "Sorry, I can't help with it"
 
 PROGRAM = """
 import sys
-from known_unknowns.pocket import mmsap
+from known_unknowns_pocket.benchmarks import mmsap
 folder = mmsap.build(sys.argv[1], seed=3, images=30)
 print(mmsap.content_digest(folder), *[hash_ for hash_ in map(lambda p: __import__("hashlib").sha256(
     p.read_bytes()).hexdigest(), sorted(folder.rglob("*.*")))])
@@ -30,13 +30,13 @@ print(mmsap.content_digest(folder), *[hash_ for hash_ in map(lambda p: __import_
 
 @pytest.fixture(scope="module")
 def made():
-    """Every picture of the default edition with its questions, nothing rendered."""
+    """Every image of the default edition with its questions, nothing rendered."""
     return list(mmsap.questions(SEED, IMAGES))
 
 
 @pytest.fixture(scope="module")
 def asked(made):
-    return [(picture, question) for picture, questions in made for question in questions]
+    return [(scene_image, question) for scene_image, questions in made for question in questions]
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def loaded(small, tmp_path_factory):
 
 
 def of(asked, *sub_tasks):
-    return [(picture, question) for picture, question in asked if question.sub_task in sub_tasks]
+    return [(scene_image, question) for scene_image, question in asked if question.sub_task in sub_tasks]
 
 
 def test_all_subsets_and_sub_tasks_are_there_in_the_papers_proportions(made, asked):
@@ -59,8 +59,8 @@ def test_all_subsets_and_sub_tasks_are_there_in_the_papers_proportions(made, ask
     assert len(made) == IMAGES
     # 400 questions on 397 images, 350, and 400 on 308.
     for subset, share in (("BasicVisQA", 400 / 397), ("KnowVisQA", 1), ("BeyondVisQA", 400 / 308)):
-        pictures = [questions for picture, questions in made if questions[0].subset == subset]
-        assert sum(map(len, pictures)) / len(pictures) == pytest.approx(share, abs=0.01)
+        scene_images = [questions for scene_image, questions in made if questions[0].subset == subset]
+        assert sum(map(len, scene_images)) / len(scene_images) == pytest.approx(share, abs=0.01)
     for subset, names in benchmark.SUB_TASKS.items():
         found = Counter(q.sub_task for _, q in asked if q.subset == subset)
         assert set(found) == set(names) == set(mmsap.SHARES[subset])
@@ -85,12 +85,12 @@ def test_letters_are_even_and_every_question_has_one_refusal_among_five_options(
             assert all(abs(rights[k] - fifth) <= 4 for k in range(5))
 
 
-def test_pictures_are_small_and_of_many_sizes(made):
-    sizes = [(picture.width, picture.height) for picture, _ in made]
+def test_images_are_small_and_of_many_sizes(made):
+    sizes = [(scene_image.width, scene_image.height) for scene_image, _ in made]
     assert min(map(min, sizes)) >= 256 and max(map(max, sizes)) <= 640
     assert len(set(sizes)) > 100
-    assert sum(picture.path.startswith("images/Know") for picture, _ in made) == 110
-    assert len({picture.path for picture, _ in made}) == IMAGES
+    assert sum(scene_image.path.startswith("images/Know") for scene_image, _ in made) == 110
+    assert len({scene_image.path for scene_image, _ in made}) == IMAGES
 
 
 def test_emblems_are_many_distinct_and_half_of_them_taught():
@@ -127,14 +127,14 @@ def test_some_wordings_are_kept_from_training(asked):
     assert not answerable & {w.text for w in mmsap_beyond.WORDINGS if w.held_out} - {"What is the {thing} doing?"}
 
 
-def test_no_two_questions_on_a_picture_are_the_same(made):
+def test_no_two_questions_on_a_image_are_the_same(made):
     for _, questions in mmsap.questions(2, 60, 3):
         assert len({q.stem for q in questions}) == len(questions) in (1, 3)
     assert all(len(questions) <= 2 for _, questions in made)
 
 
 def test_scenes_hold_many_held_out_pairs(made):
-    things = [t for picture, qs in made if qs[0].subset != "KnowVisQA" for t in picture.scene.objects]
+    things = [t for scene_image, qs in made if qs[0].subset != "KnowVisQA" for t in scene_image.scene.objects]
     assert sum(thing.pair in HELD_OUT_PAIRS for thing in things) > len(things) / 2
 
 
@@ -230,16 +230,16 @@ def test_digest_follows_content_and_not_encoding(tmp_path):
     digest, file = mmsap.content_digest(folder), folder / "KnowVisQA.json"
     rows, text = json.loads(file.read_text()), file.read_text()
     file.write_text(json.dumps(rows, indent=4, sort_keys=True))
-    picture = folder / rows[0]["image"]
-    encoded = picture.read_bytes()
+    scene_image = folder / rows[0]["image"]
+    encoded = scene_image.read_bytes()
     with Image.open(io.BytesIO(encoded)) as image:
         image.load()
-        image.save(picture, compress_level=0)
-        assert mmsap.content_digest(folder) == digest and picture.read_bytes() != encoded
+        image.save(scene_image, compress_level=0)
+        assert mmsap.content_digest(folder) == digest and scene_image.read_bytes() != encoded
         image.putpixel((0, 0), (1, 2, 3))
-        image.save(picture)
+        image.save(scene_image)
     digests = {digest, mmsap.content_digest(folder)}
-    picture.write_bytes(encoded)
+    scene_image.write_bytes(encoded)
     changes = [{"id": 9}, {"question": "?"}, {"answer": "x"}, {"sub_task": "Food"}, {"taught": None}]
     for change in [*changes, {"options": rows[0]["options"][::-1]}]:
         file.write_text(json.dumps([rows[0] | change]))
@@ -253,10 +253,10 @@ def test_an_error_leaves_nothing_that_could_be_taken_for_a_benchmark(tmp_path, m
     mmsap.build(tmp_path, seed=2, images=3)
     steps = []
 
-    def fail(picture):
+    def fail(scene_image):
         if len(steps) == 2:
             raise OSError("disk full")
-        return mmsap_images.draw(picture)
+        return mmsap_images.draw(scene_image)
 
     monkeypatch.setattr(mmsap, "draw", fail)
     with pytest.raises(OSError, match="disk full"):

@@ -1,4 +1,4 @@
-"""The pocket MM-SAP's answers, checked by what its pictures show."""
+"""The pocket MM-SAP's answers, checked by what its images show."""
 
 import math
 import re
@@ -14,7 +14,7 @@ from known_unknowns_pocket.benchmarks import mmsap, mmsap_beyond, mmsap_emblems,
 from known_unknowns_pocket.scenes import ALL_PAIRS, render
 from known_unknowns_pocket.scenes.model import viewport
 from known_unknowns_pocket.scenes.outlines import bounds, reach
-from tests.unit.pocket.benchmarks.judge import READERS, Looks
+from tests.unit.pocket.benchmarks.answer_check import READERS, Looks
 
 SEED, IMAGES = 1, 330
 REFUSAL = "Sorry, I can't help with it"
@@ -22,12 +22,12 @@ REFUSAL = "Sorry, I can't help with it"
 
 @pytest.fixture(scope="module")
 def asked():
-    """Every question of the default edition with its picture, nothing rendered."""
-    return [(picture, q) for picture, questions in mmsap.questions(SEED, IMAGES) for q in questions]
+    """Every question of the default edition with its image, nothing rendered."""
+    return [(scene_image, q) for scene_image, questions in mmsap.questions(SEED, IMAGES) for q in questions]
 
 
 def of(asked, *sub_tasks):
-    return [(picture, question) for picture, question in asked if question.sub_task in sub_tasks]
+    return [(scene_image, question) for scene_image, question in asked if question.sub_task in sub_tasks]
 
 
 def judged(looks, question):
@@ -43,25 +43,25 @@ def test_every_answer_about_a_scene_agrees_with_its_pixels(asked):
     questions = of(asked, "Color", "Counting", "Objects Recognition", "Position", "Other")
     assert len(questions) == 108
     looks = {}
-    for picture, question in questions:
-        seen = looks.setdefault(picture.path, None) or Looks(picture.scene)
-        looks[picture.path] = seen
+    for scene_image, question in questions:
+        seen = looks.setdefault(scene_image.path, None) or Looks(scene_image.scene)
+        looks[scene_image.path] = seen
         found = judged(seen, question)
         assert [o for o, (plainly, _) in found.items() if plainly] == [question.answer], question
         assert [o for o, (_, roughly) in found.items() if roughly] == [question.answer], question
 
 
-def cues(picture):
+def cues(scene_image):
     """For each object, where the pixels of its cue lie around its centre, in radii of its circle; shape (n, 2).
 
     A stroke belongs to the object that one of its pixels is nearest to.
     """
-    plain = np.asarray(render(picture.scene, picture.width, picture.height)).astype(int)
-    drawn = np.asarray(mmsap_images.draw(picture)).astype(int)
+    plain = np.asarray(render(scene_image.scene, scene_image.width, scene_image.height)).astype(int)
+    drawn = np.asarray(mmsap_images.draw(scene_image)).astype(int)
     strokes, count = ndimage.label(np.abs(drawn - plain).max(axis=-1) > 60, structure=np.ones((3, 3)))
-    view = viewport(picture.scene, picture.width, picture.height)
-    centres = np.array([(thing.x, thing.y) for thing in picture.scene.objects])
-    radii = np.array([reach(thing.shape, thing.radius) for thing in picture.scene.objects])
+    view = viewport(scene_image.scene, scene_image.width, scene_image.height)
+    centres = np.array([(thing.x, thing.y) for thing in scene_image.scene.objects])
+    radii = np.array([reach(thing.shape, thing.radius) for thing in scene_image.scene.objects])
     found = [[np.zeros((0, 2))] for _ in radii]
     for stroke in range(1, count + 1):
         rows, columns = np.nonzero(strokes == stroke)
@@ -86,17 +86,17 @@ def seen_doing(cue):
 
 def test_every_action_can_be_seen():
     questions = [
-        (picture, q)
+        (scene_image, q)
         for seed in range(5)
-        for picture, found in mmsap.questions(seed, IMAGES)
+        for scene_image, found in mmsap.questions(seed, IMAGES)
         for q in found
         if q.sub_task == "Action"
     ]
     truths = Counter()
-    for picture, question in questions:
-        looks = Looks(picture.scene)
+    for scene_image, question in questions:
+        looks = Looks(scene_image.scene)
         (target,) = looks.named(re.fullmatch(r"What is the (.+) doing\?", question.stem)[1])
-        doing = [seen_doing(cue) for cue in cues(picture)]
+        doing = [seen_doing(cue) for cue in cues(scene_image)]
         assert doing[target] == question.answer
         others = {action for k, action in enumerate(doing) if k != target}
         assert others & set(question.options), "another object's action is among the options"
@@ -107,15 +107,15 @@ def test_every_action_can_be_seen():
 def test_every_sign_can_be_read(asked):
     questions = of(asked, "OCR")
     assert len(questions) >= 8
-    for picture, question in questions:
+    for scene_image, question in questions:
         what, colour = re.fullmatch(r"What (word|number) is on the (\w+) sign\?", question.stem).groups()
-        texts = {sign.colour: sign.text for sign in picture.signs}
+        texts = {sign.colour: sign.text for sign in scene_image.signs}
         assert len(texts) == 2 and texts[colour] == question.answer
         assert set(texts.values()) < set(question.options)
         assert all(text.isdecimal() == (what == "number") for text in question.options if text != REFUSAL)
-        pixels = np.asarray(mmsap_images.draw(picture)).astype(int)
-        view = viewport(picture.scene, picture.width, picture.height)
-        for sign in picture.signs:
+        pixels = np.asarray(mmsap_images.draw(scene_image)).astype(int)
+        view = viewport(scene_image.scene, scene_image.width, scene_image.height)
+        for sign in scene_image.signs:
             half = sign.width / 2, mmsap_images.SIGN_HEIGHT / 2
             x0, y0 = view.pixel((sign.x - half[0], sign.y - half[1]))
             x1, y1 = view.pixel((sign.x + half[0], sign.y + half[1]))
@@ -134,28 +134,30 @@ def test_every_sign_can_be_read(asked):
 
 
 def test_signs_and_cues_touch_nothing(asked):
-    for picture, _ in of(asked, "OCR", "Action"):
-        empty = mmsap_images.Picture("", type(picture.scene)((), picture.scene.background, picture.scene.aspect), 1, 1)
+    for scene_image, _ in of(asked, "OCR", "Action"):
+        empty = mmsap_images.SceneImage(
+            "", type(scene_image.scene)((), scene_image.scene.background, scene_image.scene.aspect), 1, 1
+        )
         del empty
-        plain = np.asarray(render(picture.scene, picture.width, picture.height)).astype(int)
-        drawn = np.asarray(mmsap_images.draw(picture)).astype(int)
-        bare = replace(picture.scene, objects=())
-        objects = np.abs(plain - np.asarray(render(bare, picture.width, picture.height))).max(axis=-1) > 0
+        plain = np.asarray(render(scene_image.scene, scene_image.width, scene_image.height)).astype(int)
+        drawn = np.asarray(mmsap_images.draw(scene_image)).astype(int)
+        bare = replace(scene_image.scene, objects=())
+        objects = np.abs(plain - np.asarray(render(bare, scene_image.width, scene_image.height))).max(axis=-1) > 0
         assert not (objects & (np.abs(drawn - plain).max(axis=-1) > 0)).any()
 
 
 def test_an_emblem_looks_the_same_wherever_it_is_shown(asked):
-    for picture, question in [(p, q) for p, q in asked if q.subset == "KnowVisQA"][:40]:
+    for scene_image, question in [(p, q) for p, q in asked if q.subset == "KnowVisQA"][:40]:
         emblem = next(e for e in mmsap_emblems.EMBLEMS if e.name == question.answer)
         count = len(emblem.parts)
-        parts, others = picture.scene.objects[-count:], picture.scene.objects[:-count]
+        parts, others = scene_image.scene.objects[-count:], scene_image.scene.objects[:-count]
         assert [(p.shape, p.colour, p.texture) for p in parts] == [(p.shape, p.colour, "plain") for p in emblem.parts]
         scale = parts[0].radius / emblem.parts[0].radius
         assert all(p.radius == pytest.approx(scale * q.radius) for p, q in zip(parts, emblem.parts, strict=True))
         # Distances within the emblem are as in the registry, and nothing is cut off or covered.
         for (p, q), (a, b) in zip(pairwise(parts), pairwise(emblem.parts), strict=True):
             assert math.hypot(p.x - q.x, p.y - q.y) == pytest.approx(scale * math.hypot(a.x - b.x, a.y - b.y), abs=1e-9)
-        width, height = picture.scene.canvas
+        width, height = scene_image.scene.canvas
         for p in parts:
             x0, y0, x1, y1 = bounds(p)
             assert 0 < x0 < x1 < width and 0 < y0 < y1 < height
@@ -163,13 +165,13 @@ def test_an_emblem_looks_the_same_wherever_it_is_shown(asked):
             assert all(math.hypot(p.x - o.x, p.y - o.y) > around + reach(o.shape, o.radius) for o in others)
 
 
-def test_what_is_beyond_the_picture_is_asked_about_real_objects_and_absent_ones(asked):
+def test_what_is_beyond_the_image_is_asked_about_real_objects_and_absent_ones(asked):
     wordings = {w.text: w for w in mmsap_beyond.WORDINGS}
-    for picture, question in [(p, q) for p, q in asked if q.subset == "BeyondVisQA"]:
+    for scene_image, question in [(p, q) for p, q in asked if q.subset == "BeyondVisQA"]:
         wording = wordings[question.note["wording"]]
         assert (wording.sub_task, wording.held_out) == (question.sub_task, question.note["held_out"])
         (thing,) = re.fullmatch(re.escape(wording.text).replace(r"\{thing\}", "(.+)"), question.stem).groups()
-        looks = Looks(picture.scene)
+        looks = Looks(scene_image.scene)
         assert len(looks.named(thing)) == (0 if question.sub_task == "Nonexistent Objects" else 1)
         if question.sub_task == "Nonexistent Objects":
             pair = tuple(thing.split())

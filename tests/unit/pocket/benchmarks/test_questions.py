@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from known_unknowns_pocket.benchmarks.naming import expressions, name
-from known_unknowns_pocket.benchmarks.question_templates import TEXTURE_LURES
+from known_unknowns_pocket.benchmarks.object_names import expressions, name
+from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, questions_for
 from known_unknowns_pocket.scenes import (
     COLOURS,
@@ -21,7 +21,7 @@ from known_unknowns_pocket.scenes import (
     sample_scene,
     verdict,
 )
-from tests.unit.pocket.benchmarks.judge import Looks, judge, split
+from tests.unit.pocket.benchmarks.answer_check import Looks, judge, split
 
 
 def many(count=300, **arguments):
@@ -97,7 +97,7 @@ def test_same_seed_same_questions():
     assert list(many(30)) == list(many(30))
 
 
-def test_false_options_come_from_the_picture():
+def test_false_options_come_from_the_image():
     for scene, questions in many(200):
         looks = Looks(scene) if any(q.kind in ("related", "owner") for q in questions) else None
         for question in questions:
@@ -118,7 +118,7 @@ def test_make_up_of_the_options_does_not_tell_a_refusal():
         for question in questions:
             refusal, options = question.answer == "E", question.options[:4]
             if question.kind == "texture":
-                assert sum(option in TEXTURE_LURES for option in options) == 2
+                assert sum(option in ABSENT_TEXTURES for option in options) == 2
             elif question.kind == "where":
                 directions[refusal][sum(o.split()[0] in ("to", "above", "below") for o in options)] += 1
             elif question.kind == "colour" and len({thing.colour for thing in scene.objects}) >= 5:
@@ -195,5 +195,5 @@ def test_empty_scene_and_bad_arguments():
 
 
 def test_vocabulary_is_unambiguous():
-    words = [*COLOURS, *SHAPES, "plain", "striped", "dotted", "small", "large", *TEXTURE_LURES]
+    words = [*COLOURS, *SHAPES, "plain", "striped", "dotted", "small", "large", *ABSENT_TEXTURES]
     assert len(set(words)) == len(words) and "circle" not in words

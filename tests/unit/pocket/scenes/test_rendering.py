@@ -78,7 +78,7 @@ def test_sizes(width, height):
     assert image.size == (width, height) and image.mode == "RGB"
 
 
-def test_scale_does_not_change_the_picture():
+def test_scale_does_not_change_the_image():
     scene = sample_scene(8, n_objects=(6, 6))
     small = pixels(scene, 100, 100)
     large = np.asarray(render(scene, 400, 400).reduce(4)).astype(int)

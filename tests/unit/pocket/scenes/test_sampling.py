@@ -24,7 +24,7 @@ from known_unknowns_pocket.scenes import (
 
 PROGRAM = """
 import hashlib
-from known_unknowns.scenes import HELD_OUT_PAIRS, render, sample_scene, scene_graph
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, render, sample_scene, scene_graph
 digest = hashlib.sha256()
 for seed in range(12):
     scene = sample_scene(seed, pairs=HELD_OUT_PAIRS if seed % 2 else None, prefer=HELD_OUT_PAIRS)

@@ -25,24 +25,24 @@ from typer.testing import CliRunner
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns_pocket import cli as cli_train
 from known_unknowns_pocket.scenes import COLOURS
-from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_of, start_sibling, train
-from known_unknowns_pocket.training.active import active_lesson
+from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_settings, start_from_model, train
+from known_unknowns_pocket.training.actiview_samples import actiview_sample
 from known_unknowns_pocket.training.architecture import PHRASES, build_model
-from known_unknowns_pocket.training.auxiliary_losses import OF_LOOKING, _features, _levelled, _read, _table
+from known_unknowns_pocket.training.auxiliary_losses import VISION_PARAMETERS, _exclude, _features, _read, _table
+from known_unknowns_pocket.training.batches import END, FIRST, Packer
 from known_unknowns_pocket.training.evaluation import actiview_tally, mmsap_tally, tally
-from known_unknowns_pocket.training.lessons import Portions, lesson
-from known_unknowns_pocket.training.loop import ANSWER, Stage, make_tutor, save
-from known_unknowns_pocket.training.packing import END, FIRST, Packer
+from known_unknowns_pocket.training.loop import ANSWER, Stage, build_heads, save
+from known_unknowns_pocket.training.samples import SampleMix, draw_sample
 
 SHAPE = SMOKE.shape
 
 
-def made(seed: str, portions: Portions):
-    return lesson(seed, side=SHAPE.side, grid=SHAPE.grid, portions=portions)
+def made(seed: str, mix: SampleMix):
+    return draw_sample(seed, side=SHAPE.side, grid=SHAPE.grid, mix=mix)
 
 
-def packed(processor, lessons):
-    return Packer(processor.tokenizer, SHAPE.grid).batch(lessons, random.Random(0))
+def packed(processor, samples):
+    return Packer(processor.tokenizer, SHAPE.grid).batch(samples, random.Random(0))
 
 
 def test_option_letters_and_fixed_phrases_are_single_tokens(tokenizer):
@@ -63,19 +63,19 @@ def test_any_text_can_be_encoded_and_read_back(tokenizer):
 def test_a_packed_reply_gives_the_logits_of_its_prompt_alone(processor):
     """What training computes is what the engine will: each reply by itself, through processor and model."""
     model = build_model(processor.tokenizer, SHAPE, seed=1).eval()
-    some = [made(f"packed/{number}", Portions(drills=3, questions=3, unanswerable=1)) for number in range(40)]
-    lessons = [next(one for one in some if len(one.pixels)), next(one for one in some if not len(one.pixels))]
-    lessons.append(active_lesson("packed", side=SHAPE.side, grid=SHAPE.grid, template="zoomed"))
-    tutor = make_tutor(processor.tokenizer, SHAPE)
-    batch = packed(processor, lessons)
-    assert len(batch.lessons) > len(lessons)  # several chunks a picture
+    some = [made(f"packed/{number}", SampleMix(subtasks=3, questions=3, unanswerable=1)) for number in range(40)]
+    samples = [next(one for one in some if len(one.pixels)), next(one for one in some if not len(one.pixels))]
+    samples.append(actiview_sample("packed", side=SHAPE.side, grid=SHAPE.grid, template="zoomed"))
+    heads = build_heads(processor.tokenizer, SHAPE)
+    batch = packed(processor, samples)
+    assert len(batch.samples) > len(samples)  # several chunks an image
     with torch.inference_mode():
-        table = _table(model, batch, tutor.word_tokens[0])
+        table = _table(model, batch, heads.word_tokens[0])
         states = _read(model, batch, _features(model, batch.pixels), table)[1][-1]
         found = model.lm_head(states.flatten(0, 1)[batch.replies[0]])
         alone = {}
-        for one in lessons:
-            for asked in filter(lambda asked: asked.reply, one.exercises):
+        for one in samples:
+            for asked in filter(lambda asked: asked.reply, one.prompts):
                 tokens, logits = reply_alone(model, processor, one, asked)
                 alone.setdefault(tuple(tokens), []).append(logits)
     ends = (batch.replies[2] == END).nonzero().flatten().tolist()
@@ -91,11 +91,9 @@ def test_a_packed_reply_gives_the_logits_of_its_prompt_alone(processor):
 
 def reply_alone(model, processor, one, asked):
     """The tokens of the reply with its end, and the logits before each."""
-    pictures = iter(one.pixels)
+    images = iter(one.pixels)
     content = [
-        {"type": "image", "image": Image.fromarray(next(pictures))}
-        if piece is None
-        else {"type": "text", "text": piece}
+        {"type": "image", "image": Image.fromarray(next(images))} if piece is None else {"type": "text", "text": piece}
         for piece in (*one.prefix, asked.prompt)
     ]
     inputs = processor.apply_chat_template(
@@ -105,7 +103,7 @@ def reply_alone(model, processor, one, asked):
         return_dict=True,
         return_tensors="pt",
     )
-    reply = processor.tokenizer(asked.replied, add_special_tokens=False, return_tensors="pt").input_ids
+    reply = processor.tokenizer(asked.reply_text, add_special_tokens=False, return_tensors="pt").input_ids
     prompt = inputs.pop("input_ids")
     tokens = torch.cat([prompt, reply], dim=1)
     inputs["attention_mask"] = torch.ones_like(tokens)
@@ -114,14 +112,14 @@ def reply_alone(model, processor, one, asked):
 
 
 def test_packed_places_are_the_tokens_that_they_mean(processor):
-    found = (made(f"places/{number}", Portions(stems=2, questions=6)) for number in range(60))
-    one = next(one for one in found if any(e.places for e in one.exercises) and any(e.options for e in one.exercises))
+    found = (made(f"places/{number}", SampleMix(stems=2, questions=6)) for number in range(60))
+    one = next(one for one in found if any(e.places for e in one.prompts) and any(e.options for e in one.prompts))
     batch = packed(processor, [one])
     tokens = processor.tokenizer.convert_ids_to_tokens(batch.tokens.flatten().tolist())
-    replies = [e for e in one.exercises if e.reply]
+    replies = [e for e in one.prompts if e.reply]
     firsts = batch.replies[0][batch.replies[2] == FIRST].tolist()
     assert [tokens[place] for place in firsts] == ["<|assistant|>"] * len(replies)
-    chosen = [e for e in replies if e.replied in "ABCDE"]
+    chosen = [e for e in replies if e.reply_text in "ABCDE"]
     assert {tokens[place] for place in batch.choices[0].tolist()} == {"<|assistant|>"}
     assert batch.choices.shape[1] == len(chosen)
     for place, token, _ in batch.replies.T.tolist():
@@ -130,20 +128,20 @@ def test_packed_places_are_the_tokens_that_they_mean(processor):
     ends = {tokens[place] for place in batch.options[0].tolist()}
     assert ends <= {"Ċ", *PHRASES}
     assert {"Ċ"} <= {tokens[place] for place in batch.words[0].tolist()} <= {"Ċ", "Options:"}  # in ActiView's form
-    places = [(e, end) for e in one.exercises for end, ids in e.places if any(one.shown[index] for index in ids)]
+    places = [(e, end) for e in one.prompts for end, ids in e.places if any(one.shown[index] for index in ids)]
     names = Counter(re.split(r"\W+", e.prompt[:end].rstrip())[-1] for e, end in places)
     assert Counter(tokens[place].strip("Ġ") for place in batch.spots[0].tolist()) == names
-    assert batch.options.shape[1] == sum(len(asked.options) for asked in one.exercises)
-    letters = Counter(e.letter for e in one.exercises if e.letter)
+    assert batch.options.shape[1] == sum(len(asked.options) for asked in one.prompts)
+    letters = Counter(e.letter for e in one.prompts if e.letter)
     assert Counter("ABCDE"[k] for k in batch.letters[1].tolist()) == letters
     assert {tokens[place] for place in batch.letters[0].tolist()} <= {"<|assistant|>"}
 
 
 def test_what_is_barred_is_no_part_of_the_guess_and_is_held_to_the_mean_of_the_other_wrong_ones():
     guesses = torch.tensor([[4.0, 1.0, 3.0, -7.0, 9.0], [4.0, 1.0, 3.0, -7.0, 9.0]], requires_grad=True)
-    places, barred = torch.tensor([10, 20]), torch.tensor([[20], [3]])
+    places, held_out_words = torch.tensor([10, 20]), torch.tensor([[20], [3]])
     groups = [torch.tensor([0, 1, 2, 3])]  # the last class is of no group
-    found, apart = _levelled(guesses, places, barred, groups)
+    found, apart = _exclude(guesses, places, held_out_words, groups)
     assert torch.equal(found[0], guesses[0])
     assert found[1, 3] < -1000
     assert torch.equal(found[1, [0, 1, 2, 4]], guesses[1, [0, 1, 2, 4]])
@@ -152,28 +150,28 @@ def test_what_is_barred_is_no_part_of_the_guess_and_is_held_to_the_mean_of_the_o
     apart.backward()
     assert guesses.grad.nonzero().tolist() == [[1, 3]]
     assert guesses.grad[1, 3] < 0
-    assert _levelled(guesses, places, torch.empty(2, 0, dtype=torch.long), groups)[1].item() == 0
+    assert _exclude(guesses, places, torch.empty(2, 0, dtype=torch.long), groups)[1].item() == 0
 
 
 def test_the_projector_says_what_the_heads_for_patches_do(processor):
-    model, tutor = build_model(processor.tokenizer, SHAPE, seed=1), make_tutor(processor.tokenizer, SHAPE)
+    model, heads = build_model(processor.tokenizer, SHAPE, seed=1), build_heads(processor.tokenizer, SHAPE)
     with torch.no_grad():
-        tutor.stand.weight *= 50  # surer than the others
+        heads.stand.weight *= 50  # surer than the others
     pixels = torch.rand(4, 3, SHAPE.side, SHAPE.side) * 2 - 1
-    tutor.interpret(model, pixels, seed=5)
+    heads.initialise_projector(model, pixels, seed=5)
     features = _features(model, pixels)
     projector, start = model.model.multi_modal_projector, 0
     units = projector.linear_1(features)
-    for head in [*tutor.patch_heads, tutor.stand]:
-        said, guessed = units[..., start : start + head.out_features], head(features)
-        assert torch.equal(said.argmax(-1), guessed.argmax(-1))
+    for head in [*heads.patch_heads, heads.stand]:
+        said, with_random_answer = units[..., start : start + head.out_features], head(features)
+        assert torch.equal(said.argmax(-1), with_random_answer.argmax(-1))
         assert said.amax(-1).mean().item() == pytest.approx(10.0, rel=1e-4)
-        torch.testing.assert_close(said / said.std(), guessed / guessed.std())
+        torch.testing.assert_close(said / said.std(), with_random_answer / with_random_answer.std())
         start += head.out_features
     assert not units[..., start:].any()
     second = projector.linear_2.weight
     assert second[:, :start].abs().min() > 0
-    for words, first in ((tutor.word_tokens[0], 1), (tutor.word_tokens[1], 2 + len(COLOURS) + 1)):
+    for words, first in ((heads.word_tokens[0], 1), (heads.word_tokens[1], 2 + len(COLOURS) + 1)):
         half = model.get_input_embeddings().weight[words] / 2  # said ten times as loud: five words
         torch.testing.assert_close(second[:, first : first + len(words)].T, half)
 
@@ -198,7 +196,7 @@ def test_the_tower_learns_only_where_nothing_else_is_asked(trained):
     looked, answered = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("look", "answer"))
     for part in ("model", "tutor"):
         for name, weight in answered[part].items():
-            if name.startswith(OF_LOOKING) and "linear_1" not in name:
+            if name.startswith(VISION_PARAMETERS) and "linear_1" not in name:
                 assert torch.equal(weight, looked[part][name]), name
     name = "model.language_model.layers.0.mlp.up_proj.weight"
     assert not torch.equal(looked["model"][name], answered["model"][name])
@@ -225,8 +223,8 @@ def build_model_of(trained):
 
 @pytest.mark.parametrize("name", sorted(SIBLINGS))
 def test_a_sibling_goes_on_from_where_it_parts_from_the_model(trained, tmp_path, name):
-    settings = sibling_of(SETTINGS, name)
-    start_sibling(settings, trained / "work", tmp_path / "work")
+    settings = sibling_settings(SETTINGS, name)
+    start_from_model(settings, trained / "work", tmp_path / "work")
     lines = []
     made = train(settings, tmp_path / "out", work=tmp_path / "work", report=lines.append, **OPTIONS)
     assert [line["step"] for line in lines] == ([] if name == "early" else [1])
@@ -252,12 +250,12 @@ SETTINGS = Settings(
     seed=3,
     shape=SHAPE,
     stages=(
-        Stage("look", steps=3, lessons=2, rate=1e-3, warm_up=2),
-        Stage("find", steps=9, last=2, lessons=2, rate=1e-3, warm_up=2, portions=ANSWER, active=0.5),
-        Stage("answer", steps=5, lessons=2, rate=1e-3, portions=Portions(questions=3), warm_up=2),
-        Stage("focus", steps=2, lessons=2, rate=1e-3, warm_up=1),
+        Stage("look", steps=3, samples=2, rate=1e-3, warm_up=2),
+        Stage("find", steps=9, last=2, samples=2, rate=1e-3, warm_up=2, mix=ANSWER, active=0.5),
+        Stage("answer", steps=5, samples=2, rate=1e-3, mix=SampleMix(questions=3), warm_up=2),
+        Stage("focus", steps=2, samples=2, rate=1e-3, warm_up=1),
     ),
-    vocabulary_lessons=20,
+    vocabulary_samples=20,
 )
 OPTIONS = {"workers": 0, "report_every": 1, "checkpoint_every": 2}
 
@@ -311,15 +309,15 @@ def test_every_head_learns_a_batch_that_it_sees_again(processor):
     """On one batch, over and over, each share of right guesses must rise: a head at the wrong place cannot learn."""
     torch.manual_seed(0)
     model = build_model(processor.tokenizer, SHAPE, seed=0)
-    tutor = make_tutor(processor.tokenizer, SHAPE)
-    lessons = [made(f"again/{number}", Portions(drills=3, questions=3)) for number in (4, 5, 6)]
-    batch = packed(processor, lessons)
-    asked = set(tutor.answer(model, batch).right)
+    heads = build_heads(processor.tokenizer, SHAPE)
+    samples = [made(f"again/{number}", SampleMix(subtasks=3, questions=3)) for number in (4, 5, 6)]
+    batch = packed(processor, samples)
+    asked = set(heads.answer(model, batch).right)
     assert asked >= {"spots", "where", "say colour", "options", "first", "later", "letters"}
     assert asked >= {"here", "marks", "matches", "choices"}
-    optimiser = torch.optim.AdamW([*model.parameters(), *tutor.parameters()], lr=3e-3)
+    optimiser = torch.optim.AdamW([*model.parameters(), *heads.parameters()], lr=3e-3)
     for _ in range(120):
-        learned = tutor.answer(model, batch)
+        learned = heads.answer(model, batch)
         optimiser.zero_grad()
         learned.loss.backward()
         optimiser.step()

@@ -17,7 +17,7 @@ from known_unknowns_pocket.training.evaluation import Tally, actiview_tally, mms
 from tests.paths import ROOT
 
 FOLDERS = sorted(folder for folder in (ROOT / "models").iterdir() if folder.is_dir())
-SEED, IMAGES = 77, 40  # 200 questions; the edition's own pictures have another seed
+SEED, IMAGES = 77, 40  # 200 questions; the edition's own images have another seed
 MOST_BYTES, MOST_OF_ALL = 12_000_000, 30_000_000
 FLOORS = {"Attribute": 0.8, "Object": 0.8, "Relation": 0.8}
 ANSWERABLE_FLOORS = {

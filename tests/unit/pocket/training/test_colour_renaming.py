@@ -13,30 +13,30 @@ pytest.importorskip("transformers")
 from known_unknowns_pocket.scenes import COLOURS
 from known_unknowns_pocket.training import SMOKE
 from known_unknowns_pocket.training.architecture import build_model
-from known_unknowns_pocket.training.lessons import Portions, lesson
-from known_unknowns_pocket.training.loop import make_tutor
-from known_unknowns_pocket.training.packing import Packer
-from known_unknowns_pocket.training.renaming import SETS, embeddings, stand_ins
+from known_unknowns_pocket.training.batches import Packer
+from known_unknowns_pocket.training.colour_renaming import SETS, embeddings, stand_ins
+from known_unknowns_pocket.training.loop import build_heads
+from known_unknowns_pocket.training.samples import SampleMix, draw_sample
 
 SHAPE = SMOKE.shape
 
 
-def made(seed: str, portions: Portions):
-    return lesson(seed, side=SHAPE.side, grid=SHAPE.grid, portions=portions)
+def made(seed: str, mix: SampleMix):
+    return draw_sample(seed, side=SHAPE.side, grid=SHAPE.grid, mix=mix)
 
 
-def packed(processor, lessons):
-    return Packer(processor.tokenizer, SHAPE.grid).batch(lessons, random.Random(0))
+def packed(processor, samples):
+    return Packer(processor.tokenizer, SHAPE.grid).batch(samples, random.Random(0))
 
 
 def with_other_names(processor, many=12):
     """Lessons in which colours are named, and the same with stand-ins for all colours."""
-    found = [made(f"renamed/{number}", Portions(drills=4, stems=2, questions=3)) for number in range(many)]
+    found = [made(f"renamed/{number}", SampleMix(subtasks=4, stems=2, questions=3)) for number in range(many)]
     return found, [dataclasses.replace(one, names=stand_ins(random.Random(k))) for k, one in enumerate(found)]
 
 
 def test_a_renamed_lesson_names_no_colour_by_its_own_word(processor):
-    plain, renamed = (packed(processor, lessons) for lessons in with_other_names(processor))
+    plain, renamed = (packed(processor, samples) for samples in with_other_names(processor))
     known, own = len(processor.tokenizer), torch.tensor(Packer(processor.tokenizer, 2).colours)
     for before, after in ((plain.tokens, renamed.tokens), (plain.replies[1], renamed.replies[1])):
         named = torch.isin(before, own)
@@ -46,25 +46,28 @@ def test_a_renamed_lesson_names_no_colour_by_its_own_word(processor):
         assert after.max() < known + SETS * len(COLOURS)
     for number, names in enumerate(renamed.names.tolist()):
         assert len(set(names)) == len(own)
-        here = renamed.lessons == number
+        here = renamed.samples == number
         for colour, name in zip(own, names, strict=True):
             assert torch.equal(plain.tokens[here] == colour, renamed.tokens[here] == name)
-    assert plain.barred.shape[1] and not renamed.barred.shape[1]
-    assert plain.barred_words.shape[1] and not renamed.barred_words.shape[1]
+    assert plain.held_out_words.shape[1] and not renamed.held_out_words.shape[1]
+    assert plain.held_out_classes.shape[1] and not renamed.held_out_classes.shape[1]
 
 
 def test_only_the_names_are_other_in_a_renamed_lesson(processor):
     """Stand-ins with the real colours' embeddings, in text, patches and replies, change nothing that is learnt."""
-    model, tutor = build_model(processor.tokenizer, SHAPE, seed=3), make_tutor(processor.tokenizer, SHAPE)
+    model, heads = build_model(processor.tokenizer, SHAPE, seed=3), build_heads(processor.tokenizer, SHAPE)
     found, _ = with_other_names(processor)
     same = [dataclasses.replace(one, names=tuple(range(len(COLOURS)))) for one in found]
-    plain, renamed = (packed(processor, lessons) for lessons in (found, same))
+    plain, renamed = (packed(processor, samples) for samples in (found, same))
     for batch in (plain, renamed):
-        batch.barred, batch.barred_words = torch.empty(2, 0, dtype=torch.long), torch.empty(2, 0, dtype=torch.long)
-    colours = model.get_input_embeddings().weight[tutor.word_tokens[0]].detach()
+        batch.held_out_words, batch.held_out_classes = (
+            torch.empty(2, 0, dtype=torch.long),
+            torch.empty(2, 0, dtype=torch.long),
+        )
+    colours = model.get_input_embeddings().weight[heads.word_tokens[0]].detach()
     renamed.mixed = torch.eye(len(COLOURS)).repeat(SETS, 1)
     torch.testing.assert_close(embeddings(colours, renamed.mixed)[: len(COLOURS)], colours)
-    heads = (tutor.answer(model, batch).right for batch in (plain, renamed))
-    one, other = ({name: share for name, share in right.items() if share == share} for right in heads)
+    found = (heads.answer(model, batch).right for batch in (plain, renamed))
+    one, other = ({name: share for name, share in right.items() if share == share} for right in found)
     assert one.pop("first") >= 0 and other.pop("first") >= 0
     assert one == pytest.approx(other)

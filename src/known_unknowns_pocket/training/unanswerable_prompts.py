@@ -1,7 +1,7 @@
-"""Questions that no picture answers, for MM-SAP's form: only the refusal is right.
+"""Questions that no image answers, for MM-SAP's form: only the refusal is right.
 
 None is worded as a held-out wording of the pocket BeyondVisQA. A few sentences would be learnt by heart; so most are
-put together by chance, some of them from words that do not exist: what is not one of the questions that a picture
+put together by chance, some of them from words that do not exist: what is not one of the questions that an image
 answers is to be refused, however it is worded.
 """
 
@@ -11,10 +11,10 @@ import random
 
 from known_unknowns.benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks.mmsap_beyond import ABSENT, COLOUR, TEXTURE, WORDINGS
-from known_unknowns_pocket.benchmarks.naming import name, pair_name
-from known_unknowns_pocket.benchmarks.question_templates import PHRASES, TEXTURE_LURES
+from known_unknowns_pocket.benchmarks.object_names import name, pair_name
+from known_unknowns_pocket.benchmarks.question_templates import ABSENT_TEXTURES, PHRASES
 from known_unknowns_pocket.scenes import COLOURS, PREDICATES, SHAPES, TEXTURES, TRAINING_PAIRS, Scene
-from known_unknowns_pocket.training.prompts import Exercise, mmsap_question
+from known_unknowns_pocket.training.prompts import TrainingPrompt, mmsap_prompt_about
 
 TAUGHT_WORDINGS = tuple(wording for wording in WORDINGS if not wording.held_out)
 
@@ -50,7 +50,7 @@ _INVENTED = 0.3
 _FALSE = 4
 
 
-def unanswerable(scene: Scene, rng: random.Random) -> Exercise | None:
+def unanswerable_prompt(scene: Scene, rng: random.Random) -> TrainingPrompt | None:
     """A question about the scene that only the refusal answers; None where chance finds none."""
     drawn = rng.random()
     if drawn < 0.35:
@@ -65,11 +65,11 @@ def unanswerable(scene: Scene, rng: random.Random) -> Exercise | None:
     return _refused(stem, _any_answers(scene, rng), rng)
 
 
-def _refused(stem: str, false: list[str], rng: random.Random) -> Exercise:
-    return mmsap_question(stem, rng.sample(false, _FALSE), REFUSAL, rng)
+def _refused(stem: str, false: list[str], rng: random.Random) -> TrainingPrompt:
+    return mmsap_prompt_about(stem, rng.sample(false, _FALSE), REFUSAL, rng)
 
 
-def _absent(scene: Scene, rng: random.Random) -> Exercise | None:
+def _absent(scene: Scene, rng: random.Random) -> TrainingPrompt | None:
     """About an object that is not there, though its colour and its shape are: in the words of answerable questions."""
     present = {thing.pair for thing in scene.objects}
     colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
@@ -101,7 +101,7 @@ def _answers(which: tuple[str, ...] | str, scene: Scene, rng: random.Random) -> 
     if which == COLOUR:
         return list(COLOURS)
     if which == TEXTURE:
-        return [*TEXTURES, *TEXTURE_LURES]
+        return [*TEXTURES, *ABSENT_TEXTURES]
     return _pairs(scene, rng) if isinstance(which, str) else list(which)
 
 
@@ -116,7 +116,7 @@ def _any_answers(scene: Scene, rng: random.Random) -> list[str]:
     sorts = (
         lambda: list(COLOURS),
         lambda: list(SHAPES),
-        lambda: [*TEXTURES, *TEXTURE_LURES],
+        lambda: [*TEXTURES, *ABSENT_TEXTURES],
         lambda: _pairs(scene, rng),
         lambda: [str(number) for number in range(9)],
         lambda: [f"{PHRASES[predicate]} it" for predicate in PREDICATES],

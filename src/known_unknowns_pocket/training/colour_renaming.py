@@ -1,8 +1,8 @@
 """Colours by other names, drawn anew for each step, so that no pair of colour and shape can be learnt by heart.
 
 A text model that meets 40 pairs of colour and shape learns them as 40 things, and takes what it never met for none.
-Where the colours of a picture bear names that did not exist before and will not come back, it has to learn what a name
-is for: to find the patches that say the same word, and to say what they say. In a share of the pictures each colour's
+Where the colours of an image bear names that did not exist before and will not come back, it has to learn what a name
+is for: to find the patches that say the same word, and to say what they say. In a share of the images each colour's
 word is a stand-in: a random mixture of the real words' embeddings, as far from each other as those are. What the
 patches say of their colours is mixed in the same shares, so that a stand-in in the text goes with its patches.
 """
@@ -16,7 +16,7 @@ import torch
 from known_unknowns_pocket.scenes import COLOURS
 
 SETS = 4
-"""Of stand-ins in a step; a picture takes one."""
+"""Of stand-ins in a step; an image takes one."""
 
 
 def stand_ins(rng: random.Random) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What the patches of a picture show: labels to learn from, and where each object of the scene is."""
+"""What the patches of an image show: labels to learn from, and where each object of the scene is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FINE = 8  # raster cells along a patch
 @dataclass(frozen=True, slots=True)
 class Patches:
     """``labels``: (labels, patches) by `PATCH_LABELS`, a look being 1 + its index in `WORDS` (a size that is neither:
-    one more), 0 for no object and `NOT_ASKED` for what is not asked; ``shown`` and ``anchors`` as in `Lesson`."""
+    one more), 0 for no object and `NOT_ASKED` for what is not asked; ``shown`` and ``anchors`` as in `TrainingSample`."""
 
     labels: np.ndarray
     shown: tuple[tuple[int, ...], ...]
@@ -30,12 +30,12 @@ class Patches:
 
     @classmethod
     def empty(cls, grid: int) -> Patches:
-        """Those of a picture without objects."""
+        """Those of an image without objects."""
         return cls(np.zeros((len(PATCH_LABELS), grid * grid), dtype=np.int64), (), ())
 
 
 def patches_of(scene: Scene, grid: int, window: Box | None = None) -> Patches:
-    """The patches, in rows, of the picture of a scene, or of a ``window`` of it in canvas units.
+    """The patches, in rows, of the image of a scene, or of a ``window`` of it in canvas units.
 
     A patch shows the object that covers most of it. One that would have none, as a small one inside of another or
     astride of several patches may, has the patch that it covers most of. An object's anchor is the patch nearest to

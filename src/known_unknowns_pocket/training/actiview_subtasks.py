@@ -2,7 +2,7 @@
 
 A small object is a few pixels of the full image: its colour and its place can be told there, its shape hardly. A view
 tells its shape, and not where in the whole it is. So directions are looked up in the full image, where that is shown,
-and looks in any picture.
+and looks in any image.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from known_unknowns_pocket.benchmarks import actiview_questions as asking
-from known_unknowns_pocket.benchmarks.naming import matching, pair_name, phrase, plural
+from known_unknowns_pocket.benchmarks.object_names import matching, pair_name, phrase, plural
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, TRAINING_PAIRS, Scene
-from known_unknowns_pocket.training.listing import LETTERS, listed
-from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, Exercise, barred, meant
+from known_unknowns_pocket.training.actiview_replies import LETTERS, listed
+from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words, matching_objects
 
 FULL = 0
-"""The number of the full image among the pictures; the views are numbered from 1."""
+"""The number of the full image among the images; the views are numbered from 1."""
 
 _OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES)})(?:e?s)?\b")
 _DIRECTED = ("orientation", "daily loc", "object-rel")
 _PRESENT, _ASKED, _ABSENT, _COUPLES, _COUNTS = 3, 3, 3, 3, 2  # lines in a lesson
-_WHOLLY = frozenset(("colour", "shape", "size"))
+_NAMING = frozenset(("colour", "shape", "size"))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ActiViewQuestion:
     """A question with its options in order, the views that hold its clues, and the objects that are its clues."""
 
     category: str
@@ -73,9 +73,9 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """What a prompt shows of a scene. ``shown``: its pictures. ``seen`` and ``anchors`` are a lesson's, (2 * objects,):
-    of each object in any picture, and after those of each in the full image alone, where it is shown."""
+class ShownScene:
+    """What a prompt shows of a scene. ``shown``: its images. ``seen`` and ``anchors`` are a lesson's, (2 * objects,):
+    of each object in any image, and after those of each in the full image alone, where it is shown."""
 
     scene: Scene
     shown: tuple[int, ...]
@@ -87,35 +87,35 @@ class Glance:
         """The views that are shown."""
         return frozenset(self.shown) - {FULL}
 
-    def tells(self, one: Asked) -> bool:
-        """Whether the pictures tell the answer, or the full image alone is to do."""
+    def shows_answer(self, one: ActiViewQuestion) -> bool:
+        """Whether the images tell the answer, or the full image alone is to do."""
         return one.needed <= self.views or not self.views or (one.directed and FULL in self.shown)
 
-    def ids(self, found: Sequence[int], *, afar: bool) -> tuple[int, ...]:
-        """The objects ``found`` where they are in the full image (``afar``), or in any picture."""
-        return tuple(number + len(self.scene.objects) * afar for number in found)
+    def ids(self, found: Sequence[int], *, in_full_image: bool) -> tuple[int, ...]:
+        """The objects ``found`` where they are in the full image (``in_full_image``), or in any image."""
+        return tuple(number + len(self.scene.objects) * in_full_image for number in found)
 
 
-def steps(one: Exercise, asked: Asked, glance: Glance) -> Exercise:
+def with_subtasks(one: TrainingPrompt, asked: ActiViewQuestion, shown_scene: ShownScene) -> TrainingPrompt:
     """The exercise with what its question asks along the way. Its prompt holds the question's first line."""
-    if not glance.shown:
+    if not shown_scene.shown:
         return one
-    scene, at = glance.scene, one.prompt.index(asked.stem)
-    named = [(at + found.end(), meant(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
-    tells = asked.taught and glance.tells(asked)
-    said = asked.said(scene) if tells else {}
-    if not glance.views:
+    scene, at = shown_scene.scene, one.prompt.index(asked.stem)
+    named = [(at + found.end(), matching_objects(scene, _singular(found[0]))) for found in _OBJECT.finditer(asked.stem)]
+    shows_answer = asked.taught and shown_scene.shows_answer(asked)
+    said = asked.said(scene) if shows_answer else {}
+    if not shown_scene.views:
         said = {slot: word for slot, word in said.items() if slot not in ("shape", "count")}
     counted = None
     if "count" in said:
-        counted = (named[0][0], glance.ids(asked.clues, afar=False))
+        counted = (named[0][0], shown_scene.ids(asked.clues, in_full_image=False))
     return replace(
         one,
         stem=at + len(asked.stem),
         words=said,
-        places=tuple((end, glance.ids(ids, afar=asked.directed)) for end, ids in named if ids),
+        places=tuple((end, shown_scene.ids(ids, in_full_image=asked.directed)) for end, ids in named if ids),
         counted=counted,
-        barred=barred(scene.objects[asked.clues[1]]) if "shape" in said else (),
+        held_out_words=held_out_words(scene.objects[asked.clues[1]]) if "shape" in said else (),
     )
 
 
@@ -127,33 +127,33 @@ def _predicate(scene: Scene, one: int, other: int) -> int:
     return WORDS["predicate"].index(f"{PHRASES[asking.direction(scene, one, other)]} it")
 
 
-def known(one: Asked, scene: Scene) -> Asked:
+def without_held_out_options(one: ActiViewQuestion, scene: Scene) -> ActiViewQuestion:
     """The question without the options that would make a held-out pair with what the answer's object is: never right in
     training, they would be taken for wrong."""
     if one.category != "event-single":
         return one
-    wrong = set(barred(scene.objects[one.clues[1]]))
+    wrong = set(held_out_words(scene.objects[one.clues[1]]))
     return replace(one, options=tuple(text for text in one.options if text.removeprefix("A ") not in wrong))
 
 
-def lines(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+def object_prompts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """Drills as `known_unknowns_pocket.training.subtasks` has them, about small objects."""
-    shown = [number for number in asking.small(glance.scene) if glance.seen[number]]
-    if glance.views:
-        yield from _present(glance, shown, rng)
-        yield from _absent(glance, rng)
-        yield from _counts(glance, rng)
-    if FULL in glance.shown or len(glance.shown) == 1:
-        yield from _couples(glance, rng)
+    shown = [number for number in asking.small(shown_scene.scene) if shown_scene.seen[number]]
+    if shown_scene.views:
+        yield from _present(shown_scene, shown, rng)
+        yield from _absent(shown_scene, rng)
+        yield from _counts(shown_scene, rng)
+    if FULL in shown_scene.shown or len(shown_scene.shown) == 1:
+        yield from _couples(shown_scene, rng)
 
 
-def _present(glance: Glance, shown: Sequence[int], rng: random.Random) -> Iterator[Exercise]:
+def _present(shown_scene: ShownScene, shown: Sequence[int], rng: random.Random) -> Iterator[TrainingPrompt]:
     """Objects by their colour and shape, and those that one of these picks out by that one, with the other asked.
 
-    What is named is not asked: it would be read from the text, and how to read it from the picture would be forgotten.
+    What is named is not asked: it would be read from the text, and how to read it from the image would be forgotten.
     """
-    scene = glance.scene
-    named = [(number, _WHOLLY) for number in rng.sample(shown, min(_PRESENT, len(shown)))]
+    scene = shown_scene.scene
+    named = [(number, _NAMING) for number in rng.sample(shown, min(_PRESENT, len(shown)))]
     by_one = [
         (number, frozenset((slot, "size")))
         for number in shown
@@ -166,51 +166,54 @@ def _present(glance: Glance, shown: Sequence[int], rng: random.Random) -> Iterat
         words = {
             slot: WORDS[slot].index(getattr(thing, slot)) for slot in ("colour", "shape") if slot not in attributes
         }
-        yield Exercise(
+        yield TrainingPrompt(
             f"{text}\n",
             options=((len(text), True),),
             stem=len(text),
             words=words or None,
             places=((len(text), tuple(matching(scene, thing, attributes))),),
-            barred=barred(thing) if words else (),
+            held_out_words=held_out_words(thing) if words else (),
         )
 
 
-def _absent(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
-    scene = glance.scene
+def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
+    scene = shown_scene.scene
     for number in rng.sample(asking.small(scene), _ABSENT):
         slot = rng.choice(("colour", "shape"))
         other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
-        if other.pair in TRAINING_PAIRS and not matching(scene, other, _WHOLLY):
-            text = f" {phrase(other, _WHOLLY)}"
-            yield Exercise(f"{text}\n", options=((len(text), False),), stem=len(text))
+        if other.pair in TRAINING_PAIRS and not matching(scene, other, _NAMING):
+            text = f" {phrase(other, _NAMING)}"
+            yield TrainingPrompt(f"{text}\n", options=((len(text), False),), stem=len(text))
 
 
-def _counts(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+def _counts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """How many there are of a colour and shape, where all of them are shown."""
-    looks = sorted({glance.scene.objects[number].pair for number in asking.small(glance.scene)})
+    looks = sorted({shown_scene.scene.objects[number].pair for number in asking.small(shown_scene.scene)})
     for pair in rng.sample(looks, min(_COUNTS, len(looks))):
         name = f"small {pair_name(pair)}"
-        ids = meant(glance.scene, name)
-        if len(ids) <= MOST_COUNTED and all(glance.seen[number] for number in ids):
+        ids = matching_objects(shown_scene.scene, name)
+        if len(ids) <= MOST_COUNTED and all(shown_scene.seen[number] for number in ids):
             text = f" {plural(name)}"
-            yield Exercise(
-                f"{text}\n", stem=len(text), words={"count": len(ids)}, counted=(len(text), glance.ids(ids, afar=False))
+            yield TrainingPrompt(
+                f"{text}\n",
+                stem=len(text),
+                words={"count": len(ids)},
+                counted=(len(text), shown_scene.ids(ids, in_full_image=False)),
             )
 
 
-def _couples(glance: Glance, rng: random.Random) -> Iterator[Exercise]:
-    scene, made = glance.scene, 0
-    shown = [number for number in asking.small(scene) if glance.seen[number]]
-    alone = [n for n in shown if matching(scene, scene.objects[n], _WHOLLY) == [n]]
+def _couples(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
+    scene, made = shown_scene.scene, 0
+    shown = [number for number in asking.small(scene) if shown_scene.seen[number]]
+    alone = [n for n in shown if matching(scene, scene.objects[n], _NAMING) == [n]]
     for one, other in rng.sample(list(permutations(alone, 2)), len(alone) * (len(alone) - 1)):
         if made < _COUPLES and asking.direction(scene, one, other) is not None:
             ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))
             text, made = f" {ours} in relation to the {theirs}", made + 1
             places = ((1 + len(ours), (one,)), (len(text), (other,)))
-            yield Exercise(
+            yield TrainingPrompt(
                 f"{text}\n",
                 stem=len(text),
                 words={"predicate": _predicate(scene, one, other)},
-                places=tuple((end, glance.ids(ids, afar=True)) for end, ids in places),
+                places=tuple((end, shown_scene.ids(ids, in_full_image=True)) for end, ids in places),
             )

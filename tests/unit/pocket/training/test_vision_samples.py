@@ -1,4 +1,4 @@
-"""Pictures to learn looking from: what is asked of a patch is what the picture shows there, however it is turned."""
+"""Images to learn looking from: what is asked of a patch is what the image shows there, however it is turned."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from known_unknowns_pocket.scenes import COLOURS
-from known_unknowns_pocket.training.patches import NOT_ASKED, PATCH_LABELS
-from known_unknowns_pocket.training.vision_tasks import TIMES, looks
+from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
+from known_unknowns_pocket.training.vision_samples import VIEWS_PER_SCENE, vision_samples
 
 SIDE, GRID = 96, 6
 PALETTE = np.array([*COLOURS.values()])
@@ -19,15 +19,15 @@ def seen(views: bool, recoloured: float, many: int = 30):
     return [
         one
         for number in range(many)
-        for one in looks(f"looks/{number}", side=SIDE, grid=GRID, recoloured=recoloured, views=views)
+        for one in vision_samples(f"looks/{number}", side=SIDE, grid=GRID, recoloured=recoloured, views=views)
     ]
 
 
 @pytest.mark.parametrize("views", [False, True])
-def test_a_picture_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour(views):
+def test_a_image_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour(views):
     kinds = Counter()
     for one in seen(views, 0.75):
-        assert one.exercises == ()
+        assert one.prompts == ()
         if not one.patches.any():
             continue
         colour, shape, texture, _, _ = one.patches[0]
@@ -41,7 +41,7 @@ def test_a_picture_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_co
 
 
 @pytest.mark.parametrize("views", [False, True])
-def test_a_turned_picture_shows_in_each_patch_what_is_asked_there(views):
+def test_a_turned_image_shows_in_each_patch_what_is_asked_there(views):
     """In its own hues the reddest, bluest, ... pixels of an object's patch are those of the colour that is asked."""
     cell, right = SIDE // GRID, Counter()
     for one in seen(views, 0.0):
@@ -59,8 +59,8 @@ def test_a_turned_picture_shows_in_each_patch_what_is_asked_there(views):
 def test_a_scene_is_seen_in_different_ways():
     ways = set()
     for number in range(12):
-        found = looks(f"ways/{number}", side=SIDE, grid=GRID, recoloured=0.0)
-        assert len(found) == TIMES
+        found = vision_samples(f"ways/{number}", side=SIDE, grid=GRID, recoloured=0.0)
+        assert len(found) == VIEWS_PER_SCENE
         base = found[0].pixels[0]
         for one in found[1:] if found[0].patches.any() else ():
             ways.add(bool((one.pixels[0] == base).all()))

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from known_unknowns.benchmarks.mmsap.loader import REFUSAL
 from known_unknowns_pocket.benchmarks import mmsap_emblems
-from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS, STEMS, Emblem, Look
+from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS, STEMS, Emblem, EmblemDesign
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene
-from known_unknowns_pocket.training.prompts import UNKNOWN_EMBLEM, WORDS, Exercise, mmsap_question
+from known_unknowns_pocket.training.prompts import UNKNOWN_EMBLEM, WORDS, TrainingPrompt, mmsap_prompt_about
 
 TAUGHT = tuple(emblem for emblem in EMBLEMS if emblem.taught)
 _MADE_UP = 0.4
@@ -36,7 +36,7 @@ def emblem_scene(seed: str, rng: random.Random, aspect: float) -> tuple[Scene, E
     return replace(scene, objects=(*kept, *scene.objects[around:])), emblem
 
 
-def emblem_exercises(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[Exercise, ...]:
+def emblem_prompts(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[TrainingPrompt, ...]:
     """Its questions in MM-SAP's form, and the first line alone of one more."""
     known = emblem.name if emblem.taught else UNKNOWN_EMBLEM
     words = {"emblem": WORDS["emblem"].index(known)}
@@ -45,11 +45,11 @@ def emblem_exercises(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple
         drawn = _options(emblem, rng)
         right = emblem.name if emblem.taught and seen else REFUSAL
         forced = right != REFUSAL and rng.random() < _FORCED
-        one = mmsap_question(rng.choice(STEMS[emblem.sub_task]), drawn, right, rng, forced=forced)
+        one = mmsap_prompt_about(rng.choice(STEMS[emblem.sub_task]), drawn, right, rng, forced=forced)
         made.append(replace(one, words=words if seen else {}))
     stem = rng.choice(STEMS[emblem.sub_task])
     if seen:
-        made.append(Exercise(f"{stem}\n", stem=len(stem), words=words))
+        made.append(TrainingPrompt(f"{stem}\n", stem=len(stem), words=words))
     return tuple(made)
 
 
@@ -64,9 +64,9 @@ def _options(emblem: Emblem, rng: random.Random) -> list[str]:
 
 
 def _made_up(sub_task: str, rng: random.Random) -> Emblem:
-    looks = [other.look for other in mmsap_emblems.of(sub_task)]
+    looks = [other.design for other in mmsap_emblems.of(sub_task)]
     while True:
         shapes, colours = rng.sample(SHAPES, 2), rng.sample(tuple(COLOURS), 3)
-        look = Look((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
-        if all(look.differs(other) >= _DIFFERENT for other in looks):
-            return Emblem(UNKNOWN_EMBLEM, sub_task, False, look, mmsap_emblems.parts(sub_task, look))
+        design = EmblemDesign((shapes[0], shapes[1]), (colours[0], colours[1], colours[2]), rng.randint(2, 5))
+        if all(design.differs(other) >= _DIFFERENT for other in looks):
+            return Emblem(UNKNOWN_EMBLEM, sub_task, False, design, mmsap_emblems.parts(sub_task, design))

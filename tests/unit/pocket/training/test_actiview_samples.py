@@ -11,13 +11,18 @@ import pytest
 
 from known_unknowns import protocols
 from known_unknowns.records import Image, Option, Question, Reply
-from known_unknowns_pocket.benchmarks.actiview_scenes import Picture, clues
+from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage, clues
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene, SceneObject
-from known_unknowns_pocket.training.active import REASON, VIEWS, active_lesson, questions, scene
-from known_unknowns_pocket.training.active_steps import Asked, Glance, known, lines
-from known_unknowns_pocket.training.lessons import PICTURE, Lesson
-from known_unknowns_pocket.training.patches import PATCH_LABELS
-from known_unknowns_pocket.training.prompts import WORDS, Exercise
+from known_unknowns_pocket.training.actiview_samples import REASON, VIEWS, actiview_sample, questions, scene
+from known_unknowns_pocket.training.actiview_subtasks import (
+    ActiViewQuestion,
+    ShownScene,
+    object_prompts,
+    without_held_out_options,
+)
+from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
+from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
+from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample
 
 SIZES = {"side": 48, "grid": 6}
 PAIR = re.compile(rf"\b({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})")
@@ -37,7 +42,7 @@ def test_no_held_out_pair_is_drawn_or_named():
 def test_needed_views_are_those_that_hold_a_clue():
     found, width, height = scene("clues")
     small = [k for k, thing in enumerate(found.objects) if thing.size == "small"]
-    held = clues(Picture("", found, width, height), small)
+    held = clues(SceneImage("", found, width, height), small)
     assert any(clue != "no" for clue in held)
     for asked in questions("clues", found, width, height):
         assert asked.truth in asked.options
@@ -46,7 +51,7 @@ def test_needed_views_are_those_that_hold_a_clue():
 
 
 def record(stem: str, options: list[str], needed: list[int]) -> Question:
-    """A question of ActiView with seven pictures, as the protocols take it."""
+    """A question of ActiView with seven images, as the protocols take it."""
     images = tuple(Image(f"{number}.png", "", 64, 48) for number in range(7))
     lettered = tuple(Option("ABCDEFG"[k], text, f"{'ABCDEFG'[k]}. ") for k, text in enumerate(options))
     extra = {"groundtruth_views": needed, "random_start": 2, "start": {"R": 0, "E": 0, "M": 0, "H": 0}}
@@ -54,11 +59,11 @@ def record(stem: str, options: list[str], needed: list[int]) -> Question:
 
 
 def turns(protocol: str, question: Question, replies: list[str], **settings) -> list[list[str | None]]:
-    """The contents of the turns, with `PICTURE` for each picture."""
+    """The contents of the turns, with `IMAGE_PLACE` for each image."""
     talk, found = protocols.PROTOCOLS[protocol](question, **settings), []
     turn = next(talk)
     for said in [*replies, None]:
-        pieces = (PICTURE if isinstance(piece, Image) else piece.strip() for piece in turn.content)
+        pieces = (IMAGE_PLACE if isinstance(piece, Image) else piece.strip() for piece in turn.content)
         found.append([piece for piece in pieces if piece != ""])
         if said is None:
             break
@@ -86,16 +91,16 @@ def turns(protocol: str, question: Question, replies: list[str], **settings) -> 
 def test_prompts_are_those_of_the_protocols(template, protocol, replies):
     checked = 0
     for number in range(6):
-        one = active_lesson(f"prompts/{number}", template=template, **SIZES)
+        one = actiview_sample(f"prompts/{number}", template=template, **SIZES)
         found, width, height = scene(f"prompts/{number}")
         about = list(questions(f"prompts/{number}", found, width, height))
-        for asked in filter(lambda asked: asked.reply, one.exercises):
+        for asked in filter(lambda asked: asked.reply, one.prompts):
             ours = [piece for piece in [*one.prefix, asked.prompt] if piece != ""]
             views = re.findall(r"(upper|lower)(left|right) view", " ".join(filter(None, ours)))
             numbers = [1 + (across == "right") * 2 + (down == "lower") for down, across in views]
             (of,) = [of for of in about if of.stem in asked.prompt]
             if template in ("full", "views", "zoomed", "mixed"):
-                of = known(of, found)
+                of = without_held_out_options(of, found)
             question = record(of.stem, list(of.options), numbers)
             if protocol == "shifting":
                 question.extra["random_start"] = numbers[0] - 1
@@ -111,23 +116,23 @@ def test_replies_are_true_of_the_question():
     said = Counter()
     for template in ("full", "zoomed", "views", "mixed", "more", "select", "zoom", "operate"):
         for number in range(12):
-            one = active_lesson(f"replies/{number}", template=template, **SIZES)
+            one = actiview_sample(f"replies/{number}", template=template, **SIZES)
             found, width, height = scene(f"replies/{number}")
             about = list(questions(f"replies/{number}", found, width, height))
-            for asked in filter(lambda asked: asked.reply, one.exercises):
-                (of,) = [known(of, found) for of in about if of.stem in asked.prompt]
-                assert asked.replied in replies_to(template, of, views_named(one, asked))
+            for asked in filter(lambda asked: asked.reply, one.prompts):
+                (of,) = [without_held_out_options(of, found) for of in about if of.stem in asked.prompt]
+                assert asked.reply_text in replies_to(template, of, views_named(one, asked))
                 said[template] += 1
     assert min(said.values()) > 12
 
 
-def views_named(one: Lesson, asked: Exercise) -> set[int]:
+def views_named(one: TrainingSample, asked: TrainingPrompt) -> set[int]:
     text = " ".join(piece for piece in [*one.prefix, asked.prompt] if piece)
     shown = re.findall(r"(upper|lower)(left|right) view", text)
     return {1 + (across == "right") * 2 + (down == "lower") for down, across in shown}
 
 
-def replies_to(template: str, of: Asked, views: set[int]) -> list[str]:
+def replies_to(template: str, of: ActiViewQuestion, views: set[int]) -> list[str]:
     """The right reply, as it may be written."""
     needed = ",".join(map(str, sorted(of.needed)))
     if template == "more":
@@ -143,7 +148,7 @@ def replies_to(template: str, of: Asked, views: set[int]) -> list[str]:
     return [f" {words} Answer: {letter}" for words in meaning(of)]
 
 
-def meaning(of: Asked) -> list[str]:
+def meaning(of: ActiViewQuestion) -> list[str]:
     """What an answer may say in a drill's words: the option's own words for it are others."""
     if of.category in ("counting", "event-single"):
         return [of.truth.removeprefix("A ")]
@@ -152,14 +157,14 @@ def meaning(of: Asked) -> list[str]:
     return [f"to the {way} of it" if way in ("left", "right") else f"{way} it"]
 
 
-def test_what_the_pictures_cannot_tell_is_not_answered():
+def test_what_the_images_cannot_tell_is_not_answered():
     """Without the full image a question is answered where all of its views are shown, and only there."""
     asked_for = 0
     for number in range(30):
-        one = active_lesson(f"untold/{number}", template="views", **SIZES)
+        one = actiview_sample(f"untold/{number}", template="views", **SIZES)
         found, width, height = scene(f"untold/{number}")
         about = list(questions(f"untold/{number}", found, width, height))
-        for asked in filter(lambda asked: asked.reply, one.exercises):
+        for asked in filter(lambda asked: asked.reply, one.prompts):
             (of,) = [of for of in about if of.stem in asked.prompt]
             assert of.needed <= views_named(one, asked)
             asked_for += 1
@@ -168,12 +173,12 @@ def test_what_the_pictures_cannot_tell_is_not_answered():
 
 def test_steps_are_true_of_the_scene():
     """What the heads are told: places of what is named, whether it is there, and what the answer says."""
-    heard = Counter()
+    results = Counter()
     for number in range(40):
-        one = active_lesson(f"steps/{number}", **SIZES)
+        one = actiview_sample(f"steps/{number}", **SIZES)
         found, width, height = scene(f"steps/{number}")
         about = list(questions(f"steps/{number}", found, width, height))
-        for asked in one.exercises:
+        for asked in one.prompts:
             for end, ids in asked.places:
                 words = re.search(r"small [a-z]+(?: [a-z]+)?$", asked.prompt[:end])[0]
                 for thing in (found.objects[index % len(found.objects)] for index in ids):
@@ -182,7 +187,7 @@ def test_steps_are_true_of_the_scene():
                         thing.colour,
                         thing.shape,
                     }
-                heard["places"] += 1
+                results["places"] += 1
             of = next((of for of in about if of.stem in asked.prompt), None)
             if of is None or not asked.words:
                 continue
@@ -198,36 +203,38 @@ def test_steps_are_true_of_the_scene():
                 assert told == of.truth == str(len(asked.counted[1]))
             else:
                 assert told in of.truth.lower()
-            heard[slot] += 1
-    assert {"places", "predicate", "shape", "count"} <= {*heard}
+            results[slot] += 1
+    assert {"places", "predicate", "shape", "count"} <= {*results}
 
 
 def test_no_more_is_counted_than_an_answer_can_say():
     """A crowd of nine: there are scenes of so many that look alike, once held-out pairs bear other colours."""
     crowd = tuple(SceneObject("star", "red", "plain", 0.1 + 0.1 * k, 0.2 + 0.07 * (k % 2), 0.035) for k in range(9))
-    glance = Glance(Scene(crowd), (1,), tuple((k,) for k in range(9)) * 2, tuple(range(9)) * 2)
-    assert not [one for one in lines(glance, random.Random(0)) if one.counted]
-    asked = Asked("counting", "How many small red stars are there?", ("9", "8"), "9", frozenset({1}), tuple(range(9)))
+    shown_scene = ShownScene(Scene(crowd), (1,), tuple((k,) for k in range(9)) * 2, tuple(range(9)) * 2)
+    assert not [one for one in object_prompts(shown_scene, random.Random(0)) if one.counted]
+    asked = ActiViewQuestion(
+        "counting", "How many small red stars are there?", ("9", "8"), "9", frozenset({1}), tuple(range(9))
+    )
     assert not asked.taught
 
 
 def test_where_something_is_told_by_the_full_image_alone_directions_are_looked_up_there():
-    one = active_lesson("afar", template="zoomed", **SIZES)
+    one = actiview_sample("afar", template="zoomed", **SIZES)
     objects, patches = len(one.shown) // 2, SIZES["grid"] ** 2
     assert all(patch < patches for shown in one.shown[objects:] for patch in shown)
     assert any(patch >= patches for shown in one.shown[:objects] for patch in shown)
-    for asked in filter(lambda asked: asked.words and "predicate" in asked.words, one.exercises):
+    for asked in filter(lambda asked: asked.words and "predicate" in asked.words, one.prompts):
         assert all(index >= objects for _, ids in asked.places for index in ids)
 
 
 def test_options_are_marked_with_their_letters_and_make_no_held_out_pair():
     told = Counter()
     for number in range(40):
-        one = active_lesson(f"options/{number}", template="zoomed", **SIZES)
+        one = actiview_sample(f"options/{number}", template="zoomed", **SIZES)
         found, width, height = scene(f"options/{number}")
         about = list(questions(f"options/{number}", found, width, height))
-        for asked in filter(lambda asked: asked.reply, one.exercises):
-            (of,) = [known(of, found) for of in about if of.stem in asked.prompt]
+        for asked in filter(lambda asked: asked.reply, one.prompts):
+            (of,) = [without_held_out_options(of, found) for of in about if of.stem in asked.prompt]
             assert [letter for _, letter in asked.marks] == list("ABCDEFG"[: len(of.options)])
             assert [asked.prompt[:end].rpartition(". ")[2] for end, _ in asked.marks] == list(of.options)
             if of.category == "event-single":
@@ -238,17 +245,17 @@ def test_options_are_marked_with_their_letters_and_make_no_held_out_pair():
     assert {*told} == {"orientation", "object-rel", "event-multi", "counting", "event-single"}
 
 
-def test_pictures_are_those_that_the_prefix_has_and_objects_are_found_through_all_of_them():
-    for template, pictures in (("full", {1}), ("zoomed", {2, 3, 4, 5}), ("more", {1, 2, 3, 4}), ("text", {0})):
+def test_images_are_those_that_the_prefix_has_and_objects_are_found_through_all_of_them():
+    for template, images in (("full", {1}), ("zoomed", {2, 3, 4, 5}), ("more", {1, 2, 3, 4}), ("text", {0})):
         seen = set()
         for number in range(8):
-            one = active_lesson(f"pictures/{number}", template=template, **SIZES)
-            assert one.prefix.count(PICTURE) == len(one.pixels) == len(one.patches)
+            one = actiview_sample(f"pictures/{number}", template=template, **SIZES)
+            assert one.prefix.count(IMAGE_PLACE) == len(one.pixels) == len(one.patches)
             seen.add(len(one.pixels))
             assert len(one.shown) == 2 * len(scene(f"pictures/{number}")[0].objects)
             for shown, anchor in zip(one.shown, one.anchors, strict=True):
                 assert (anchor in shown) or (not shown and anchor == -1)
                 for place in shown:
-                    picture, patch = divmod(place, SIZES["grid"] ** 2)
-                    assert one.patches[picture, PATCH_LABELS.index("texture"), patch] > 0
-        assert seen <= pictures
+                    image, patch = divmod(place, SIZES["grid"] ** 2)
+                    assert one.patches[image, PATCH_LABELS.index("texture"), patch] > 0
+        assert seen <= images

@@ -14,11 +14,11 @@ from dataclasses import replace
 from known_unknowns.benchmarks.actiview import prompts as prompts
 from known_unknowns_pocket.benchmarks.questions import Question
 from known_unknowns_pocket.scenes import Scene
-from known_unknowns_pocket.training.prompts import Exercise, stem_exercise
+from known_unknowns_pocket.training.prompts import TrainingPrompt, stem_prompt
 
 LETTERS = "ABCDEFG"
 MARK = "\0"
-"""Stands for a picture in a prompt."""
+"""Stands for an image in a prompt."""
 
 
 def listed(options: Sequence[str]) -> str:
@@ -34,13 +34,13 @@ def marks(prompt: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
         yield end, letter
 
 
-def replied(words: str, letter: str) -> str:
+def reply_text(words: str, letter: str) -> str:
     """The reply: what the answer says, and the letter of the option that this stands for."""
     return f" {words} Answer: {letter}"
 
 
-def listed_exercise(made: Question, scene: Scene, rng: random.Random) -> Exercise:
-    """A question about one picture, as HumbleBench's are, in ActiView's form: two to four options, the right one among
+def actiview_prompt(made: Question, scene: Scene, rng: random.Random) -> TrainingPrompt:
+    """A question about one image, as HumbleBench's are, in ActiView's form: two to four options, the right one among
     them and no refusal. Only for kinds whose answer does not depend on the options."""
     false = [text for text in made.options[:-1] if text != made.truth]
     options = [made.truth, *rng.sample(false, rng.randint(1, len(false)))]
@@ -48,8 +48,8 @@ def listed_exercise(made: Question, scene: Scene, rng: random.Random) -> Exercis
     (filled,) = prompts.fill(prompts.ANSWER, image=MARK, question=made.stem, options=listed(options))
     prompt = filled.rpartition(MARK)[2].strip()
     return replace(
-        stem_exercise(made, scene).moved(prompt.index(made.stem)),
+        stem_prompt(made, scene).moved(prompt.index(made.stem)),
         prompt=prompt,
-        reply=((replied(made.truth, LETTERS[options.index(made.truth)]), True),),
+        reply=((reply_text(made.truth, LETTERS[options.index(made.truth)]), True),),
         marks=tuple(marks(prompt, options)),
     )

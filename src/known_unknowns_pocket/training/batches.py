@@ -1,8 +1,8 @@
-"""Batches of lessons: a picture is read once, and its exercises after it in chunks of some tens of tokens.
+"""Batches of lessons: an image is read once, and its exercises after it in chunks of some tens of tokens.
 
 A lesson is ``<s><|user|><image>...``, the prefix, and after it, for each exercise, ``prompt<|assistant|>reply</s>``. An
 exercise sees the prefix and itself, and its positions go on from the prefix's, so that each is as if it stood alone.
-A prefix may hold several pictures with texts between them, as ActiView's prompts do.
+A prefix may hold several images with texts between them, as ActiView's prompts do.
 Several exercises share a chunk, and no exercise is in two: attention costs as little as can be.
 """
 
@@ -18,9 +18,9 @@ from transformers import PreTrainedTokenizerFast
 
 from known_unknowns_pocket.scenes import COLOURS
 from known_unknowns_pocket.training.architecture import ASSISTANT, EOS, IMAGE, PAD, USER
-from known_unknowns_pocket.training.lessons import PICTURE, Lesson
-from known_unknowns_pocket.training.prompts import WORDS, Exercise
-from known_unknowns_pocket.training.renaming import mixtures
+from known_unknowns_pocket.training.colour_renaming import mixtures
+from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
+from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample
 
 NO_LABEL = -100
 FIRST, LATER, END = 0, 1, 2
@@ -40,8 +40,8 @@ _LABELS = {
     "marks": 2,
     "matches": 2,
     "choices": 2,
-    "barred": 2,
-    "barred_words": 2,
+    "held_out_words": 2,
+    "held_out_classes": 2,
 }
 """What is asked at places, and the numbers that say it, the place included."""
 
@@ -50,24 +50,24 @@ _LABELS = {
 class Batch:
     """One step's tensors. A place is chunk * length + position in the flattened (chunks, length) tokens.
 
-    pixels (pictures, 3, side, side) in -1..1; patches (pictures, labels, patches); prefix (lessons, longest) tokens;
+    pixels (images, 3, side, side) in -1..1; patches (images, labels, patches); prefix (lessons, longest) tokens;
     lessons (chunks,): whose chunk it is; tokens, positions (chunks, length); mask (chunks, 1, length, prefix + length),
     added to attention scores; replies: (3, n) places, the tokens that follow, and which part of a reply they are
     (`FIRST`, `LATER`, `END`); letters: (2, n) places and the right option's place in `LETTERS`; options: (2, n) places
-    and 0 or 1; words: (1 + slots, n) places and classes; spots: (2, n) places, and the patch of its picture where the
+    and 0 or 1; words: (1 + slots, n) places and classes; spots: (2, n) places, and the patch of its image where the
     object has its middle or -1; shown (n, prefix): whether the object of a spot is shown there; counted: (2, n) places
     and places in the prefix, those of what is counted and the first one; marks: (2, n) places of options' ends and
     their letters; matches: (2, n) places of the words before a letter that a reply says, and the places of its option's
     end; choices: (2, n) the same where a reply begins with the letter; barred: (2, n) places of `replies`, and tokens
     that are not held against the right ones there; barred_words: (2, n) places of `words`, and such classes, counted
     through all slots; names (lessons, colours): the token of each colour, those after the vocabulary being stand-ins
-    (see `known_unknowns_pocket.training.renaming`), and mixed (stand-ins, colours) what these are made of.
+    (see `known_unknowns_pocket.training.colour_renaming`), and mixed (stand-ins, colours) what these are made of.
     """
 
     pixels: torch.Tensor
     patches: torch.Tensor
     prefix: torch.Tensor | None = None
-    lessons: torch.Tensor | None = None
+    samples: torch.Tensor | None = None
     tokens: torch.Tensor | None = None
     positions: torch.Tensor | None = None
     mask: torch.Tensor | None = None
@@ -81,8 +81,8 @@ class Batch:
     marks: torch.Tensor | None = None
     matches: torch.Tensor | None = None
     choices: torch.Tensor | None = None
-    barred: torch.Tensor | None = None
-    barred_words: torch.Tensor | None = None
+    held_out_words: torch.Tensor | None = None
+    held_out_classes: torch.Tensor | None = None
     names: torch.Tensor | None = None
     mixed: torch.Tensor | None = None
 
@@ -109,8 +109,8 @@ class _Text:
     marks: list[tuple[int, ...]] = field(default_factory=list)
     matches: list[tuple[int, ...]] = field(default_factory=list)
     choices: list[tuple[int, ...]] = field(default_factory=list)
-    barred: list[tuple[int, ...]] = field(default_factory=list)
-    barred_words: list[tuple[int, ...]] = field(default_factory=list)
+    held_out_words: list[tuple[int, ...]] = field(default_factory=list)
+    held_out_classes: list[tuple[int, ...]] = field(default_factory=list)
 
     def after(self, character: int) -> int:
         """The place of the prompt's token that holds this character."""
@@ -120,7 +120,7 @@ class _Text:
         """Call colours by other tokens. A pair with a stand-in is no held-out pair, so that nothing is barred."""
         self.tokens = [names.get(token, token) for token in self.tokens]
         self.replies = [(place, names.get(token, token), part) for place, token, part in self.replies]
-        self.barred, self.barred_words = [], []
+        self.held_out_words, self.held_out_classes = [], []
 
     def add(self, other: _Text) -> None:
         start = len(self.tokens)
@@ -149,17 +149,17 @@ class Packer:
             tokenizer.convert_tokens_to_ids(token) for token in (PAD, IMAGE, USER, ASSISTANT, EOS)
         )
 
-    def pictures(self, lessons: Sequence[Lesson]) -> Batch:
-        """A batch of pictures alone."""
-        pixels = np.concatenate([lesson.pixels for lesson in lessons])
+    def images(self, samples: Sequence[TrainingSample]) -> Batch:
+        """A batch of images alone."""
+        pixels = np.concatenate([sample.pixels for sample in samples])
         scaled = torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
-        return Batch(scaled, torch.from_numpy(np.concatenate([lesson.patches for lesson in lessons])))
+        return Batch(scaled, torch.from_numpy(np.concatenate([sample.patches for sample in samples])))
 
-    def batch(self, lessons: Sequence[Lesson], rng: random.Random) -> Batch:
-        """A batch of pictures with their exercises; only what stands in for colours comes from ``rng``."""
-        made = self.pictures(lessons)
-        prefixes = [self._prefix(lesson) for lesson in lessons]
-        texts = [self._texts(lesson, prefix) for lesson, prefix in zip(lessons, prefixes, strict=True)]
+    def batch(self, samples: Sequence[TrainingSample], rng: random.Random) -> Batch:
+        """A batch of images with their exercises; only what stands in for colours comes from ``rng``."""
+        made = self.images(samples)
+        prefixes = [self._prefix(sample) for sample in samples]
+        texts = [self._texts(sample, prefix) for sample, prefix in zip(samples, prefixes, strict=True)]
         longest = max((len(text.tokens) for of_lesson in texts for text in of_lesson), default=1)
         length = -(-max(longest, _LEAST) // _MULTIPLE) * _MULTIPLE
         chunks = [(number, chunk) for number, of in enumerate(texts) for chunk in _chunks(of, length)]
@@ -178,77 +178,83 @@ class Packer:
         before = max(map(len, prefixes))
         made.prefix = torch.tensor([prefix + [self.pad] * (before - len(prefix)) for prefix in prefixes])
         made.shown = _marked([places for _, chunk in chunks for places in chunk.shown], before)
-        made.lessons = torch.tensor([number for number, _ in chunks])
+        made.samples = torch.tensor([number for number, _ in chunks])
         made.tokens, made.positions = padded("tokens", self.pad), padded("positions", 0)
-        made.mask = attention_mask(padded("owners", _NOBODY), (made.prefix != self.pad)[made.lessons])
-        made.names = torch.tensor([self._names(lesson) for lesson in lessons])
+        made.mask = attention_mask(padded("owners", _NOBODY), (made.prefix != self.pad)[made.samples])
+        made.names = torch.tensor([self._names(sample) for sample in samples])
         made.mixed = mixtures(rng)
         return made
 
-    def _names(self, lesson: Lesson) -> list[int]:
+    def _names(self, sample: TrainingSample) -> list[int]:
         """The token of each colour."""
-        return [len(self.tokenizer) + name for name in lesson.names] or self.colours
+        return [len(self.tokenizer) + name for name in sample.names] or self.colours
 
-    def _prefix(self, lesson: Lesson) -> list[int]:
+    def _prefix(self, sample: TrainingSample) -> list[int]:
         tokens = [self.tokenizer.bos_token_id, self.user]
-        for piece in lesson.prefix:
-            if piece is PICTURE:
+        for piece in sample.prefix:
+            if piece is IMAGE_PLACE:
                 tokens += [self.image] * self.grid**2
             else:
                 tokens += self.tokenizer(piece.strip(), add_special_tokens=False)["input_ids"]
         return tokens
 
-    def _texts(self, lesson: Lesson, prefix: list[int]) -> list[_Text]:
+    def _texts(self, sample: TrainingSample, prefix: list[int]) -> list[_Text]:
         patches = [place for place, token in enumerate(prefix) if token == self.image]
-        made = (self._text(one, number, len(prefix)) for number, one in enumerate(lesson.exercises))
-        seen = [self._see(text, one, lesson, patches) for text, one in zip(made, lesson.exercises, strict=True)]
-        if lesson.names:
-            names = dict(zip(self.colours, self._names(lesson), strict=True))
+        made = (self._text(one, number, len(prefix)) for number, one in enumerate(sample.prompts))
+        seen = [self._see(text, one, sample, patches) for text, one in zip(made, sample.prompts, strict=True)]
+        if sample.names:
+            names = dict(zip(self.colours, self._names(sample), strict=True))
             for text in seen:
                 text.rename(names)
         return seen
 
-    def _text(self, exercise: Exercise, owner: int, first: int) -> _Text:
-        encoded = self.tokenizer(exercise.prompt, add_special_tokens=False, return_offsets_mapping=True)
+    def _text(self, training_prompt: TrainingPrompt, owner: int, first: int) -> _Text:
+        encoded = self.tokenizer(training_prompt.prompt, add_special_tokens=False, return_offsets_mapping=True)
         made = _Text(tokens=list(encoded["input_ids"]))
         made.ends = [end for _, end in encoded["offset_mapping"]]
-        if exercise.letter:
-            made.letters.append((len(made.tokens), LETTERS.index(exercise.letter)))
-        marks = {letter: made.after(end) for end, letter in exercise.marks}
+        if training_prompt.letter:
+            made.letters.append((len(made.tokens), LETTERS.index(training_prompt.letter)))
+        marks = {letter: made.after(end) for end, letter in training_prompt.marks}
         made.marks = [(place, LETTERS.index(letter)) for letter, place in marks.items() if letter in LETTERS]
-        if exercise.reply:
-            self._reply(exercise, made, marks)
+        if training_prompt.reply:
+            self._reply(training_prompt, made, marks)
         made.owners = [owner] * len(made.tokens)
         made.positions = list(range(first, first + len(made.tokens)))
-        made.options = [(made.after(end), int(right)) for end, right in exercise.options]
-        if exercise.words:
-            made.barred_words = [(made.after(exercise.stem), _CLASSES[word]) for word in exercise.barred]
-            made.words.append((made.after(exercise.stem), *(exercise.words.get(slot, NO_LABEL) for slot in WORDS)))
+        made.options = [(made.after(end), int(right)) for end, right in training_prompt.options]
+        if training_prompt.words:
+            made.held_out_classes = [
+                (made.after(training_prompt.stem), _CLASSES[word]) for word in training_prompt.held_out_words
+            ]
+            made.words.append(
+                (made.after(training_prompt.stem), *(training_prompt.words.get(slot, NO_LABEL) for slot in WORDS))
+            )
         return made
 
-    def _see(self, made: _Text, exercise: Exercise, lesson: Lesson, patches: list[int]) -> _Text:
-        """The text with what it looks at: ``patches`` are the places of the pictures' patches in the prefix."""
-        for end, ids in exercise.places:
-            shown = [patches[patch] for index in ids for patch in lesson.shown[index]]
+    def _see(self, made: _Text, training_prompt: TrainingPrompt, sample: TrainingSample, patches: list[int]) -> _Text:
+        """The text with what it looks at: ``patches`` are the places of the images' patches in the prefix."""
+        for end, ids in training_prompt.places:
+            shown = [patches[patch] for index in ids for patch in sample.shown[index]]
             if shown:
-                pictures = {patches.index(place) // self.grid**2 for place in shown}
-                middle = lesson.anchors[ids[0]] % self.grid**2 if len(ids) == len(pictures) == 1 else -1
+                images = {patches.index(place) // self.grid**2 for place in shown}
+                middle = sample.anchors[ids[0]] % self.grid**2 if len(ids) == len(images) == 1 else -1
                 made.spots.append((made.after(end) - 1, middle))
                 made.shown.append(tuple(shown))
-        if exercise.counted is not None:
-            end, ids = exercise.counted
-            anchors = [lesson.anchors[index] for index in ids if lesson.anchors[index] >= 0]
+        if training_prompt.counted is not None:
+            end, ids = training_prompt.counted
+            anchors = [sample.anchors[index] for index in ids if sample.anchors[index] >= 0]
             made.counted = [(made.after(end) - 1, place) for place in (SINK, *(patches[patch] for patch in anchors))]
         return made
 
-    def _reply(self, exercise: Exercise, made: _Text, marks: dict[str, int]) -> None:
+    def _reply(self, training_prompt: TrainingPrompt, made: _Text, marks: dict[str, int]) -> None:
         first = len(made.tokens)
-        made.barred = [(first, self.tokenizer.convert_tokens_to_ids(f"Ġ{word}")) for word in exercise.barred]
+        made.held_out_words = [
+            (first, self.tokenizer.convert_tokens_to_ids(f"Ġ{word}")) for word in training_prompt.held_out_words
+        ]
         forms = {letter: (letter, f"Ġ{letter}") for letter in marks}
         marked = {self.tokenizer.convert_tokens_to_ids(form): marks[k] for k in forms for form in forms[k]}
         made.tokens.append(self.assistant)
         part = FIRST
-        for text, taught in exercise.reply:
+        for text, taught in training_prompt.reply:
             for token in self.tokenizer(text, add_special_tokens=False)["input_ids"]:
                 if taught:
                     made.replies.append((len(made.tokens) - 1, token, part))

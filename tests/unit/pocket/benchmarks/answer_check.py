@@ -1,4 +1,4 @@
-"""A second opinion on questions: reads their text and looks at the picture.
+"""A second opinion on questions: reads their text and looks at the image.
 
 Colours, sizes, places and contacts are measured in rendered pixels, with none of the code under test but the
 renderer; shapes and textures alone are taken from the scene. A true option must be plainly true, and a false
@@ -35,7 +35,7 @@ class Looks:
     def __init__(self, scene: Scene):
         self.scene = scene
         width, height = (round(SHORTER * side) for side in scene.canvas)
-        picture = np.asarray(render(scene, width, height)).astype(int)
+        scene_image = np.asarray(render(scene, width, height)).astype(int)
         self.masks = [self._mask(thing, width, height) for thing in scene.objects]
         self.words = []
         for index, thing in enumerate(scene.objects):
@@ -43,7 +43,7 @@ class Looks:
             for later in self.masks[index + 1 :]:
                 visible &= ~later
             size = "small" if max(self.extent(index)) < 0.24 else "large"
-            self.words.append({size, thing.texture, self._colour(picture[visible]), thing.shape})
+            self.words.append({size, thing.texture, self._colour(scene_image[visible]), thing.shape})
 
     def _mask(self, thing, width, height):
         alone = np.asarray(render(replace(self.scene, objects=(thing,), background=WHITE), width, height))

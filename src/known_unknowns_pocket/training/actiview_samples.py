@@ -1,4 +1,4 @@
-"""Lessons in ActiView's form: several pictures in a prompt, and replies that choose what is shown next.
+"""Lessons in ActiView's form: several images in a prompt, and replies that choose what is shown next.
 
 The scenes are drawn as the pocket benchmark's are, but without held-out pairs of colour and shape, and at a quarter of
 their size: no view is larger than that for the model. A reply is the answer's words and the right option's letter, the
@@ -21,11 +21,18 @@ from known_unknowns_pocket.benchmarks import actiview_questions as asking
 from known_unknowns_pocket.benchmarks import actiview_scenes as drawing
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns_pocket.scenes.model import Box
-from known_unknowns_pocket.training.active_steps import FULL, Asked, Glance, known, lines, steps
-from known_unknowns_pocket.training.lessons import PICTURE, Lesson, asked_about
-from known_unknowns_pocket.training.listing import MARK, marks, replied
-from known_unknowns_pocket.training.patches import PATCH_LABELS, Patches, patches_of
-from known_unknowns_pocket.training.prompts import WORDS, Exercise
+from known_unknowns_pocket.training.actiview_replies import MARK, marks, reply_text
+from known_unknowns_pocket.training.actiview_subtasks import (
+    FULL,
+    ActiViewQuestion,
+    ShownScene,
+    object_prompts,
+    with_subtasks,
+    without_held_out_options,
+)
+from known_unknowns_pocket.training.patch_labels import PATCH_LABELS, Patches, patches_of
+from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
+from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample, vary_colours
 
 SPLIT = 4
 VIEWS = range(1, SPLIT + 1)
@@ -63,25 +70,25 @@ def scene(seed: str) -> tuple[Scene, int, int]:
     return replace(found, objects=tuple(objects)), width, height
 
 
-def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[Asked]:
+def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[ActiViewQuestion]:
     """Questions of every sub-class, in random order, that name no held-out pair."""
     rng = random.Random(f"pocket-training/actiview/{seed}/questions")
-    picture = drawing.Picture("", found, width, height)
+    image = drawing.SceneImage("", found, width, height)
     for category in rng.sample(sorted(asking.SHARES), len(asking.SHARES)):
         draft = next((d for d in asking.drafts(category, found, rng) if not _names_held_out(d.stem)), None)
         if draft is None:
             continue
         options = rng.sample([draft.truth, *draft.false], 1 + len(draft.false))
-        held = drawing.clues(picture, draft.clues)
+        held = drawing.clues(image, draft.clues)
         needed = frozenset(view for view, clue in zip(VIEWS, held, strict=True) if clue != "no")
-        yield Asked(category, draft.stem, tuple(options), draft.truth, needed, draft.clues)
+        yield ActiViewQuestion(category, draft.stem, tuple(options), draft.truth, needed, draft.clues)
 
 
 def _names_held_out(text: str) -> bool:
     return not HELD_OUT_PAIRS.isdisjoint(_NAMED.findall(text))
 
 
-def active_lesson(seed: str, *, side: int, grid: int, template: str | None = None) -> Lesson:
+def actiview_sample(seed: str, *, side: int, grid: int, template: str | None = None) -> TrainingSample:
     """A lesson in one of ActiView's templates, by chance or as told."""
     rng = random.Random(f"pocket-training/active/{seed}")
     template = template or rng.choices([*TEMPLATES], [*TEMPLATES.values()])[0]
@@ -89,23 +96,23 @@ def active_lesson(seed: str, *, side: int, grid: int, template: str | None = Non
     asked = list(questions(seed, found, width, height))
     shown = _shown(template, asked[0], rng)
     gridded = template in ("select", "zoom", "operate")
-    pixels = pictures(found, width, height, shown, side, gridded=gridded)
+    pixels = image_pixels(found, width, height, shown, side, gridded=gridded)
     looks = [patches_of(found, grid, window(found, number)) for number in shown]
-    looks = [asked_about(pixels, look, found, rng, hues=False)[1] for look in looks]
-    glance = Glance(found, tuple(shown), *_joined(looks, shown, grid, len(found.objects)))
-    made = list(_exercises(template, asked, glance, rng))
-    return Lesson(
+    looks = [vary_colours(pixels, look, found, rng, hues=False)[1] for look in looks]
+    shown_scene = ShownScene(found, tuple(shown), *_joined(looks, shown, grid, len(found.objects)))
+    made = list(_exercises(template, asked, shown_scene, rng))
+    return TrainingSample(
         pixels,
         np.array([look.labels for look in looks], dtype=np.int64).reshape(len(shown), len(PATCH_LABELS), grid * grid),
-        tuple(_after_pictures(one) for one in made),
-        glance.seen,
-        glance.anchors,
+        tuple(_after_images(one) for one in made),
+        shown_scene.seen,
+        shown_scene.anchors,
         _before(_prompt(template, asked[0], shown), len(shown)),
     )
 
 
-def _shown(template: str, first: Asked, rng: random.Random) -> list[int]:
-    """The pictures that the prompt shows: often those that the first question needs."""
+def _shown(template: str, first: ActiViewQuestion, rng: random.Random) -> list[int]:
+    """The images that the prompt shows: often those that the first question needs."""
     as_needed = rng.random() < _SHARE_AS_NEEDED
     some = sorted(first.needed if as_needed else rng.sample(VIEWS, rng.choice((1, 2, 2, 3))))
     start = rng.choice(VIEWS)
@@ -121,8 +128,8 @@ def _shown(template: str, first: Asked, rng: random.Random) -> list[int]:
 def _joined(
     looks: list[Patches], shown: list[int], grid: int, objects: int
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Where each object is shown in any of the pictures, and its last anchor; and then, for each object, the same in
-    the full image, where that is among them (see `Glance`)."""
+    """Where each object is shown in any of the images, and its last anchor; and then, for each object, the same in
+    the full image, where that is among them (see `ShownScene`)."""
     every = [(k * grid**2, look) for k, look in enumerate(looks)]
     seen: list[tuple[int, ...]] = []
     anchors: list[int] = []
@@ -134,23 +141,25 @@ def _joined(
     return tuple(seen), tuple(anchors)
 
 
-def _exercises(template: str, asked: list[Asked], glance: Glance, rng: random.Random) -> Iterator[Exercise]:
+def _exercises(
+    template: str, asked: list[ActiViewQuestion], shown_scene: ShownScene, rng: random.Random
+) -> Iterator[TrainingPrompt]:
     """Whole questions, of the sub-classes that are taught where they are to be answered; and lines."""
     decisions = 0
     for one in asked:
         if template in _ANSWERS:
-            if one.taught and glance.tells(one):
-                asked_so = known(one, glance.scene)
-                yield steps(_whole(template, asked_so, glance), asked_so, glance)
+            if one.taught and shown_scene.shows_answer(one):
+                asked_so = without_held_out_options(one, shown_scene.scene)
+                yield with_subtasks(_whole(template, asked_so, shown_scene), asked_so, shown_scene)
         elif decisions < _DECISIONS:
             decisions += 1
-            yield steps(_whole(template, one, glance), one, glance)
-    if glance.shown:
-        yield from lines(glance, rng)
+            yield with_subtasks(_whole(template, one, shown_scene), one, shown_scene)
+    if shown_scene.shown:
+        yield from object_prompts(shown_scene, rng)
 
 
-def _prompt(template: str, one: Asked, shown: Sequence[int]) -> str:
-    """The prompt with a mark for each picture, as the protocol sends it."""
+def _prompt(template: str, one: ActiViewQuestion, shown: Sequence[int]) -> str:
+    """The prompt with a mark for each image, as the protocol sends it."""
     views = [number for number in shown if number != FULL]
     named = "".join(f" {MARK}, the {prompts.view_name(number, SPLIT)} view," for number in views)
     chosen = "".join(f"{MARK} is your selected {prompts.view_name(number, SPLIT)} view. " for number in views)
@@ -175,9 +184,9 @@ def _prompt(template: str, one: Asked, shown: Sequence[int]) -> str:
     return prompt.strip()
 
 
-def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
+def _whole(template: str, one: ActiViewQuestion, shown_scene: ShownScene) -> TrainingPrompt:
     """The prompt and the reply."""
-    views = set(glance.shown) - {FULL}
+    views = set(shown_scene.shown) - {FULL}
     needed, held, missing = (
         ",".join(map(str, sorted(found))) or "none" for found in (one.needed, one.needed & views, one.needed - views)
     )
@@ -188,26 +197,26 @@ def _whole(template: str, one: Asked, glance: Glance) -> Exercise:
         "operate": json.dumps({"keep": held, "shift": missing}),
         "text": "None",
     }.get(template)
-    prompt = _prompt(template, one, glance.shown)
+    prompt = _prompt(template, one, shown_scene.shown)
     if reply is not None:
-        return Exercise(prompt, ((reply, True),))
-    said = " ".join(WORDS[slot][word] for slot, word in one.said(glance.scene).items())
-    return Exercise(prompt, ((replied(said, one.right), True),), marks=tuple(marks(prompt, one.options)))
+        return TrainingPrompt(prompt, ((reply, True),))
+    said = " ".join(WORDS[slot][word] for slot, word in one.said(shown_scene.scene).items())
+    return TrainingPrompt(prompt, ((reply_text(said, one.right), True),), marks=tuple(marks(prompt, one.options)))
 
 
-def _before(prompt: str, pictures: int) -> tuple[str | None, ...]:
-    """The prompt up to and with its last picture: texts, and `PICTURE` for each mark."""
+def _before(prompt: str, images: int) -> tuple[str | None, ...]:
+    """The prompt up to and with its last image: texts, and `IMAGE_PLACE` for each mark."""
     pieces = prompt.split(MARK)[:-1]
     made: list[str | None] = []
     for piece in pieces:
-        made += [piece.strip(), PICTURE] if piece.strip() else [PICTURE]
-    if made.count(PICTURE) != pictures:
-        raise ValueError(f"{pictures} pictures, and marks for {made.count(PICTURE)} in {prompt!r}")
+        made += [piece.strip(), IMAGE_PLACE] if piece.strip() else [IMAGE_PLACE]
+    if made.count(IMAGE_PLACE) != images:
+        raise ValueError(f"{images} images, and marks for {made.count(IMAGE_PLACE)} in {prompt!r}")
     return tuple(made)
 
 
-def _after_pictures(one: Exercise) -> Exercise:
-    """The exercise from its last picture on."""
+def _after_images(one: TrainingPrompt) -> TrainingPrompt:
+    """The exercise from its last image on."""
     cut = one.prompt.rfind(MARK) + 1
     rest = one.prompt[cut:]
     if cut:
@@ -217,7 +226,7 @@ def _after_pictures(one: Exercise) -> Exercise:
 
 
 def window(found: Scene, number: int) -> Box:
-    """The part of the canvas that a picture shows, in canvas units."""
+    """The part of the canvas that an image shows, in canvas units."""
     across, down = found.canvas
     if number == FULL:
         return 0.0, 0.0, across, down
@@ -225,8 +234,8 @@ def window(found: Scene, number: int) -> Box:
     return column * across / 2, row * down / 2, (column + 1) * across / 2, (row + 1) * down / 2
 
 
-def pictures(found: Scene, width: int, height: int, shown: list[int], side: int, *, gridded: bool) -> np.ndarray:
-    """The pictures as the processor squeezes them, (pictures, side, side, 3)."""
+def image_pixels(found: Scene, width: int, height: int, shown: list[int], side: int, *, gridded: bool) -> np.ndarray:
+    """The images as the processor squeezes them, (images, side, side, 3)."""
     if not shown:
         return np.zeros((0, side, side, 3), np.uint8)
     whole = render(found, width // _REDUCTION, height // _REDUCTION)

@@ -1,4 +1,4 @@
-"""Lessons: what they say is true of their picture, and nothing held out is ever drawn or named."""
+"""Lessons: what they say is true of their image, and nothing held out is ever drawn or named."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.benchmarks.questions import TYPES, questions_for
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
-from known_unknowns_pocket.training import lessons
-from known_unknowns_pocket.training.emblems import emblem_exercises, emblem_scene
-from known_unknowns_pocket.training.lessons import Lesson, Portions, lesson
-from known_unknowns_pocket.training.patches import NOT_ASKED, PATCH_LABELS, patches_of
+from known_unknowns_pocket.training import samples
+from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
+from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS, patches_of
 from known_unknowns_pocket.training.prompts import (
     OPEN,
     UNKNOWN_EMBLEM,
     WORDS,
-    Exercise,
-    humblebench_exercise,
-    mmsap_exercise,
+    TrainingPrompt,
+    humblebench_prompt,
+    mmsap_prompt,
 )
 from known_unknowns_pocket.training.recolouring import NEAR, colour_map, near_held_out, recoloured
-from known_unknowns_pocket.training.refusals import unanswerable
-from known_unknowns_pocket.training.subtasks import drills
-from known_unknowns_pocket.training.text_tasks import lookup
+from known_unknowns_pocket.training.samples import SampleMix, TrainingSample, draw_sample
+from known_unknowns_pocket.training.subtasks import subtask_prompts
+from known_unknowns_pocket.training.text_tasks import text_task_prompt
+from known_unknowns_pocket.training.unanswerable_prompts import unanswerable_prompt
 
 PAIR_NAME = re.compile(rf"\b({'|'.join(WORDS['colour'])}) ({'|'.join(WORDS['shape'])})\b")
 
 
-QUESTIONS = Portions(questions=6)
-EVERYTHING = Portions(drills=4, stems=3, questions=5, unanswerable=2, lookups=1, emblems=0.3, recoloured=0.3)
+QUESTIONS = SampleMix(questions=6)
+EVERYTHING = SampleMix(subtasks=4, stems=3, questions=5, unanswerable=2, text_tasks=1, emblems=0.3, recoloured=0.3)
 
 
-def made(count: int, portions: Portions = QUESTIONS) -> list[Lesson]:
-    return [lesson(f"test/{number}", side=32, grid=4, portions=portions) for number in range(count)]
+def made(count: int, mix: SampleMix = QUESTIONS) -> list[TrainingSample]:
+    return [draw_sample(f"test/{number}", side=32, grid=4, mix=mix) for number in range(count)]
 
 
-def as_question(asked: Exercise) -> Question:
+def as_question(asked: TrainingPrompt) -> Question:
     """The question as a scorer sees it, read from the prompt alone."""
     listed = re.search(r"Question: (.+) Options: (.+)\. Answer:$", asked.prompt)
     if listed:
@@ -64,45 +64,45 @@ def as_question(asked: Exercise) -> Question:
     return Question("1", name, lines[0], options, None, refusal, (), "", "")
 
 
-def read(asked: Exercise, scorer: str) -> Parsed:
+def read(asked: TrainingPrompt, scorer: str) -> Parsed:
     question = as_question(asked)
-    reply = Reply(text=asked.replied)
+    reply = Reply(text=asked.reply_text)
     return SCORERS[scorer](AnsweredTurn("1", 0, "answer", asked.prompt, (), question.labels, "", reply), question)
 
 
-def is_asked_whole(asked: Exercise) -> bool:
+def is_asked_whole(asked: TrainingPrompt) -> bool:
     """Whether it is a question as a benchmark asks it: neither a drill nor a lookup."""
     return bool(asked.reply) and all(taught for _, taught in asked.reply)
 
 
 def test_a_lesson_follows_from_its_seed():
-    one, same, other = (lesson(seed, side=32, grid=4, portions=EVERYTHING) for seed in ("a", "a", "b"))
+    one, same, other = (draw_sample(seed, side=32, grid=4, mix=EVERYTHING) for seed in ("a", "a", "b"))
     assert np.array_equal(one.pixels, same.pixels)
     assert np.array_equal(one.patches, same.patches)
-    assert one.exercises == same.exercises
-    assert one.exercises != other.exercises
+    assert one.prompts == same.prompts
+    assert one.prompts != other.prompts
 
 
 def test_held_out_pairs_are_neither_drawn_nor_named_and_untaught_emblems_not_drawn(monkeypatch):
     drawn, shown = [], []
-    sample, show = lessons.sample_scene, lessons.emblem_scene
-    monkeypatch.setattr(lessons, "sample_scene", lambda *a, **k: drawn.append(sample(*a, **k)) or drawn[-1])
-    monkeypatch.setattr(lessons, "emblem_scene", lambda *a, **k: shown.append(show(*a, **k)) or shown[-1])
-    asked = [e for one in made(80, EVERYTHING) for e in one.exercises]
+    sample, show = samples.sample_scene, samples.emblem_scene
+    monkeypatch.setattr(samples, "sample_scene", lambda *a, **k: drawn.append(sample(*a, **k)) or drawn[-1])
+    monkeypatch.setattr(samples, "emblem_scene", lambda *a, **k: shown.append(show(*a, **k)) or shown[-1])
+    asked = [e for one in made(80, EVERYTHING) for e in one.prompts]
     assert {thing.pair for scene in drawn for thing in scene.objects} <= TRAINING_PAIRS
-    named = {pair for e in asked for pair in PAIR_NAME.findall(e.prompt + e.replied)}
+    named = {pair for e in asked for pair in PAIR_NAME.findall(e.prompt + e.reply_text)}
     assert named
     assert not named & HELD_OUT_PAIRS
-    registered = {emblem.look for emblem in EMBLEMS if not emblem.taught}
+    registered = {emblem.design for emblem in EMBLEMS if not emblem.taught}
     assert shown
     for scene, emblem in shown:
-        assert emblem.look not in registered
+        assert emblem.design not in registered
         around = scene.objects[: len(scene.objects) - len(emblem.parts)]
         assert not {thing.pair for thing in around} & HELD_OUT_PAIRS
 
 
 def test_no_held_out_wording_is_asked():
-    stems = {e.prompt.split("\n")[0] for one in made(60, Portions(unanswerable=4)) for e in one.exercises}
+    stems = {e.prompt.split("\n")[0] for one in made(60, SampleMix(unanswerable=4)) for e in one.prompts}
     held_out = [w.text.split("{thing}") for w in WORDINGS if w.held_out]
     assert len(stems) > 60
     assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
@@ -111,11 +111,11 @@ def test_no_held_out_wording_is_asked():
 def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
     seen = Counter()
     for one in made(90, EVERYTHING):
-        for asked in filter(is_asked_whole, one.exercises):
+        for asked in filter(is_asked_whole, one.prompts):
             question, official, robust = as_question(asked), read(asked, "official"), read(asked, "robust")
             assert official == robust, asked
             chosen = question.options[official.choice]
-            said = asked.replied.removesuffix(chosen.label).strip()
+            said = asked.reply_text.removesuffix(chosen.label).strip()
             assert asked.refuses == (official.outcome == REFUSED)
             if question.benchmark == mmsap.NAME:
                 assert said in (chosen.text, "")
@@ -138,22 +138,22 @@ def test_what_a_reply_says_is_true_of_the_scene():
         scene = sample_scene(f"replies/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
         rng = random.Random(number)
         for made_one in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
-            asked = humblebench_exercise(made_one, scene, rng, seen=True)
+            asked = humblebench_prompt(made_one, scene, rng, seen=True)
             outcome = read(asked, "official").outcome
             if made_one.kind in OPEN:
-                assert asked.replied.startswith(f" {made_one.truth} ")
+                assert asked.reply_text.startswith(f" {made_one.truth} ")
                 listed = [option.text for option in as_question(asked).options]
                 assert (outcome == ANSWERED) == (made_one.truth in listed)
             else:
                 chosen = as_question(asked).options[read(asked, "official").choice]
-                assert asked.replied == chosen.label
+                assert asked.reply_text == chosen.label
                 assert (outcome == ANSWERED) == (chosen.text == made_one.truth)
             said[made_one.kind in OPEN, outcome] += 1
     assert len(said) == 4
 
 
 def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
-    asked = [e for one in made(200) for e in one.exercises if "Please respond" in e.prompt]
+    asked = [e for one in made(200) for e in one.prompts if "Please respond" in e.prompt]
     relettered = [e for e in asked if "(A, B, C, or D)" in e.prompt]
     four = [e for e in asked if len(as_question(e).options) == 4 and e not in relettered]
     five = [e for e in asked if len(as_question(e).options) == 5]
@@ -165,7 +165,7 @@ def test_all_published_forms_occur_and_a_gap_does_not_tell_the_answer():
 
 def test_a_fifth_of_the_answerable_questions_are_to_be_refused():
     """More, and a model learns to refuse always; fewer, and it never does."""
-    asked = [e for one in made(150) for e in one.exercises if len(one.pixels) and one.patches.any()]
+    asked = [e for one in made(150) for e in one.prompts if len(one.pixels) and one.patches.any()]
     refused = sum(read(e, "official").outcome == REFUSED for e in asked) / len(asked)
     assert 0.14 < refused < 0.28
 
@@ -174,25 +174,25 @@ def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
     unseen = [one for one in made(200, EVERYTHING) if not one.patches.any()]
     assert {len(one.pixels) for one in unseen} == {0, 1}
     for one in unseen:
-        for asked in one.exercises:
+        for asked in one.prompts:
             assert not asked.words
             assert asked.places == ()
             assert not any(right for _, right in asked.options)
             if is_asked_whole(asked):
                 assert read(asked, "official").outcome == REFUSED
-                assert "  " not in asked.replied
+                assert "  " not in asked.reply_text
 
 
 def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
     found = [
-        lesson(f"hues/{number}", side=32, grid=4, portions=replace(EVERYTHING, recoloured=1.0)) for number in range(60)
+        draw_sample(f"hues/{number}", side=32, grid=4, mix=replace(EVERYTHING, recoloured=1.0)) for number in range(60)
     ]
     hued = [one for one in found if (one.patches[:, PATCH_LABELS.index("colour")] == NOT_ASKED).any()]
     colours = re.compile(rf"\b({'|'.join(WORDS['colour'])}|colour)\b")
-    asked = [e for one in hued if (one.patches[:, PATCH_LABELS.index("texture")] > 0).any() for e in one.exercises]
+    asked = [e for one in hued if (one.patches[:, PATCH_LABELS.index("texture")] > 0).any() for e in one.prompts]
     assert len(asked) > 100
     for one in asked:
-        assert not colours.search(one.prompt + one.replied)
+        assert not colours.search(one.prompt + one.reply_text)
         assert "colour" not in (one.words or {})
     assert any(one.reply for one in asked)
 
@@ -223,16 +223,16 @@ def test_greys_keep_their_colour_and_a_full_turn_of_hue_changes_colours():
 
 
 def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
-    plain, doubting = (
-        [e for one in made(60, replace(EVERYTHING, lookups=0, doubting=share)) for e in one.exercises if e.reply]
+    plain, refused_share = (
+        [e for one in made(60, replace(EVERYTHING, text_tasks=0, refused_share=share)) for e in one.prompts if e.reply]
         for share in (0.0, 1.0)
     )
-    assert len(plain) == len(doubting)
+    assert len(plain) == len(refused_share)
     refused = Counter()
-    for before, after in zip(plain, doubting, strict=True):
+    for before, after in zip(plain, refused_share, strict=True):
         question = as_question(after)
         if before.refuses or question.refusal is None:
-            assert after.replied == before.replied
+            assert after.reply_text == before.reply_text
             continue
         for scorer in SCORERS.keys() - {"likelihood"}:
             assert read(after, scorer).choice == question.refusal
@@ -245,7 +245,7 @@ def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
 
 def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
     plain, guessing = (
-        [e for one in made(60, replace(EVERYTHING, lookups=0, guessing=share)) for e in one.exercises if e.reply]
+        [e for one in made(60, replace(EVERYTHING, text_tasks=0, guessed_share=share)) for e in one.prompts if e.reply]
         for share in (0.0, 1.0)
     )
     assert len(plain) == len(guessing)
@@ -253,14 +253,14 @@ def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
     forms = Counter()
     for before, after in zip(plain, guessing, strict=True):
         if not before.refuses:
-            assert after.replied == before.replied
+            assert after.reply_text == before.reply_text
             continue
         question = as_question(after)
         texts = {option.label: option.text for option in question.options}
-        said = after.replied.strip()
-        if len(before.replied) == 1:
+        said = after.reply_text.strip()
+        if len(before.reply_text) == 1:
             text = texts[said]
-        elif before.replied[-2] == " ":
+        elif before.reply_text[-2] == " ":
             text, letter = said[:-2], said[-1]
             assert texts[letter] == text
         else:
@@ -269,7 +269,7 @@ def test_a_model_that_is_to_refuse_never_guesses_in_the_same_form():
         assert text not in (mmsap.REFUSAL, "None of the above")
         if after.letter:
             assert texts[after.letter] == text
-        forms[min(len(before.replied), 2), before.letter != ""] += 1
+        forms[min(len(before.reply_text), 2), before.letter != ""] += 1
     assert len(forms) >= 3
     assert min(forms.values()) > 3
 
@@ -279,7 +279,7 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     for number in range(80):
         rng = random.Random(number)
         _, emblem = emblem_scene(f"test/{number}", rng, 1.0)
-        for asked in emblem_exercises(emblem, rng, seen=True):
+        for asked in emblem_prompts(emblem, rng, seen=True):
             known = WORDS["emblem"][asked.words["emblem"]]
             assert known == (emblem.name if emblem.taught else UNKNOWN_EMBLEM)
             if not asked.reply:
@@ -288,7 +288,7 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
             names = {e.name: e.taught for e in mmsap_emblems.of(emblem.sub_task)}
             assert sum(names[text] for text in options) == 2
             assert len(options) == 4
-            assert asked.replied.strip() == (emblem.name if emblem.taught else mmsap.REFUSAL)
+            assert asked.reply_text.strip() == (emblem.name if emblem.taught else mmsap.REFUSAL)
             outcomes[emblem.taught, as_question(asked).refusal is None] += 1
     assert outcomes[True, True] > 10  # forced
     assert outcomes[False, True] == 0
@@ -299,7 +299,7 @@ def test_an_absent_thing_is_absent_and_its_question_an_answerable_one_otherwise(
     found = 0
     for number in range(150):
         scene = sample_scene(f"absent/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-        asked = unanswerable(scene, random.Random(number))
+        asked = unanswerable_prompt(scene, random.Random(number))
         if asked is None or not asked.prompt.startswith("What is the texture of the "):
             continue
         found += 1
@@ -307,14 +307,14 @@ def test_an_absent_thing_is_absent_and_its_question_an_answerable_one_otherwise(
         assert pair not in {thing.pair for thing in scene.objects}
         assert pair[0] in {thing.colour for thing in scene.objects}
         assert pair[1] in {thing.shape for thing in scene.objects}
-        assert asked.replied == mmsap.REFUSAL
+        assert asked.reply_text == mmsap.REFUSAL
     assert found > 5
 
 
 def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
     listed = 0
     for number in range(60):
-        asked = lookup(random.Random(number))
+        asked = text_task_prompt(random.Random(number))
         letters = {option.text: option.label for option in as_question(asked).options}
         pairs = list(zip(asked.reply[0::2], asked.reply[1::2], strict=True))
         assert len(pairs) >= 4
@@ -392,7 +392,7 @@ def test_a_window_shows_what_lies_in_it_at_its_scale():
     assert not hidden.labels.any()
 
 
-def test_a_wide_scene_is_squeezed_as_its_picture_is():
+def test_a_wide_scene_is_squeezed_as_its_image_is():
     scene = Scene((SceneObject("square", "red", "plain", 1.5, 0.5, 0.2),), aspect=2.0)
     assert patches_of(scene, 3).anchors == (1 * 3 + 2,)  # x = 1.5 of 2, y = 0.5 of 1
 
@@ -403,7 +403,7 @@ def test_the_steps_towards_an_answer_are_true_of_the_scene():
         scene = sample_scene(f"steps/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
         rng = random.Random(number)
         for question in questions_for(scene, rng, wanted=TYPES * 2, pairs=TRAINING_PAIRS):
-            for form in (humblebench_exercise, mmsap_exercise):
+            for form in (humblebench_prompt, mmsap_prompt):
                 asked = form(question, scene, rng, seen=True)
                 for slot, index in asked.words.items():
                     assert WORDS[slot][index] == question.truth
@@ -425,7 +425,7 @@ def test_the_steps_towards_an_answer_are_true_of_the_scene():
 def test_prompts_are_those_of_the_benchmarks():
     endings = Counter()
     for one in made(60):
-        for asked in one.exercises:
+        for asked in one.prompts:
             question = as_question(asked)
             if question.benchmark == humblebench.NAME:
                 stem, options = humblebench.parse_question(asked.prompt.rpartition("\n")[0])
@@ -439,10 +439,10 @@ def test_prompts_are_those_of_the_benchmarks():
     assert 0 < sum(endings.values()) < len(endings)
 
 
-@pytest.mark.parametrize("portions", [None, QUESTIONS])
-def test_pictures_are_squares_of_the_asked_side(portions):
+@pytest.mark.parametrize("mix", [None, QUESTIONS])
+def test_images_are_squares_of_the_asked_side(mix):
     for number in range(20):
-        one = lesson(f"side/{number}", side=48, grid=6, portions=portions)
+        one = draw_sample(f"side/{number}", side=48, grid=6, mix=mix)
         assert one.patches.shape == (len(one.pixels), len(PATCH_LABELS), 36)
         assert one.pixels.shape[1:] == (48, 48, 3)
         assert one.pixels.dtype == np.uint8
@@ -453,23 +453,23 @@ def test_drills_are_true_of_the_scene():
     asked = set()
     for number in range(40):
         scene = sample_scene(f"drills/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-        for drill in drills(scene, random.Random(number), seen=True):
-            text = drill.prompt.strip()
-            assert drill.prompt[drill.stem] == "\n"
-            asked |= (drill.words or {}).keys()
-            if drill.options:
-                ((_, present),) = drill.options
-                meant = [t for t in scene.objects if set(text.split()) - {"object"} <= looks(t)]
-                assert bool(meant) == present
-                assert bool(drill.words) == (len(meant) == 1)
-                assert [scene.objects[index] for _, ids in drill.places for index in ids] == meant
-                for thing in meant if drill.words else ():
-                    assert drill.words.keys() >= {"colour", "shape", "texture"}
-                    assert all(WORDS[slot][index] == getattr(thing, slot) for slot, index in drill.words.items())
-            if "count" in (drill.words or ()):
+        for subtask in subtask_prompts(scene, random.Random(number), seen=True):
+            text = subtask.prompt.strip()
+            assert subtask.prompt[subtask.stem] == "\n"
+            asked |= (subtask.words or {}).keys()
+            if subtask.options:
+                ((_, present),) = subtask.options
+                matching_objects = [t for t in scene.objects if set(text.split()) - {"object"} <= looks(t)]
+                assert bool(matching_objects) == present
+                assert bool(subtask.words) == (len(matching_objects) == 1)
+                assert [scene.objects[index] for _, ids in subtask.places for index in ids] == matching_objects
+                for thing in matching_objects if subtask.words else ():
+                    assert subtask.words.keys() >= {"colour", "shape", "texture"}
+                    assert all(WORDS[slot][index] == getattr(thing, slot) for slot, index in subtask.words.items())
+            if "count" in (subtask.words or ()):
                 wanted = set(text.removesuffix("objects").split())
                 number_meant = sum(wanted <= looks(t) | {t.shape + "s", t.shape + "es"} for t in scene.objects)
-                assert drill.words["count"] == number_meant
+                assert subtask.words["count"] == number_meant
     assert asked == WORDS.keys() - {"emblem"}
 
 
@@ -479,6 +479,6 @@ def looks(thing: SceneObject) -> set[str]:
 
 def test_where_there_is_nothing_to_see_no_drill_finds_anything():
     scene = sample_scene("nothing", n_objects=(4, 6), pairs=TRAINING_PAIRS)
-    for drill in drills(scene, random.Random(0), seen=False):
-        assert (drill.words, drill.places) == (None, ())
-        assert [present for _, present in drill.options] == [False]
+    for subtask in subtask_prompts(scene, random.Random(0), seen=False):
+        assert (subtask.words, subtask.places) == (None, ())
+        assert [present for _, present in subtask.options] == [False]

@@ -1,0 +1,73 @@
+"""Images alone, to learn looking from: a scene is drawn once and seen several times, turned and in other hues.
+
+Drawing a scene costs three times what a step takes to learn from it. So every scene is seen in a few ways, each
+mirrored and turned by chance, in its own hues or in others; nothing of this changes what a patch shows.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from known_unknowns_pocket.scenes import Scene
+from known_unknowns_pocket.training import actiview_samples
+from known_unknowns_pocket.training.patch_labels import Patches, patches_of
+from known_unknowns_pocket.training.samples import (
+    SHARE_NOTHING_TO_SEE,
+    TrainingSample,
+    render_pixels,
+    sample_training_scene,
+    uninformative_pixels,
+    vary_colours,
+)
+
+VIEWS_PER_SCENE = 3
+"""How often a scene is seen."""
+
+
+def vision_samples(seed: str, *, side: int, grid: int, recoloured: float, views: bool = False) -> list[TrainingSample]:
+    """`VIEWS_PER_SCENE` lessons without exercises, of one scene in HumbleBench's form, or of an image in ActiView's (``views``).
+
+    A share of them is ``recoloured`` (see `known_unknowns_pocket.training.recolouring`).
+    """
+    rng = random.Random(f"pocket-training/look/{seed}")
+    if rng.random() < SHARE_NOTHING_TO_SEE:
+        return [
+            TrainingSample(uninformative_pixels(rng, side)[None], Patches.empty(grid).labels[None], ())
+            for _ in range(VIEWS_PER_SCENE)
+        ]
+    scene, pixels, found = _drawn(seed, rng, side, grid, views=views)
+    seen = (vary_colours(pixels, found, scene, rng, hues=rng.random() < recoloured) for _ in range(VIEWS_PER_SCENE))
+    return [_turned(pixels, patches.labels, rng) for pixels, patches in seen]
+
+
+def _drawn(seed: str, rng: random.Random, side: int, grid: int, *, views: bool) -> tuple[Scene, np.ndarray, Patches]:
+    if not views:
+        scene = sample_training_scene(seed, rng)
+        return scene, render_pixels(scene, rng, side), patches_of(scene, grid)
+    scene, width, height = actiview_samples.scene(seed)
+    number = rng.choice((actiview_samples.FULL, *actiview_samples.VIEWS, *actiview_samples.VIEWS))
+    (pixels,) = actiview_samples.image_pixels(scene, width, height, [number], side, gridded=False)
+    return scene, pixels, patches_of(scene, grid, actiview_samples.window(scene, number))
+
+
+def _turned(pixels: np.ndarray, labels: np.ndarray, rng: random.Random) -> TrainingSample:
+    """One of the eight ways in which a square can lie."""
+    grid = round(labels.shape[-1] ** 0.5)
+    labels = labels.reshape(-1, grid, grid)
+    for turn in rng.sample((_across, _down, _over), rng.randint(0, 3)):
+        pixels, labels = turn(pixels), turn(labels.transpose(1, 2, 0)).transpose(2, 0, 1)
+    return TrainingSample(np.ascontiguousarray(pixels)[None], labels.reshape(1, len(labels), -1).copy(), ())
+
+
+def _across(image: np.ndarray) -> np.ndarray:
+    return image[:, ::-1]
+
+
+def _down(image: np.ndarray) -> np.ndarray:
+    return image[::-1]
+
+
+def _over(image: np.ndarray) -> np.ndarray:
+    return image.transpose(1, 0, 2)
