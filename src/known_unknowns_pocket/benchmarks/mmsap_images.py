@@ -120,7 +120,9 @@ def draw(scene_image: SceneImage) -> Image.Image:
 
 
 def place_motion(scene: Scene, motion: Motion, occupied: Sequence[Circle] = ()) -> tuple[Circle, ...] | None:
-    """What the motion's cue covers; None where that is not free: off the canvas, on another object or on ``occupied``."""
+    """Return the circles that the cue of a motion covers; None if one is off the canvas, on another object or
+    ``occupied``.
+    """
     thing = scene.objects[motion.target]
     covered = tuple(_covered(thing, motion.action))
     others = [*(circle(o) for i, o in enumerate(scene.objects) if i != motion.target), *occupied]

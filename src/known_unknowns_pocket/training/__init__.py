@@ -1,8 +1,9 @@
-"""Building and training the pocket model: a small vision-language model of standard transformers classes.
+"""Build and train the pocket model, a small vision-language model of standard transformers classes.
 
-`train` makes it from nothing: scenes are drawn on the fly from seeds, never with a held-out colour and shape pair.
-First a vision tower learns what each patch shows; then, with the tower at rest, a text model learns to read the patches
-and to answer. Besides the reply, training asks the model along the way what it must know for it (see `heads`).
+`train` starts from random weights. Scenes are rendered during training from seeds and contain no held-out pair of
+colour and shape. A vision tower is trained first to classify each patch. The tower is then frozen, and a text model is
+trained to answer questions from the patch features. Auxiliary losses supervise the intermediate steps
+(`auxiliary_losses`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""ActiView's list of options, "A. red; B. blue", and replies to it: the answer in words, then the letter.
+"""ActiView's list of options ("A. red; B. blue") and the replies to it.
 
-ActiView's released rule reads what follows "Answer:" if it is one letter and nothing else, as does a careful reader. So
-the replies say " red Answer: A". A small model that is asked for the letter alone does not learn to choose: the words
-come first, and the letter is looked up among the options by them, as in HumbleBench's form.
+A reply is the answer in words and then the letter: " red Answer: A". ActiView's released parser and the robust parser
+both read a single letter after "Answer:". A small model trained on the bare letter does not learn to choose; with the
+words first, the letter can be looked up in the list.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from known_unknowns_pocket.training.prompts import TrainingPrompt, stem_prompt
 
 LETTERS = "ABCDEFG"
 MARK = "\0"
-"""Stands for an image in a prompt."""
+"""Placeholder of an image in a prompt."""
 
 
 def listed(options: Sequence[str]) -> str:
-    """The options as ActiView's prompts list them."""
+    """Return the options as ActiView's prompts list them."""
     return "; ".join(f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False))
 
 
 def marks(prompt: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The end of each listed option in a prompt, with its letter."""
+    """Yield the end of each listed option in a prompt, with its letter."""
     end = prompt.index(listed(options)) - 2
     for letter, text in zip(LETTERS, options, strict=False):
         end += len(f"; {letter}. {text}")
@@ -35,13 +35,15 @@ def marks(prompt: str, options: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def reply_text(words: str, letter: str) -> str:
-    """The reply: what the answer says, and the letter of the option that this stands for."""
+    """Return the reply: the answer in words and its letter."""
     return f" {words} Answer: {letter}"
 
 
 def actiview_prompt(made: Question, scene: Scene, rng: random.Random) -> TrainingPrompt:
-    """A question about one image, as HumbleBench's are, in ActiView's form: two to four options, the right one among
-    them and no refusal. Only for kinds whose answer does not depend on the options."""
+    """Return a question about one image in ActiView's form: two to four options, the right one among them, no refusal.
+
+    It applies only to types of questions whose answer does not depend on the options.
+    """
     false = [text for text in made.options[:-1] if text != made.truth]
     options = [made.truth, *rng.sample(false, rng.randint(1, len(false)))]
     rng.shuffle(options)

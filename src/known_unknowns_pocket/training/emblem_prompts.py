@@ -1,7 +1,7 @@
-"""Emblems, for KnowVisQA's form: those that are taught are named, any other is refused.
+"""Prompts about emblems, for KnowVisQA's form: trained emblems are named, all others are refused.
 
-No untaught emblem is ever drawn: what stands for the unknown are emblems made up by chance, which differ from every
-one in the registry. The untaught names occur as false options, as they do in the benchmark.
+No emblem that is not ``taught`` is rendered. Random emblems that differ from every registered one stand for unknown
+emblems. Names of untaught emblems occur as false options, as they do in the benchmark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FORCED = 0.25
 
 
 def emblem_scene(seed: str, rng: random.Random, aspect: float) -> tuple[Scene, Emblem]:
-    """A taught emblem or, in a share of the cases, one that was made up (its name is `UNKNOWN_EMBLEM`).
+    """Return a scene with a taught or a random emblem; the name of a random one is `UNKNOWN_EMBLEM`.
 
     The small objects around it have no held-out pair of colour and shape.
     """
@@ -37,7 +37,7 @@ def emblem_scene(seed: str, rng: random.Random, aspect: float) -> tuple[Scene, E
 
 
 def emblem_prompts(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[TrainingPrompt, ...]:
-    """Its questions in MM-SAP's form, and the first line alone of one more."""
+    """Return questions about an emblem in MM-SAP's form, and the stem of one more."""
     known = emblem.name if emblem.taught else UNKNOWN_EMBLEM
     words = {"emblem": WORDS["emblem"].index(known)}
     made = []
@@ -54,7 +54,7 @@ def emblem_prompts(emblem: Emblem, rng: random.Random, *, seen: bool) -> tuple[T
 
 
 def _options(emblem: Emblem, rng: random.Random) -> list[str]:
-    """Four names as the benchmark has them: two of taught emblems and two others, whichever it is."""
+    """Return four names as in the benchmark: two of taught emblems and two others."""
     others = [other for other in mmsap_emblems.of(emblem.sub_task) if other.name != emblem.name]
     taught = [other.name for other in others if other.taught]
     untaught = [other.name for other in others if not other.taught]

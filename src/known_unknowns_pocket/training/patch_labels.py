@@ -1,4 +1,4 @@
-"""What the patches of an image show: labels to learn from, and where each object of the scene is."""
+"""Labels of the patches of an image, and the patches of each object of the scene."""
 
 from __future__ import annotations
 
@@ -21,8 +21,16 @@ _FINE = 8  # raster cells along a patch
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """``labels``: (labels, patches) by `PATCH_LABELS`, a look being 1 + its index in `WORDS` (a size that is neither:
-    one more), 0 for no object and `NOT_ASKED` for what is not asked; ``shown`` and ``anchors`` as in `TrainingSample`."""
+    """Labels of an image's patches.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (labels, patches)
+        By `PATCH_LABELS`: 1 + the index in `WORDS` (one more than the last for a size that is neither small nor large),
+        0 for no object, `NOT_ASKED` for a masked label.
+    shown, anchors : tuple
+        As in `TrainingSample`.
+    """
 
     labels: np.ndarray
     shown: tuple[tuple[int, ...], ...]
@@ -30,16 +38,16 @@ class Patches:
 
     @classmethod
     def empty(cls, grid: int) -> Patches:
-        """Those of an image without objects."""
+        """Return the labels of an image without objects."""
         return cls(np.zeros((len(PATCH_LABELS), grid * grid), dtype=np.int64), (), ())
 
 
 def patches_of(scene: Scene, grid: int, window: Box | None = None) -> Patches:
-    """The patches, in rows, of the image of a scene, or of a ``window`` of it in canvas units.
+    """Return the patches, by rows, of the image of a scene or of a ``window`` of it in canvas units.
 
-    A patch shows the object that covers most of it. One that would have none, as a small one inside of another or
-    astride of several patches may, has the patch that it covers most of. An object's anchor is the patch nearest to
-    its middle among those that show it: what lies inside of another object, or in front, does not take its anchor away.
+    A patch shows the object that covers most of it. An object that would have no patch gets the one that it covers most
+    of; this happens to small objects inside another object or across several patches. The anchor of an object is the
+    nearest to its centre of the patches that show it.
     """
     left, top, right, bottom = window or (0.0, 0.0, *scene.canvas)
     across, down = right - left, bottom - top
@@ -63,8 +71,7 @@ def patches_of(scene: Scene, grid: int, window: Box | None = None) -> Patches:
 
 
 def _in_front(cover: np.ndarray) -> np.ndarray:
-    """Which object each patch shows, -1 for none: (patches,), from how much of a patch each covers, (objects,
-    patches)."""
+    """Return the object that each patch shows, -1 for none, from the covered shares, (objects, patches)."""
     front = np.where(cover.max(axis=0) >= _LEAST_COVER, cover.argmax(axis=0), -1)
     for number in np.flatnonzero(cover.max(axis=1) >= _LEAST_OF_ALL):
         if number not in front:
@@ -74,7 +81,7 @@ def _in_front(cover: np.ndarray) -> np.ndarray:
 
 
 def _owners(scene: Scene, cells: int, corner: tuple[float, float], sides: tuple[float, float]) -> np.ndarray:
-    """Which object, from 1, is in front at each cell; 0 for none."""
+    """Return the object, from 1, in front at each cell; 0 for none."""
     owners = Image.new("L", (cells, cells))
     for number, thing in enumerate(scene.objects, start=1):
         solid = Image.new("1", (cells, cells))

@@ -1,9 +1,9 @@
-"""Exercises: what is asked of an image, in the benchmarks' own forms, with the steps towards the answer.
+"""Training prompts in the forms of HumbleBench and MM-SAP, with labels for the auxiliary losses.
 
-In HumbleBench's form the reply is the answer in words and then its letter ("yellow B"); where the words are not among
-the options, the refusal's letter follows them ("yellow E"). In MM-SAP's form it is the option's text alone. Both
-benchmarks' released rules and a careful reader understand them, and a small model learns them far sooner than a letter
-alone: the letter is then looked up among the options, after the word that it stands for has been said.
+In HumbleBench's form the reply is the answer in words followed by its letter (``yellow B``). If the words are not among
+the options, the letter of the refusal follows (``yellow E``). In MM-SAP's form the reply is the text of the option.
+Every parser reads both forms. A small model learns them faster than a bare letter, because the letter can be looked up
+after the word.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ WORDS: dict[str, tuple[str, ...]] = {
     "predicate": tuple(f"{PHRASES[predicate]} it" for predicate in PREDICATES),
     "emblem": (UNKNOWN_EMBLEM, *(emblem.name for emblem in EMBLEMS if emblem.taught)),
 }
-"""What an answer can say, by slot."""
+"""The values that an answer can have, by slot."""
 
 OPEN = ("colour", "shape", "texture", "count", "where")
-"""Kinds of questions that have one true answer whatever the options are."""
+"""Types of questions with one true answer, whatever the options are."""
 
 _SHARES_OF_FORMS = (("gap", 0.06), ("relettered", 0.05), ("wrong gone", 0.10))
 _SHARE_OF_REFUSAL_PROMPTS = 0.3
@@ -56,16 +56,33 @@ _SUBJECT_AND_TARGET = re.compile(r"Where is the (.+) in relation to the (.+)\?")
 
 @dataclass(frozen=True, slots=True)
 class TrainingPrompt:
-    """A prompt, the reply to it (none for a drill), and steps on the way, at characters of the prompt.
+    """A prompt, its reply, and labels at characters of the prompt for the auxiliary losses.
 
-    ``reply``: its parts, each with whether it is taught; the others are given. ``options``: the line's end and whether
-    the option is right. ``stem``: the stem's end, where ``words`` (slot to index into `WORDS`) are what the answer
-    says. ``places``: the end of the name of an object, and where it is, in shares of the image's width and height.
-    ``marks``: the end of each option's line and its letter, where the reply says letters. ``counted``: the end of the
-    name of what is counted, and where each of them is. ``letter`` is the right option's, which MM-SAP's replies do not
-    all say and which is asked beside them. ``refuses`` is whether the reply is a refusal.
-    ``held_out_words`` are words that no answer is held against: with what the object is, they would be a held-out pair, and a
-    model that is told that they are wrong each time learns that there are no such objects.
+    Attributes
+    ----------
+    prompt : str
+        The text after the last image.
+    reply : tuple of (str, bool)
+        Parts of the reply, each with whether it is trained; the other parts are given. Empty for a subtask.
+    options : tuple of (int, bool)
+        The end of an option's line, and whether the option is right.
+    stem : int
+        The end of the stem, where ``words`` are predicted.
+    words : dict of str to int, optional
+        What the answer says: slot to index into `WORDS`.
+    places : tuple of (int, tuple of int)
+        The end of an object's name, and the ids of the objects that it names.
+    marks : tuple of (int, str)
+        The end of an option's line and its letter, if the reply contains letters.
+    counted : (int, tuple of int), optional
+        The end of the name of what is counted, and the ids of the counted objects.
+    letter : str
+        The letter of the right option. It is predicted beside an MM-SAP reply, which may not contain it.
+    refuses : bool
+        Whether the reply is a refusal.
+    held_out_words : tuple of str
+        Words that would make a held-out pair with the object. They are excluded from the loss: as negatives in every
+        example, they would be learned as impossible.
     """
 
     prompt: str
@@ -86,7 +103,7 @@ class TrainingPrompt:
         return "".join(part for part, _ in self.reply)
 
     def moved(self, by: int) -> TrainingPrompt:
-        """The same steps in a prompt that has so many characters more before it, or less where it is negative."""
+        """Return the same labels for a prompt with ``by`` characters more before it (fewer if negative)."""
         return replace(
             self,
             stem=self.stem + by,
@@ -98,7 +115,7 @@ class TrainingPrompt:
 
 
 def marks(question: Question) -> tuple[tuple[int, str], ...]:
-    """The end of each option's line in the prompt, with its letter."""
+    """Return the end of each option's line in the prompt, with its letter."""
     found, end = [], len(question.text)
     for option in question.options:
         end += 1 + len(option.line)
@@ -107,7 +124,7 @@ def marks(question: Question) -> tuple[tuple[int, str], ...]:
 
 
 def humblebench_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> TrainingPrompt:
-    """An exercise in one of HumbleBench's forms; where nothing can be seen, only the refusal is right."""
+    """Return a prompt in one of HumbleBench's forms; if nothing is visible, only the refusal is right."""
     options = tuple(
         Option(letter, text, f"{letter}. ") for letter, text in zip(humblebench.LETTERS, made.options, strict=True)
     )
@@ -120,7 +137,7 @@ def humblebench_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *,
 
 
 def mmsap_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> TrainingPrompt:
-    """The same in MM-SAP's form: the refusal at any place, and the plain or the refusal prompt."""
+    """Return a prompt in MM-SAP's form: the refusal at any position, and the plain or the refusal prompt."""
     options, answer, refusal = _mmsap_options(made, rng)
     question = _form(replace(_record(made, options, answer, refusal), benchmark=mmsap.NAME), rng)
     if not seen:
@@ -131,13 +148,13 @@ def mmsap_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen:
 
 
 def _mmsap_text(question: Question, rng: random.Random) -> str:
-    """MM-SAP's plain prompt or, in a share of the cases where one can refuse, its refusal prompt."""
+    """Return MM-SAP's plain prompt, or its refusal prompt for a share of the questions with a refusal option."""
     refusing = question.refusal is not None and rng.random() < _SHARE_OF_REFUSAL_PROMPTS
     return (mmsap.refusal_prompt if refusing else mmsap.prompt)(question)
 
 
 def mmsap_reply(question: Question) -> str:
-    """The text of the right option; the refusal is one token, which takes no blank before it."""
+    """Return the text of the right option. The refusal is a single token without a leading space."""
     text = question.options[question.answer].text
     return text if question.answer == question.refusal else f" {text}"
 
@@ -145,9 +162,20 @@ def mmsap_reply(question: Question) -> str:
 def mmsap_prompt_about(
     stem: str, texts: list[str], answer: str, rng: random.Random, *, forced: bool = False
 ) -> TrainingPrompt:
-    """An exercise in MM-SAP's form about options that no scene decides; ``answer`` is among ``texts`` or the refusal.
+    """Return a prompt in MM-SAP's form whose options do not depend on a scene.
 
-    ``forced`` leaves out the refusal option, as the second turn of the forced choice does.
+    Parameters
+    ----------
+    stem : str
+        The question.
+    texts : list of str
+        The options besides the refusal.
+    answer : str
+        The right option: one of ``texts``, or the refusal.
+    rng : random.Random
+        Source of the order of the options.
+    forced : bool
+        Leave out the refusal option, as in the second turn of the forced choice.
     """
     shown = rng.sample([*texts, mmsap.REFUSAL], len(texts) + 1)
     options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(mmsap.LETTERS, shown, strict=False))
@@ -169,7 +197,7 @@ _OPTION = re.compile(r"^([A-E])\. (.+)$", re.MULTILINE)
 
 
 def with_random_answer(one: TrainingPrompt, rng: random.Random) -> TrainingPrompt:
-    """An exercise that is to be refused, answered by chance with one of its other options, in the same form."""
+    """Replace a refusal by a random other option, in the same form."""
     letter, text = rng.choice([found for found in _OPTION.findall(one.prompt) if found[1] not in _REFUSALS])
     said = one.reply_text
     if len(said) == 1:
@@ -182,8 +210,7 @@ def with_random_answer(one: TrainingPrompt, rng: random.Random) -> TrainingPromp
 
 
 def with_refusal(one: TrainingPrompt) -> TrainingPrompt:
-    """An exercise that is to be answered, refused by the letter alone or by the refusal's text, as its form wants; as
-    it is where no option refuses."""
+    """Replace an answer by the refusal, in the form of the reply; unchanged if no option refuses."""
     found = [option for option in _OPTION.findall(one.prompt) if option[1] in _REFUSALS]
     if not found:
         return one
@@ -193,7 +220,7 @@ def with_refusal(one: TrainingPrompt) -> TrainingPrompt:
 
 
 def matching_objects(scene: Scene, text: str) -> tuple[int, ...]:
-    """The ids of the objects that an expression such as "small red star" fits; none for any other text."""
+    """Return the ids of the objects that fit an expression such as "small red star"; none for any other text."""
     words = set(text.split()) - {"object"}
     ids = range(len(scene.objects))
     looks = ({getattr(thing, attribute) for attribute in ATTRIBUTES} for thing in scene.objects)
@@ -201,7 +228,7 @@ def matching_objects(scene: Scene, text: str) -> tuple[int, ...]:
 
 
 def held_out_words(thing: SceneObject) -> tuple[str, ...]:
-    """The colours and the shape that would make a held-out pair with the object's shape or colour."""
+    """Return the colours and shapes that would make a held-out pair with the object's shape or colour."""
     return tuple(
         colour if shape == thing.shape else shape
         for colour, shape in sorted(HELD_OUT_PAIRS)
@@ -214,7 +241,7 @@ def _held_out_words(made: SceneQuestion, scene: Scene) -> tuple[str, ...]:
 
 
 def stem_prompt(made: SceneQuestion, scene: Scene) -> TrainingPrompt:
-    """The first line of a question alone, and what its answer says: at a fifth of the question's cost."""
+    """Return the stem of a question alone with its labels. It costs a fifth of the whole question."""
     return TrainingPrompt(
         prompt=f"{made.stem}\n",
         stem=len(made.stem),
@@ -226,7 +253,7 @@ def stem_prompt(made: SceneQuestion, scene: Scene) -> TrainingPrompt:
 
 
 def _mmsap_options(made: SceneQuestion, rng: random.Random) -> tuple[tuple[Option, ...], int, int]:
-    """The question's options with MM-SAP's refusal among them in random order; the right one and the refusal."""
+    """Insert MM-SAP's refusal among the options in random order; return the options, the right one and the refusal."""
     truth = humblebench.LETTERS.index(made.answer)
     order = rng.sample(range(len(made.options)), len(made.options))
     texts = [*made.options[:-1], mmsap.REFUSAL]
@@ -269,13 +296,16 @@ def _exercise(
 
 
 def _is_checked(option: Option, question: Question) -> bool:
-    """Whether it can be right or wrong by the image: all but the refusal."""
+    """Whether an option can be right or wrong by the image: all but the refusal."""
     return question.refusal is None or option is not question.options[question.refusal]
 
 
 def _form(question: Question, rng: random.Random) -> Question:
-    """Most as published; some as HumbleBench-E, with and without the gap in the lettering; some with another gap,
-    so that a gap alone does not tell the answer."""
+    """Return the question as published, as HumbleBench-E with or without the gap in the lettering, or with another
+    option removed.
+
+    The last form prevents that a gap in the lettering predicts the answer.
+    """
     drawn = rng.random()
     for form, share in _SHARES_OF_FORMS:
         if drawn < share:
@@ -300,7 +330,7 @@ def _without_a_wrong_option(question: Question, rng: random.Random) -> Question:
 
 
 def _words(made: SceneQuestion) -> dict[str, int]:
-    """What the true answer says, by slot; nothing where several answers can be true."""
+    """Return what the true answer says, by slot; empty if several answers can be true."""
     if made.kind not in OPEN:
         return {}
     if made.truth in WORDS["predicate"]:
@@ -310,7 +340,7 @@ def _words(made: SceneQuestion) -> dict[str, int]:
 
 
 def _places(made: SceneQuestion) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The objects that the stem names, each at the end of its name."""
+    """Yield the objects that the stem names, each at the end of its name."""
     both = _SUBJECT_AND_TARGET.fullmatch(made.stem)
     last = len(made.stem) - 1
     if both:
@@ -323,7 +353,7 @@ def _places(made: SceneQuestion) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def _counted(made: SceneQuestion) -> tuple[int, tuple[int, ...]] | None:
-    """What a question counts: the end of its name in the stem, and the ids of what has it."""
+    """Return the end of the name of what a question counts, and the ids of the counted objects."""
     if made.kind != "count":
         return None
     (_, noun, _), *present = made.facts

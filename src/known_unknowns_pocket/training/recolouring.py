@@ -1,8 +1,8 @@
-"""Images in other hues, so that a shape is known whatever its colour is.
+"""Recoloured images, so that shapes are learned independently of colours.
 
-Some colours and shapes never meet in training. A model that sees a shape in the usual colours only learns them as
-one, and then takes the colour for evidence of the shape: it is asked for shapes in other hues, and for colours in the
-usual ones. No object gets near the colour of a held-out pair of its shape.
+Some pairs of colour and shape never occur in training. A model that sees shapes in the usual colours only learns colour
+and shape jointly and uses one as evidence of the other. Shapes are therefore trained in other hues and colours in the
+usual ones. No recoloured object comes near the colour of a held-out pair of its shape.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, Pair
 
 NEAR = 0.15
-"""Distance in RGB, each from 0 to 1, within which an object would look like a held-out pair."""
+"""Distance in RGB (each from 0 to 1) within which an object would look like a held-out pair."""
 _TRIES = 12
 _TINTS = (0.4, 1.1)
 
@@ -27,7 +27,10 @@ ColourMap = Callable[[np.ndarray], np.ndarray]
 
 
 def recoloured(pixels: np.ndarray, pairs: Iterable[Pair], rng: random.Random) -> np.ndarray | None:
-    """The image, (height, width, 3) of uint8, in other hues; None where a few tries all came near a held-out pair."""
+    """Return an image, (height, width, 3) of uint8, in other hues.
+
+    None if every attempt came near a held-out pair.
+    """
     present = sorted(set(pairs))
     for _ in range(_TRIES):
         change = colour_map(rng)
@@ -37,12 +40,14 @@ def recoloured(pixels: np.ndarray, pairs: Iterable[Pair], rng: random.Random) ->
 
 
 def near_held_out(colour: np.ndarray, shape: str) -> bool:
-    """Whether an object of this shape would look like a pair that training must not show."""
+    """Whether an object of this colour and shape would look like a held-out pair."""
     return shape in _HELD_OUT and bool((np.linalg.norm(_HELD_OUT[shape] - colour, axis=1) < NEAR).any())
 
 
 def colour_map(rng: random.Random) -> ColourMap:
-    """A change of hue and saturation that leaves greys, and so the background, alone; it may darken what has a hue."""
+    """Return a random change of hue and saturation, which may darken hues and leaves greys, and so the
+    background, alone.
+    """
     turn, tint = rng.uniform(0, 2 * math.pi), rng.uniform(*_TINTS)
     darkening = rng.choice((0.0, rng.random()))
     cos, sin = math.cos(turn), math.sin(turn) / math.sqrt(3)

@@ -1,7 +1,7 @@
-"""Lessons: an image, what is in each of its patches, and exercises or drills about it.
+"""Training samples in the forms of HumbleBench and MM-SAP: an image, labels of its patches, and prompts about it.
 
-Everything follows from a seed. Scenes hold only `TRAINING_PAIRS` of colour and shape, and options name no others, so
-what is measured on held-out pairs was never drawn nor named in training.
+A sample depends on its seed alone. Scenes and options contain only `TRAINING_PAIRS` of colour and shape, so that
+accuracy on held-out pairs is measured on pairs that were neither rendered nor named in training.
 """
 
 from __future__ import annotations
@@ -45,12 +45,34 @@ _SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benc
 
 @dataclass(frozen=True, slots=True)
 class SampleMix:
-    """How much is asked of an image: `subtasks` (``counts``: more of those on numbers), first
-    lines of questions alone, whole questions, unanswerable ones, and lookups. An emblem, in a share of the images,
-    has exercises of its own. A share of the others is ``recoloured``: nothing there names or asks for a colour. In a
-    share of the rest the colours are ``renamed`` (see `renaming`). What is below 1 is the
-    chance of one. ``refused_share`` is the share of what is to be answered that is refused, and ``guessed_share`` the share of
-    what is to be refused that is answered by chance: for models that refuse too much, or never."""
+    """How many prompts of each kind a sample has. A value below 1 is a probability.
+
+    Attributes
+    ----------
+    subtasks : int
+        Subtask prompts (`known_unknowns_pocket.training.subtasks`).
+    counts : int
+        Further subtask prompts that ask for a number.
+    stems : int
+        Stems of questions without their options.
+    questions : int
+        Whole questions.
+    unanswerable : float
+        Questions that only the refusal answers.
+    text_tasks : float
+        Prompts that need no image (`known_unknowns_pocket.training.text_tasks`).
+    emblems : float
+        Share of the samples that show an emblem. They have prompts of their own.
+    recoloured : float
+        Share of the other samples whose image is recoloured. Their prompts do not mention colours.
+    renamed : float
+        Share of the remaining samples whose colours have other names
+        (`known_unknowns_pocket.training.colour_renaming`).
+    refused_share : float
+        Share of the answerable questions whose reply is replaced by a refusal.
+    guessed_share : float
+        Share of the questions to be refused whose reply is replaced by a random option.
+    """
 
     subtasks: int = 0
     counts: int = 0
@@ -66,24 +88,38 @@ class SampleMix:
 
     @property
     def asks(self) -> bool:
-        """Whether it has any text."""
+        """Whether samples have any prompt."""
         return any((self.subtasks, self.stems, self.questions, self.unanswerable, self.text_tasks))
 
 
 IMAGES_ONLY = SampleMix(recoloured=0.75)
-"""Images alone."""
+"""The mix of the vision stages, without prompts."""
 
 IMAGE_PLACE = None
-"""Where an image stands in `TrainingSample.prefix`."""
+"""The place of an image in `TrainingSample.prefix`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSample:
-    """``pixels``: (images, side, side, 3) of uint8, none for prompts without an image; ``patches``: (images,
-    labels, patches) of int, by `PATCH_LABELS`; ``shown``: for each object of the scene, the patches that show it, and
-    ``anchors``: the one of them that is nearest to its middle (-1: it is hidden). Patches are counted through all of
-    the images. ``prefix``: what comes before the exercises, texts and images (`IMAGE_PLACE`). ``names``: for each
-    colour, the stand-in that it is called by; none where all have their own names."""
+    """One sample: images and prompts about them.
+
+    Attributes
+    ----------
+    pixels : ndarray of uint8, shape (images, side, side, 3)
+        The images; none for prompts without an image.
+    patches : ndarray of int, shape (images, labels, patches)
+        Labels by `PATCH_LABELS`.
+    prompts : tuple of TrainingPrompt
+        The prompts after the prefix.
+    shown : tuple of tuple of int
+        For each object of the scene, the patches that show it, numbered through all images.
+    anchors : tuple of int
+        For each object, the patch of ``shown`` nearest to its centre; -1 if the object is hidden.
+    prefix : tuple
+        Texts and images (`IMAGE_PLACE`) before the prompts.
+    names : tuple of int
+        For each colour, the stand-in that names it; empty if colours have their own names.
+    """
 
     pixels: np.ndarray
     patches: np.ndarray
@@ -95,7 +131,19 @@ class TrainingSample:
 
 
 def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix | None = None) -> TrainingSample:
-    """A random lesson; without ``mix`` nothing is asked."""
+    """Return a random sample; without ``mix`` it has no prompts.
+
+    Parameters
+    ----------
+    seed : str
+        The sample depends on it alone.
+    side : int
+        Side of the image in pixels.
+    grid : int
+        Number of patches along a side.
+    mix : SampleMix, optional
+        How many prompts of each kind.
+    """
     rng = random.Random(f"pocket-training/{seed}")
     kind = rng.random()
     mix = mix or SampleMix()
@@ -145,8 +193,11 @@ def _as_wanted(one: TrainingPrompt, mix: SampleMix, rng: random.Random) -> Train
 def vary_colours(
     pixels: np.ndarray, found: Patches, scene: Scene, rng: random.Random, *, hues: bool
 ) -> tuple[np.ndarray, Patches]:
-    """The image, in other ``hues`` or as it is, with the patches' labels that are asked: no colours in the one, no
-    shapes in the other (see `known_unknowns_pocket.training.recolouring`)."""
+    """Return the image, recoloured if ``hues``, and its patches with the labels that are not trained masked.
+
+    A recoloured image has no colour labels, any other image no shape labels
+    (`known_unknowns_pocket.training.recolouring`).
+    """
     other = recoloured(pixels, [thing.pair for thing in scene.objects], rng) if hues else None
     labels = found.labels.copy()
     unasked = labels[PATCH_LABELS.index("colour" if hues else "shape")]
@@ -179,7 +230,7 @@ _NAMES_A_COLOUR = re.compile(rf"\b(?:{'|'.join(COLOURS)}|colour)\b")
 
 
 def _asked_without_colours(scene: Scene, mix: SampleMix, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Drills, first lines and whole questions that name no colour and ask for none."""
+    """Yield subtasks, stems and whole questions that neither name a colour nor ask for one."""
     made = [*subtask_prompts(scene, rng, seen=True), *subtask_prompts(scene, rng, seen=True)]
     found = [
         question
@@ -207,6 +258,7 @@ def _letter(rng: random.Random) -> Callable[[str], str]:
 
 
 def sample_training_scene(seed: str, rng: random.Random) -> Scene:
+    """Return a scene of training pairs."""
     return sample_scene(
         f"pocket-training/{seed}",
         n_objects=(4, 6) if rng.random() < _SHARE_CROWDED else (2, 4),
@@ -222,6 +274,7 @@ def _aspect(rng: random.Random) -> float:
 
 
 def render_pixels(scene: Scene, rng: random.Random, side: int) -> np.ndarray:
+    """Render a scene and resize it to ``side`` squared."""
     shorter = rng.randint(*_SHORT_SIDES)
     width, height = (round(shorter * length) for length in scene.canvas)
     image = render(scene, width, height).resize((side, side), Image.Resampling.BICUBIC)
@@ -229,7 +282,7 @@ def render_pixels(scene: Scene, rng: random.Random, side: int) -> np.ndarray:
 
 
 def uninformative_pixels(rng: random.Random, side: int) -> np.ndarray:
-    """Noise or one plain colour, in the forms that the noise variants take and in others."""
+    """Return noise or one plain colour, in the forms of the noise variants and in others."""
     draw = np.random.default_rng(rng.getrandbits(32))
     drawn_side = side * rng.choice((1, 2, 2, 3, 5))
     channels = rng.choice((1, 3))

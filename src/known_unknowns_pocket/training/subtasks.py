@@ -1,8 +1,8 @@
-"""Drills: the single steps that questions are made of, many to an image and a few words each.
+"""Subtask prompts: the single steps of a question, a few words each and many to an image.
 
-A drill is a line such as " small red star", and what is asked of it at its end: whether there is such an object, where
-it is and what it looks like; how many there are; how one object lies to another. Whole questions teach these too, but
-at several times the cost.
+A subtask is a line such as " small red star" with labels at its end: whether there is such an object, where it is and
+how it looks, how many there are, or how one object lies relative to another. Whole questions train these steps too, at
+several times the cost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COUPLES = 3
 
 
 def subtask_prompts(scene: Scene, rng: random.Random, *, seen: bool) -> tuple[TrainingPrompt, ...]:
-    """Drills about a scene; where it is not ``seen``, no object is there and nothing else is asked."""
+    """Return subtasks about a scene; if it is not ``seen``, only that each object is absent."""
     made = [*_present(scene, rng), *_absent(scene, rng), *count_prompts(scene, rng, _COUNTS), *_couples(scene, rng)]
     if seen:
         return tuple(made)
@@ -47,7 +47,9 @@ def _line(
 
 
 def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Each object by an expression that picks it out, with all that it looks like; or only by colour and shape."""
+    """Yield an expression for each object: one that identifies it, with all its attributes as labels, or colour and
+    shape.
+    """
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
         if rng.random() < _SHARE_OF_PAIRS or not found:
@@ -64,7 +66,7 @@ def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
 
 
 def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Each object with one attribute changed, so that there is no such object: in the same forms as `_present`."""
+    """Yield each object with one attribute changed so that no such object exists, in the same forms as `_present`."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
         if rng.random() < _SHARE_OF_PAIRS or not found:
@@ -78,7 +80,7 @@ def _absent(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
 
 
 def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[TrainingPrompt]:
-    """How many there are of what a question may count: different nouns, and every second one of several things."""
+    """Yield ``many`` prompts for the number of objects: different nouns, and several objects in every second prompt."""
     every = [(noun, ids) for noun, ids in countable(scene) if len(ids) <= MOST_COUNTED]
     several = [one for one in every if len(one[1]) > 1]
     drawn = rng.sample(several, min(many // 2, len(several)))
@@ -89,7 +91,7 @@ def count_prompts(scene: Scene, rng: random.Random, many: int) -> Iterator[Train
 
 
 def _couples(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """How one object lies to another, where exactly one predicate certainly holds."""
+    """Yield prompts for the relation between two objects with exactly one certain predicate."""
     ids = range(len(scene.objects))
     for _ in range(_COUPLES):
         subject, target = rng.sample(ids, 2)

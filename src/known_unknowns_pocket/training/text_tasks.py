@@ -1,6 +1,6 @@
-"""Lookups: drills in words alone. Which letter stands before these words in a list of options?
+"""Prompts without an image: which letter precedes given words in a list of options.
 
-Several words are looked up in one reply; words that are not in the list belong to the refusal's letter.
+One reply contains several words. Words that are not in the list have the refusal's letter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SORTS = ("colour", "shape", "texture", "count", "predicate", "pair", "object")
 
 
 def text_task_prompt(rng: random.Random) -> TrainingPrompt:
-    """A list of options of one sort and the letters of some words, in HumbleBench's form."""
+    """Return a list of options of one type and the letters of some words, in HumbleBench's form."""
     sort = rng.choice(_SORTS)
     words = _words(sort, rng)
     listed, others = words[:_OPTIONS], words[_OPTIONS:]
@@ -40,7 +40,7 @@ def text_task_prompt(rng: random.Random) -> TrainingPrompt:
 
 
 def _words(sort: str, rng: random.Random) -> list[str]:
-    """Different words, the listed ones first."""
+    """Return different words, the listed ones first."""
     if sort in WORDS:
         every = [*WORDS[sort]]
         if sort == "texture":

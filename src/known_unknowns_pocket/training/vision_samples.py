@@ -1,7 +1,7 @@
-"""Images alone, to learn looking from: a scene is drawn once and seen several times, turned and in other hues.
+"""Samples for the vision stages: images without prompts.
 
-Drawing a scene costs three times what a step takes to learn from it. So every scene is seen in a few ways, each
-mirrored and turned by chance, in its own hues or in others; nothing of this changes what a patch shows.
+Rendering a scene takes three times as long as a training step on it. Each scene is therefore used several times,
+randomly mirrored and transposed, and in its own hues or recoloured. These transformations do not change the labels.
 """
 
 from __future__ import annotations
@@ -23,13 +23,22 @@ from known_unknowns_pocket.training.samples import (
 )
 
 VIEWS_PER_SCENE = 3
-"""How often a scene is seen."""
+"""How often a scene is used."""
 
 
 def vision_samples(seed: str, *, side: int, grid: int, recoloured: float, views: bool = False) -> list[TrainingSample]:
-    """`VIEWS_PER_SCENE` lessons without exercises, of one scene in HumbleBench's form, or of an image in ActiView's (``views``).
+    """Return `VIEWS_PER_SCENE` samples without prompts of one scene.
 
-    A share of them is ``recoloured`` (see `known_unknowns_pocket.training.recolouring`).
+    Parameters
+    ----------
+    seed : str
+        The samples depend on it alone.
+    side, grid : int
+        Side of the image in pixels, and patches along a side.
+    recoloured : float
+        Share of recoloured images (`known_unknowns_pocket.training.recolouring`).
+    views : bool
+        Render the scene or a view of it in ActiView's form instead of HumbleBench's.
     """
     rng = random.Random(f"pocket-training/look/{seed}")
     if rng.random() < SHARE_NOTHING_TO_SEE:
@@ -53,7 +62,7 @@ def _drawn(seed: str, rng: random.Random, side: int, grid: int, *, views: bool) 
 
 
 def _turned(pixels: np.ndarray, labels: np.ndarray, rng: random.Random) -> TrainingSample:
-    """One of the eight ways in which a square can lie."""
+    """Return one of the eight orientations of a square."""
     grid = round(labels.shape[-1] ** 0.5)
     labels = labels.reshape(-1, grid, grid)
     for turn in rng.sample((_across, _down, _over), rng.randint(0, 3)):
