@@ -36,8 +36,9 @@ rule questions:
         code=lambda wildcards: code(
             "data/questions.py",
             "images.py",
-            "licences.yaml",
             "data/licences.py",
+            "benchmarks/_terms.py",
+            "benchmarks/_citation.py",
             "benchmarks/_images.py",
             f"benchmarks/{wildcards.benchmark}",
         ),

@@ -61,8 +61,9 @@ rule report:
         code=code(
             "report",
             "comparison",
-            "licences.yaml",
             "data/licences.py",
+            "benchmarks/_terms.py",
+            "benchmarks/_citation.py",
             "data/provenance.py",
             "metrics",
             "scoring",

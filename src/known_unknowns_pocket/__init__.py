@@ -13,7 +13,9 @@ from known_unknowns.benchmarks._interface import Lazy, Pocket
 
 def _pocket(benchmark: str) -> Pocket:
     module = f"{__name__}.benchmarks.{benchmark}"
-    return Pocket(render=Lazy(f"{module}:build"), digest=Lazy(f"{module}:content_digest"))
+    return Pocket(
+        render=Lazy(f"{module}:build"), digest=Lazy(f"{module}:content_digest"), terms=Lazy(f"{__name__}.terms:TERMS")
+    )
 
 
 POCKETS = {benchmark: _pocket(benchmark) for benchmark in ("humblebench", "mmsap", "actiview")}

@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 
 from known_unknowns.benchmarks._interface import Audit, Benchmark, Check, Lazy, Load, OfficialParser, Pocket, Prompt
 from known_unknowns.benchmarks._pocket import pocket_of
+from known_unknowns.benchmarks._terms import Terms
 from known_unknowns.errors import ConfigError, unknown_name
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "OfficialParser",
     "Pocket",
     "Prompt",
+    "Terms",
     "get",
     "names",
 ]

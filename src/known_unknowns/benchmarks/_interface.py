@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from known_unknowns.benchmarks._terms import Terms, read_terms
 from known_unknowns.records import Question
 
 if TYPE_CHECKING:
@@ -85,10 +86,11 @@ class Render(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pocket:
-    """A small edition that is rendered offline: the renderer, and the digest of what it rendered."""
+    """A small edition that is rendered offline: the renderer, the digest of its output, and the licence."""
 
     render: Lazy[Render]
     digest: Lazy[Callable[[Path], str]]
+    terms: Lazy[Terms]
 
 
 Prompt = Callable[[Question], str]
@@ -110,7 +112,8 @@ class Benchmark:
     title : str
         The name that people use.
     package : str
-        The folder's import name, for its data files (published.yaml, citation.bib, captions, templates, README.md).
+        The folder's import name, for its data files (published.yaml, licence.yaml, citation.bib,
+        captions, templates, README.md).
     load : Lazy[Load]
         Published files to questions.
     load_without_images : Lazy, optional
@@ -167,6 +170,16 @@ class Benchmark:
         if file is None:
             raise ImportError(f"the benchmark {self.name} has no folder: {self.package} is a namespace package")
         return Path(file).parent
+
+    @property
+    def terms(self) -> Terms:
+        """The licence (licence.yaml) and the paper (citation.bib) of the published data."""
+        return read_terms(self.folder, self.name, self.title)
+
+    @property
+    def source_terms(self) -> dict[str, Terms]:
+        """The terms of the data sets that the benchmark is made from, by name (folders in ``sources``)."""
+        return {folder.name: read_terms(folder, folder.name) for folder in sorted(self.folder.glob("sources/*/"))}
 
     @property
     def published(self) -> Path | None:

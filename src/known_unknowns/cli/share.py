@@ -49,15 +49,16 @@ def licences(
     Example:
       known-unknowns licences --bibtex
     """
-    from known_unknowns.data import licences as known
+    from known_unknowns.data.licences import all_terms
 
+    every = all_terms()
     for name in names or ():
-        if name not in known.every():
-            raise ConfigError(unknown_name(name, known.every()), path="NAME")
-    chosen = {name: terms for name, terms in known.every().items() if not names or name in names}
+        if name not in every:
+            raise ConfigError(unknown_name(name, every), path="NAME")
+    chosen = {name: terms for name, terms in every.items() if not names or name in names}
     if as_json:
         print(json.dumps({name: terms.as_dict() for name, terms in chosen.items()}, indent=2, ensure_ascii=False))
     elif bibtex:
-        print("\n".join(terms.paper.bibtex(name) for name, terms in chosen.items() if terms.paper), end="")
+        print("\n".join(terms.citation.bibtex for terms in chosen.values() if terms.citation), end="")
     else:
         print("\n".join(terms.as_text() for terms in chosen.values()), end="")

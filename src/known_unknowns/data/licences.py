@@ -1,116 +1,60 @@
-"""Licences and citations of the data: read from licences.yaml beside this file, and sent along wherever the data go."""
+"""Licences and citations of all data sets. They accompany the data wherever the data go."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import yaml
+from known_unknowns import benchmarks
+from known_unknowns.benchmarks import Terms
 
-FILE = Path(__file__).parents[1] / "licences.yaml"
 RENDERED = "scenes"
-"""The data set that this project renders itself, whichever benchmark's format it is in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Paper:
-    title: str
-    authors: tuple[str, ...]
-    year: int
-    where: str
-
-    @property
-    def citation(self) -> str:
-        names = ", ".join(self.authors[:-1]) + (" and " if self.authors[1:] else "") + self.authors[-1]
-        return f"{names}. {self.title}. {self.where}, {self.year}."
-
-    def bibtex(self, key: str) -> str:
-        arxiv = re.search(r"arXiv:(\S+)", self.where)
-        fields = {
-            "title": f"{{{self.title}}}",
-            "author": " and ".join(self.authors),
-            "year": str(self.year),
-            **({"eprint": arxiv[1], "archivePrefix": "arXiv"} if arxiv else {}),
-        }
-        lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-        return f"@misc{{{key},\n{lines}}}\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What may be done with a data set, and whom to cite. ``parts`` are under licences of their own."""
-
-    name: str
-    title: str
-    licence: str
-    redistribute: bool
-    why: str
-    url: str | None = None
-    parts: Mapping[str, str] = field(default_factory=dict)
-    paper: Paper | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, without what is not known."""
-        known = {
-            "title": self.title,
-            "url": self.url,
-            "licence": self.licence,
-            "parts": dict(self.parts),
-            "redistribute": self.redistribute,
-            "why": self.why,
-            "cite": self.paper and self.paper.citation,
-        }
-        return {key: value for key, value in known.items() if value not in (None, {})}
-
-    def as_text(self) -> str:
-        """A page to lie beside the data."""
-        lines = [f"# {self.title}", ""]
-        if self.url:
-            lines.append(f"- Source: {self.url}")
-        lines.append(f"- Licence: {self.licence}")
-        lines += [f"- Licence of the {part}: {licence}" for part, licence in self.parts.items()]
-        lines.append(f"- May be passed on: {'yes' if self.redistribute else 'no'}: {self.why}")
-        if self.paper:
-            lines += [
-                "",
-                "Please cite:",
-                "",
-                self.paper.citation,
-                "",
-                "```bibtex",
-                self.paper.bibtex(self.name) + "```",
-            ]
-        return "\n".join(lines) + "\n"
+"""The ``source`` in params.yaml of data that this project renders itself."""
 
 
 @cache
-def every() -> Mapping[str, Terms]:
-    """The terms of every data set, by name."""
-    raw = yaml.safe_load(FILE.read_text(encoding="utf-8"))["datasets"]
-    return {name: _terms(name, dict(entry)) for name, entry in raw.items()}
+def all_terms() -> Mapping[str, Terms]:
+    """Return the terms of every data set by name: rendered data, benchmarks, and the sources of benchmarks."""
+    rendered: dict[str, Terms] = {}
+    published: dict[str, Terms] = {}
+    for name in benchmarks.names():
+        benchmark = benchmarks.get(name)
+        published |= {name: benchmark.terms, **benchmark.source_terms}
+        terms = rendered_terms(name)
+        if terms is not None:
+            rendered[terms.name] = terms
+    return rendered | published
 
 
-def _terms(name: str, entry: dict[str, Any]) -> Terms:
-    paper = entry.pop("paper", None)
-    made = Paper(**paper | {"authors": tuple(paper["authors"])}) if paper else None
-    return Terms(name=name, paper=made, **entry)
+def rendered_terms(benchmark: str) -> Terms | None:
+    """Return the terms of a benchmark's rendered edition; None if it has none."""
+    pocket = benchmarks.get(benchmark).pocket
+    return pocket.terms.get() if pocket else None
 
 
-def of(benchmark: str, data: Mapping[str, Any] | None) -> Terms:
-    """The terms of a benchmark's data, whose entry in params.yaml is ``data``.
+def terms_of(benchmark: str, entry: Mapping[str, Any] | None) -> Terms:
+    """Return the terms of a benchmark's data.
 
-    Rendered data are this project's own, but the benchmark whose format they are in is to be cited all the same. A data
-    set that licences.yaml does not know is not to be passed on.
+    Rendered data have the renderer's licence and the citation of the benchmark.
+
+    Parameters
+    ----------
+    benchmark : str
+    entry : mapping, optional
+        The data's entry in params.yaml. Without it, the data are the published ones.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such benchmark.
     """
-    published = every().get(benchmark) or Terms(
-        benchmark, benchmark, "not known", False, "its licence is not known: add it to licences.yaml"
-    )
-    if data is None or data["source"] != RENDERED:
+    published = benchmarks.get(benchmark).terms
+    if entry is None or entry["source"] != RENDERED:
         return published
-    own = every()[RENDERED]
-    title = f"{published.title}: {own.title}"
-    return Terms(benchmark, title, own.licence, own.redistribute, own.why, paper=published.paper)
+    rendered = rendered_terms(benchmark)
+    if rendered is None:
+        return published
+    title = f"{published.title}: {rendered.title}"
+    return replace(rendered, name=benchmark, title=title, citation=published.citation)

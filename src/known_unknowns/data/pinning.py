@@ -69,10 +69,10 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
 def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator[Pin]:
     edition = params.edition
     for benchmark in params.benchmarks:
-        terms = licences.of(benchmark, params.data(benchmark))
+        terms = licences.terms_of(benchmark, params.data(benchmark))
         meta = terms.as_dict()
         if benchmark in redistribute and not terms.redistribute:
-            meta |= {"redistribute": True, "why": f"its user said so when pinning it; else not: {terms.why}"}
+            meta |= {"redistribute": True, "why": f"the user allowed it when pinning; otherwise not: {terms.why}"}
         for step in ("raw", "questions"):
             yield Pin(root / "data" / edition / step / benchmark, meta["redistribute"], meta)
     for model in params.models:
@@ -82,7 +82,7 @@ def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator
 def _of_model(model: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     card = entry.get("card", {})
     known = {
-        "title": f"replies of {model}, without the questions and pictures that were asked",
+        "title": f"replies of {model}, without the questions and images",
         "model": entry.get("source"),
         "licence of the model": card.get("licence"),
         "cite": card.get("paper"),

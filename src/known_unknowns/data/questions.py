@@ -23,7 +23,7 @@ def normalise(
     table in it is whole.
     """
     load = benchmarks.get(benchmark).load.get()
-    tables.write_text(out / "LICENCE.md", licences.of(benchmark, settings).as_text())
+    tables.write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
         questions = load(raw, out, settings=settings, advance=advance, workers=workers)
         tables.write_questions(out / "questions.parquet", questions)

@@ -101,7 +101,7 @@ def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[st
     source = lock_file.data_source(benchmark, entry)
     locked = held.get(source.key) if source else None
     pin = provenance.dvc_hash(data / "raw" / benchmark)
-    terms = licences.of(benchmark, entry).as_dict()
+    terms = licences.terms_of(benchmark, entry).as_dict()
     return Data(benchmark, entry, pin, locked.told() if locked else None, terms)
 
 

@@ -135,8 +135,6 @@ class Section:
         File names of the figures that ``extra`` builds.
     about : str
         A paragraph for the introduction of the page.
-    cite : str
-        The reference to cite.
     """
 
     title: str
@@ -156,7 +154,6 @@ class Section:
     extra: Extra | None = None
     figures: tuple[str, ...] = ()
     about: str = ""
-    cite: str = ""
 
     @property
     def figure_names(self) -> tuple[str, ...]:

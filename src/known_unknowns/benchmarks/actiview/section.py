@@ -31,8 +31,5 @@ SECTION = Section(
     extra=Extra(Lazy("known_unknowns.benchmarks.actiview.report:build"), "actiview/section.html.j2"),
     about="ActiView shows a large picture reduced, or one part of it at a time, and lets the model ask for the "
     "views that it lacks before it answers: one that knows what it has not seen asks for that, and for no more.",
-    cite="Ziyue Wang, Chi Chen, Fuwen Luo, Yurui Dong, Yuanchi Zhang, Yuzhuang Xu, Xiaolong Wang, Peng Li and Yang "
-    "Liu (2024). ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models. "
-    "arXiv:2410.04659.",
     figures=("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens"),
 )

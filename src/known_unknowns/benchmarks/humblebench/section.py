@@ -54,6 +54,4 @@ SECTION = Section(
     answers_note="E is the refusal, except where the options were relettered: there it is the last letter left, "
     "mostly D. A letter that was not on offer is drawn as it was read, and counts as unparsed elsewhere.",
     notes=Notes("humblebench/section.html.j2", "What the released code does", "The released code"),
-    cite="Bingkui Tong, Jiaer Xia, Sifeng Shang and Kaiyang Zhou (2025). Measuring Epistemic Humility in "
-    "Multimodal Large Language Models. arXiv:2509.09658.",
 )

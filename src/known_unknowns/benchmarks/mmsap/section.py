@@ -29,8 +29,5 @@ SECTION = Section(
     answers_note="The refusal stands at another letter in every question.",
     notes=Notes("mmsap/notes.html.j2", "What the papers leave open", "What is left open"),
     extra=Extra(Lazy("known_unknowns.benchmarks.mmsap.report:build"), "mmsap/section.html.j2"),
-    cite="Yuhao Wang, Yusheng Liao, Heyang Liu, Hongcheng Liu, Yanfeng Wang and Yu Wang (2024). MM-SAP: A "
-    "Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language Models in Perception. "
-    "arXiv:2401.07529.",
     figures=("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
 )

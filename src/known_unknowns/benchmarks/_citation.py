@@ -1,0 +1,118 @@
+"""The paper of a data set, read from a BibTeX file with one entry."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from known_unknowns.errors import ConfigError
+
+_HEAD = re.compile(r"\s*@\w+\s*\{\s*[^\s,{}]+\s*,")
+_NAME = re.compile(r"\s*(\w+)\s*=\s*")
+_COMMA = re.compile(r"\s*,")
+_CLOSE = re.compile(r"\s*\}\s*")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A paper.
+
+    Parameters
+    ----------
+    bibtex : str
+        The file as it is.
+    title : str
+    authors : tuple of str
+        Given name first.
+    year : int
+    venue : str
+        The proceedings or journal; empty for a preprint.
+    arxiv : str
+        The number on arXiv; empty if there is none.
+    """
+
+    bibtex: str
+    title: str
+    authors: tuple[str, ...]
+    year: int
+    venue: str = ""
+    arxiv: str = ""
+
+    @property
+    def text(self) -> str:
+        """The citation as one line of plain text."""
+        names = ", ".join(self.authors[:-1]) + (" and " if self.authors[1:] else "") + self.authors[-1]
+        where = [self.venue, f"arXiv:{self.arxiv}" if self.arxiv else "", str(self.year)]
+        return f"{names}. {self.title}. {', '.join(filter(None, where))}."
+
+
+def read_citation(path: Path) -> Citation:
+    """Read a BibTeX file in UTF-8 with one entry, without macros or LaTeX commands.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not such an entry, or lacks a title, an author or a year.
+    """
+    text = path.read_text(encoding="utf-8")
+    fields = _fields(text, path)
+    lacking = [name for name in ("title", "author", "year") if not fields.get(name)]
+    if lacking:
+        raise ConfigError(f"the entry has no {' and no '.join(lacking)}", path=str(path))
+    if "\\" in "".join(fields.values()):
+        raise ConfigError("LaTeX commands are not supported: write letters in UTF-8", path=str(path))
+    return Citation(
+        bibtex=text.strip() + "\n",
+        title=fields["title"],
+        authors=tuple(_given_name_first(name) for name in re.split(r"\s+and\s+", fields["author"])),
+        year=int(fields["year"]),
+        venue=fields.get("booktitle") or fields.get("journal", ""),
+        arxiv=fields.get("eprint", ""),
+    )
+
+
+def _fields(text: str, path: Path) -> dict[str, str]:
+    """Return the fields by lower-case name, without braces."""
+    head = _HEAD.match(text)
+    if head is None:
+        raise ConfigError("not a BibTeX entry: it must begin with @type{key,", path=str(path))
+    fields: dict[str, str] = {}
+    position = head.end()
+    while name := _NAME.match(text, position):
+        end = _end_of_value(text, name.end(), path)
+        value = re.sub(r'[{}"]', "", text[name.end() : end])
+        fields[name[1].lower()] = " ".join(value.replace("--", "–").split())
+        comma = _COMMA.match(text, end)
+        position = comma.end() if comma else end
+    close = _CLOSE.match(text, position)
+    if close is None:
+        raise ConfigError(f"line {_line(text, position)}: a comma or the closing brace is missing", path=str(path))
+    if close.end() < len(text):
+        raise ConfigError(f"line {_line(text, close.end())} is not part of the entry", path=str(path))
+    return fields
+
+
+def _end_of_value(text: str, start: int, path: Path) -> int:
+    """Return the position after a number, a value in balanced braces, or a value in quotes."""
+    if number := _NUMBER.match(text, start):
+        return number.end()
+    depth = 0
+    quoted = text[start : start + 1] == '"'
+    for position in range(start + quoted, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
+        if depth == 0 and text[position] == ('"' if quoted else "}"):
+            return position + 1
+        if depth < 0 or (depth == 0 and not quoted):
+            break
+    raise ConfigError(f"line {_line(text, start)} has no closed value", path=str(path))
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _given_name_first(name: str) -> str:
+    family, comma, given = name.partition(",")
+    return f"{given.strip()} {family.strip()}" if comma else name.strip()
