@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fetch(
-    params: Params, name: str, out: Path, *, given: Path | None = None, lock_file: str | Path = lock_file.PATH
+    params: Params, name: str, out: Path, *, given: Path | None = None, lock_path: str | Path = lock_file.PATH
 ) -> None:
     """Put the files of a benchmark, or of a data set that one is constructed from, into ``out``.
 
@@ -50,7 +50,7 @@ def fetch(
             print(f"{out}: at {entry['revision']}")
         else:
             edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
-            task = _Task(name, entry, store, given, Path(lock_file), f"known-unknowns fetch {name}{edition}")
+            task = _Task(name, entry, store, given, Path(lock_path), f"known-unknowns fetch {name}{edition}")
             print(f"{out}: {_fetch_locked(task).told()}")
 
 
@@ -87,7 +87,7 @@ class _Task:
     entry: Mapping[str, Any]
     store: Store
     given: Path | None
-    lock_file: Path
+    lock_path: Path
     command: str
 
     @property
@@ -127,10 +127,10 @@ def _held_to(task: _Task) -> tuple[lock_file.Locked, bool]:
     from known_unknowns.data.unlocked_download import files_at_addresses
 
     key = task.source.key
-    locked = lock_file.read(task.lock_file).get(key)
+    locked = lock_file.read(task.lock_path).get(key)
     if locked is not None:
         return locked, False
-    with lock_file.changing(task.lock_file) as entries:
+    with lock_file.changing(task.lock_path) as entries:
         if key in entries:
             return entries[key], False
         try:
@@ -140,7 +140,7 @@ def _held_to(task: _Task) -> tuple[lock_file.Locked, bool]:
         except download.FAILURES as error:
             raise MachineError(_unknown(task, download.reason(error))) from error
         entries[key] = locked
-    print(f"{task.name}: locked for the first time {locked.told()}; {task.lock_file} has it", file=sys.stderr)
+    print(f"{task.name}: locked for the first time {locked.told()}; {task.lock_path} has it", file=sys.stderr)
     return locked, True
 
 

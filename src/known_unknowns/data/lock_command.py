@@ -25,7 +25,7 @@ def run(
     *,
     update: bool = False,
     check: bool = False,
-    lock_file: str | Path = lock_file.PATH,
+    lock_path: str | Path = lock_file.PATH,
 ) -> bool:
     """Lock what is not locked yet; with ``update`` also what is, telling what moved; with ``check`` only tell.
 
@@ -34,14 +34,14 @@ def run(
     was asked for, has not moved. What cannot be reached does not keep the rest from being locked; MachineError then
     says so at the end.
     """
-    named = _named(params, names, lock_file.read(lock_file))
+    named = _named(params, names, lock_file.read(lock_path))
     unreachable: list[str] = []
     if check:
-        entries = lock_file.read(lock_file)
+        entries = lock_file.read(lock_path)
         states = [_tell(key, *named[key], entries, unreachable) for key in named]
         sound = all(states)
     else:
-        with lock_file.changing(lock_file) as entries:
+        with lock_file.changing(lock_path) as entries:
             for source, of in named.values():
                 _lock(params, source, of, entries, unreachable, update=update)
             if update and not names:

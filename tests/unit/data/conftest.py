@@ -65,12 +65,12 @@ class Place:
         return self.folder / "raw" / "humblebench"
 
     @property
-    def lock_file(self) -> Path:
+    def lock_path(self) -> Path:
         return self.folder / "params.lock.yaml"
 
     def fetch(self, name: str = "humblebench", *, given: Path | None = None) -> Path:
         out = self.out.with_name(name)
-        fetch(self.params, name, out, given=given, lock_file=self.lock_file)
+        fetch(self.params, name, out, given=given, lock_path=self.lock_path)
         return out
 
     def files(self) -> dict[str, bytes]:

@@ -36,7 +36,7 @@ def test_the_first_time_locks_what_comes_and_what_is_given(psg):
     assert (out / "psg.json").read_bytes() == GRAPHS
     assert (out / "coco/val2017.zip").read_bytes() == PICTURES
     assert sum(request.sent for request in psg.hub.log) == len(PICTURES)
-    files = lock_file.read(psg.lock_file)["http:psg"].files
+    files = lock_file.read(psg.lock_path)["http:psg"].files
     assert files["psg.json"].as_dict() == {"size": len(GRAPHS), "sha256": sha256(GRAPHS).hexdigest()}
     assert files["coco/val2017.zip"].sha256 == sha256(PICTURES).hexdigest()
 
@@ -44,7 +44,7 @@ def test_the_first_time_locks_what_comes_and_what_is_given(psg):
 def test_a_file_without_an_address_is_asked_for_by_name(psg):
     with pytest.raises(MachineError, match=r"psg\.json has no address that lasts.*--from FOLDER"):
         psg.fetch("psg")
-    assert not psg.lock_file.exists()
+    assert not psg.lock_path.exists()
 
 
 def test_two_files_that_could_be_meant_are_not_guessed_between(psg):
@@ -74,16 +74,16 @@ def test_afterwards_others_are_refused(psg, tmp_path):
 def test_the_command_lock_downloads_what_has_an_address(psg, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MachineError, match=r"psg\.json has no address"):
-        lock_command.run(psg.params, ["psg"], lock_file=psg.lock_file)
+        lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)
     del psg.params.raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"]["psg.json"]
-    lock_command.run(psg.params, ["psg"], lock_file=psg.lock_file)
+    lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)
     asked = len(psg.hub.log)
     out = default_out(psg.params, "psg")
     assert out.as_posix() == "data/full/raw/psg"
-    fetch(psg.params, "psg", out, lock_file=psg.lock_file)
+    fetch(psg.params, "psg", out, lock_path=psg.lock_path)
     assert (out / "coco/val2017.zip").read_bytes() == PICTURES
     assert len(psg.hub.log) == asked
-    assert lock_command.run(psg.params, ["psg"], check=True, lock_file=psg.lock_file)
+    assert lock_command.run(psg.params, ["psg"], check=True, lock_path=psg.lock_path)
 
 
 def test_no_token_is_sent_to_an_address(psg, monkeypatch):

@@ -130,4 +130,4 @@ def test_by_the_name_in_params(published, place, monkeypatch):
     entry = GitData.model_construct(source="git", **published)  # a local folder, which params.yaml may not name
     monkeypatch.setattr(Params, "data", lambda self, benchmark: entry)
     assert (place.fetch("actiview") / "asset/data.json").read_text(encoding="utf-8") == "[1]"
-    assert not place.lock_file.exists()
+    assert not place.lock_path.exists()

@@ -51,7 +51,7 @@ def test_the_hub_speaks_as_its_own_client_wants_it(hub, tmp_path):
 def test_all_files_come_and_are_locked(hub, place):
     place.fetch()
     assert place.files() == FILES
-    locked = lock_file.read(place.lock_file)[f"hub:datasets/{REPOSITORY}@main"]
+    locked = lock_file.read(place.lock_path)[f"hub:datasets/{REPOSITORY}@main"]
     assert locked.commit == hub.repositories["dataset", REPOSITORY].branches["main"]
     assert {path: file.size for path, file in locked.files.items()} == {path: len(FILES[path]) for path in FILES}
     assert locked.files["data/train-0.parquet"].sha256 == hash_of(LARGE)
@@ -125,7 +125,7 @@ def test_a_wrong_file_is_refused_with_both_hashes_and_kept_out(serve, place, fau
 def test_what_stays_wrong_does_not_touch_what_is_there(hub, place):
     place.fetch()
     hub.commit(REPOSITORY, FILES | {"data/train-1.parquet": OTHER[::-1]})
-    with lock_file.changing(place.lock_file) as entries:
+    with lock_file.changing(place.lock_path) as entries:
         key = f"hub:datasets/{REPOSITORY}@main"
         entries[key] = lock_file.learn(lock_file.Source("dataset", REPOSITORY, "main"), None)
     hub.faults["data/train-1.parquet"] = ["flip"]
@@ -191,7 +191,7 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(serve, place, path):
     with pytest.raises(DataError, match="leads out of"):
         place.fetch()
     assert not list(place.folder.rglob("*evil"))
-    assert not place.lock_file.exists()
+    assert not place.lock_path.exists()
 
 
 def test_the_token_goes_to_the_hub_alone_and_is_never_told(serve, place, monkeypatch, capfd):

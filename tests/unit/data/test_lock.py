@@ -44,7 +44,7 @@ def world(serve, place):
 
 
 def run(world, *names, **options):
-    return lock_command.run(world.params, names, lock_file=world.lock_file, **options)
+    return lock_command.run(world.params, names, lock_path=world.lock_path, **options)
 
 
 # The file
@@ -142,8 +142,8 @@ def test_a_diff_names_the_commit_and_every_file():
 
 def test_everything_is_locked_once(world, capsys):
     assert run(world)
-    first = world.lock_file.read_bytes()
-    locked = lock_file.read(world.lock_file)
+    first = world.lock_path.read_bytes()
+    locked = lock_file.read(world.lock_path)
     assert sorted(key.partition("@")[0] for key in locked) == [
         "https://github.com/THUNLP-MT/ActiView",
         "hub:datasets/Elliotwang/MM-SAP",
@@ -156,13 +156,13 @@ def test_everything_is_locked_once(world, capsys):
     world.hub.commit(REPOSITORY, {"README.md": b"two"})
     world.hub.log.clear()
     assert run(world)
-    assert world.lock_file.read_bytes() == first
+    assert world.lock_path.read_bytes() == first
     assert world.hub.log == []
 
 
 def test_an_update_tells_what_moved_and_only_that_changes(world, capsys):
     run(world)
-    before = lock_file.read(world.lock_file)
+    before = lock_file.read(world.lock_path)
     old = before[KEY].commit
     new = world.hub.commit(REPOSITORY, {"README.md": b"two", "data/b.parquet": LARGE})
     capsys.readouterr()
@@ -174,7 +174,7 @@ def test_an_update_tells_what_moved_and_only_that_changes(world, capsys):
         "  - data/a.parquet (5.0 kB)",
         "  + data/b.parquet (5.0 kB)",
     ]
-    after = lock_file.read(world.lock_file)
+    after = lock_file.read(world.lock_path)
     assert after[KEY].commit == new
     assert {key for key in after if after[key] != before[key]} == {KEY}
     assert run(world, update=True)
@@ -185,9 +185,9 @@ def test_an_update_of_all_forgets_what_params_names_no_more(world):
     run(world)
     world.params = Params({**world.params.raw, "models": {"pocket": world.params.raw["models"]["pocket"]}})
     run(world, "humblebench", update=True)
-    assert f"hub:models/{MODEL}@main" in lock_file.read(world.lock_file)
+    assert f"hub:models/{MODEL}@main" in lock_file.read(world.lock_path)
     run(world, update=True)
-    assert f"hub:models/{MODEL}@main" not in lock_file.read(world.lock_file)
+    assert f"hub:models/{MODEL}@main" not in lock_file.read(world.lock_path)
 
 
 def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, monkeypatch):
@@ -196,13 +196,13 @@ def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, mon
     first = world.hub.commit("org/other", {"config.json": b"{}"}, kind="model")
     run(world)
     key = "hub:models/org/other@main"
-    assert key not in lock_file.read(world.lock_file)
+    assert key not in lock_file.read(world.lock_path)
     run(world, "other-7b")
-    assert lock_file.read(world.lock_file)[key].commit == first
+    assert lock_file.read(world.lock_path)[key].commit == first
     newer = world.hub.commit("org/other", {"config.json": b"{ }"}, kind="model")
     assert not run(world, check=True)
     run(world, update=True)
-    assert lock_file.read(world.lock_file)[key].commit == newer
+    assert lock_file.read(world.lock_path)[key].commit == newer
 
 
 def test_what_answers_but_is_no_hub_is_told_from_one(world):
@@ -213,22 +213,22 @@ def test_what_answers_but_is_no_hub_is_told_from_one(world):
 
 def test_a_check_changes_nothing_and_tells_what_moved(world, capsys):
     assert not run(world, "humblebench", check=True)
-    assert not world.lock_file.exists()
+    assert not world.lock_path.exists()
     run(world)
-    before = world.lock_file.read_bytes()
+    before = world.lock_path.read_bytes()
     assert run(world, check=True)
     new = world.hub.commit(REPOSITORY, {"README.md": b"two", "data/a.parquet": LARGE})
     capsys.readouterr()
     assert not run(world, check=True)
     assert f"-> {new}" in capsys.readouterr().out
-    assert world.lock_file.read_bytes() == before
+    assert world.lock_path.read_bytes() == before
 
 
 def test_what_cannot_be_asked_does_not_keep_the_rest_from_being_locked(world):
     del world.hub.repositories["dataset", "Elliotwang/MM-SAP"]
     with pytest.raises(MachineError, match=r"1 source\(s\) could not be asked:\n  mmsap"):
         run(world)
-    assert len(lock_file.read(world.lock_file)) == 3
+    assert len(lock_file.read(world.lock_path)) == 3
 
 
 def test_a_tag_or_a_commit_in_params_is_asked_as_such(world):
@@ -253,7 +253,7 @@ def test_a_hub_that_names_a_path_out_of_the_folder_is_not_locked(world):
     world.hub.commit(REPOSITORY, {"../x": b"1"})
     with pytest.raises(DataError, match="leads out of"):
         run(world, "humblebench")
-    assert not world.lock_file.exists()
+    assert not world.lock_path.exists()
 
 
 def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeypatch):
