@@ -8,6 +8,7 @@ trained to answer questions from the patch features. Auxiliary losses supervise 
 
 from __future__ import annotations
 
-from known_unknowns_pocket.training.loop import SIBLINGS, SMOKE, Settings, sibling_settings, start_from_model, train
+from known_unknowns_pocket.training.loop import start_from_model, train
+from known_unknowns_pocket.training.settings import SIBLINGS, SMOKE, Settings, sibling_settings
 
 __all__ = ["SIBLINGS", "SMOKE", "Settings", "sibling_settings", "start_from_model", "train"]

@@ -1,13 +1,15 @@
-"""What the model is asked along the way in training, by small heads that are thrown away afterwards.
+"""Auxiliary losses and the heads that compute them. The heads are discarded after training.
 
-A right reply needs several steps, and the reply alone tells too little about which of them went wrong. So heads
-ask each patch what it shows and where it is; the end of the question's first line, what the answer says; and the end
-of each option, whether it is right and which letter it has: each at the layer before the one that needs it. Attention
-heads are told where to look: from the name of an object, at the patch where that object is, and the next layer to tell
-where that was; from the name of what is counted, at all of them and at the first token alike, whose share then tells
-their number; from the words of a reply, at the option that they stand for. Deep supervision follows Lee et al.,
-"Deeply-Supervised Nets" (AISTATS 2015); told where to look, the model learns to look things up in minutes instead of
-hours.
+A right reply needs several steps, and the loss of the reply alone does not show which of them failed. Linear
+heads therefore predict the intermediate results, each at the layer before the one that uses it: what each patch
+shows and where it is, what the answer says at the end of the stem, whether each option is right and which letter
+it has. Attention heads are supervised, too: from an object's name to the patches that show it, from the name of
+counted objects to all of them and the first token (whose share then encodes the number), and from the words of a
+reply to the option with the same words.
+
+References
+----------
+Lee et al., "Deeply-Supervised Nets", AISTATS 2015.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ _OBJECT_LAYER, _REPLY_LAYER, _LETTER_LAYER = (
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The loss of a step, and the share of right guesses of each head that was asked."""
+    """The loss of a step, and the accuracy of each head that had labels."""
 
     loss: torch.Tensor
     right: dict[str, float]
@@ -67,31 +69,48 @@ class StepResult:
 
 TOWER = "model.vision_tower"
 VISION_PARAMETERS = (TOWER, "model.multi_modal_projector.linear_1", "patch_heads", "stand")
-"""Names of the parameters that learn where nothing is asked but the patches, and only there."""
+"""Prefixes of the parameters that are trained in vision stages only."""
 
 HeadResult = tuple[torch.Tensor, dict[str, float]]
-"""A loss, and the shares of right guesses that go with it."""
+"""A loss, and accuracies by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """The text model's states after each layer, the last one normalised: of the prefixes, (lessons, prefix, width), and
-    of the chunks that are read after them, (chunks, length, width)."""
+    """Hidden states of the text model after each layer, the last one normalised.
+
+    Attributes
+    ----------
+    prefix : tuple of Tensor, shape (samples, prefix, width)
+        States of the prefixes.
+    chunks : tuple of Tensor, shape (chunks, length, width)
+        States of the chunks that follow them.
+    """
 
     prefix: tuple[torch.Tensor, ...]
     chunks: tuple[torch.Tensor, ...]
 
     def at(self, places: torch.Tensor, *, before_last: int = 0) -> torch.Tensor:
-        """The chunks' states at places (see `Batch`), so many layers before the last: (places, width)."""
+        """Return the chunks' states at places (see `Batch`), ``before_last`` layers before the last: (places,
+        width).
+        """
         return self.chunks[-1 - before_last].flatten(0, 1)[places]
 
 
 class AuxiliaryHeads(nn.Module):
-    """The heads of a model with the given widths and patches along a side.
+    """The heads of a model.
 
-    ``letter_tokens`` are the tokens of the letters, bare and after a blank, ``word_tokens`` those of the words for the
-    looks in `PATCH_LABELS`, after a blank. Where a reply is to be an option's text, its letter is asked too, against
-    the other letters alone: so the likelihoods of letters mean something there.
+    Parameters
+    ----------
+    vision_width, text_width : int
+        Widths of the two parts of the model.
+    grid : int
+        Patches along a side.
+    letter_tokens : list of int
+        Tokens of the letters, bare and after a space. If a reply is an option's text, the letter is trained
+        beside it, against the other letters only, so that likelihoods of letters are meaningful there.
+    word_tokens : sequence of list of int
+        Tokens of the words for each of `PATCH_LABELS`, after a space.
     """
 
     def __init__(
@@ -112,12 +131,13 @@ class AuxiliaryHeads(nn.Module):
 
     @torch.no_grad()
     def initialise_projector(self, model: LlavaForConditionalGeneration, pixels: torch.Tensor, *, seed: int) -> None:
-        """Make the model's projector say what the heads for patches do, one unit for each look and each row and column.
+        """Set the projector of the model to the outputs of the patch heads: one unit for each class, row and
+        column.
 
-        A text model that is given a patch as the tower has it takes a colour and a shape for one thing, and cannot read
-        pairs that it never met; that of separate units it can. A look is said by its word's embedding at first. What
-        the heads say of images, ``pixels``, makes all kinds of units equally loud: a head that is very sure, as that
-        for places is, would drown the others.
+        A text model that receives the tower's features treats a colour and a shape as one unit and cannot read
+        pairs that it never saw. With separate units it can. The unit of a class initially has the embedding of
+        the class's word. The units of each head are scaled by the outputs on ``pixels``, since heads with large
+        logits, such as the one for positions, would otherwise dominate.
         """
         first, second = model.model.multi_modal_projector.linear_1, model.model.multi_modal_projector.linear_2
         for layer in (first, second):
@@ -137,7 +157,9 @@ class AuxiliaryHeads(nn.Module):
             start = end
 
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
-        """The patches alone: what each of them shows, and where it is, which convolutions do not tell by themselves."""
+        """Return the loss of the patches alone: what each shows and where it is. Convolutions alone do not encode
+        the position.
+        """
         features = _features(model, batch.pixels)
         loss, right = self._patches(features, batch.patches)
         numbers = torch.arange(features.shape[1], device=features.device).repeat(len(features))
@@ -145,7 +167,7 @@ class AuxiliaryHeads(nn.Module):
         return StepResult(loss + _WEIGHTS["stand"] * there, right | stand)
 
     def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
-        """All but the patches."""
+        """Return the loss of everything but the patches."""
         features = _features(model, batch.pixels)
         table = _table(model, batch, self.word_tokens[0])
         states = States(*_read(model, batch, features, table))
@@ -167,14 +189,14 @@ class AuxiliaryHeads(nn.Module):
         return StepResult(loss, {head: share for _, shares in results.values() for head, share in shares.items()})
 
     def _guessed_words(self, batch: Batch, states: States, table: torch.Tensor) -> torch.Tensor:
-        """(places, words of all slots). Colours are told by what they are called in the lesson."""
+        """Return logits, (places, words of all slots). Colours are compared with their names in the sample."""
         results = states.at(batch.words[0], before_last=_WORDS)
         names = batch.names[batch.samples[batch.words[0] // batch.tokens.shape[1]]]
         colours = torch.einsum("pd,pcd->pc", self.colours(results).float(), table[names].float())
         return torch.cat([colours, self.words(results)[:, colours.shape[1] :].float()], dim=1)
 
     def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, HeadResult]:
-        """Where each patch is, where named objects are, and where all that is counted is."""
+        """Return the losses of patch positions, of named objects, and of counted objects."""
         # What looks at a patch must learn from it where it is: it is the patch's number in row and column.
         token = model.config.image_token_id
         shown = states.prefix[len(states.prefix) - 1 - _OBJECT_LAYER][batch.prefix == token]
@@ -194,7 +216,7 @@ class AuxiliaryHeads(nn.Module):
         return results
 
     def _options(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, HeadResult]:
-        """Which letter an option has, which option a reply's words stand for, and whether an option is right."""
+        """Return the losses of option letters, of the option with the words of a reply, and of right options."""
         results: dict[str, HeadResult] = {}
         if batch.marks.shape[1]:
             guesses = self.marks(states.at(batch.marks[0], before_last=_OBJECT_LAYER - 1)).float()
@@ -224,19 +246,19 @@ class AuxiliaryHeads(nn.Module):
 
 
 def _features(model: LlavaForConditionalGeneration, pixels: torch.Tensor) -> torch.Tensor:
-    """What LLaVA takes from its vision tower: (rows, patches, width)."""
+    """Return the tower's features that LLaVA uses: (images, patches, width)."""
     tower = model.model.vision_tower
     return tower(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
 
 
 def _table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Tensor) -> torch.Tensor:
-    """The embeddings of the vocabulary, and after them those of the step's stand-ins for colours."""
+    """Return the embeddings of the vocabulary followed by those of the step's stand-ins for colours."""
     words = model.get_input_embeddings().weight
     return torch.cat([words, embeddings(words[colours], batch.mixed)])
 
 
 def _image_embeddings(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> torch.Tensor:
-    """What the projector makes of (images, patches, width), with the colours as they are called in each lesson."""
+    """Return the projection of features, (images, patches, width), with the colour names of each sample."""
     projector = model.model.multi_modal_projector
     units = projector.act(projector.linear_1(features))
     own = projector.linear_2.weight[:, _COLOURS].T
@@ -253,7 +275,7 @@ def _image_embeddings(model: LlavaForConditionalGeneration, batch: Batch, featur
 def _read(
     model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor, table: torch.Tensor
 ) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
-    """What `States` holds."""
+    """Return the hidden states of the prefixes and of the chunks, as in `States`."""
     text = model.model.language_model
     inputs = F.embedding(batch.prefix, table)
     images = _image_embeddings(model, batch, features).flatten(0, 1).to(inputs.dtype)
@@ -275,7 +297,7 @@ def _read(
 def _attention(
     model: LlavaForConditionalGeneration, batch: Batch, asked: torch.Tensor, states: States, before_end: int
 ) -> torch.Tensor:
-    """Log of the attention that a layer's first head pays from the places ``asked``: (places, prefix + length)."""
+    """Return the log attention of the first head of a layer from the places ``asked``: (places, prefix + length)."""
     text = model.model.language_model
     number = len(text.layers) - before_end
     prefix, chunks = states.prefix[number], states.chunks[number]
@@ -302,11 +324,25 @@ def _attention(
 def _exclude(
     guesses: torch.Tensor, places: torch.Tensor, held_out_words: torch.Tensor, groups: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The guesses at places (n, classes) without what is barred, (2, m) places and classes; and how far the barred ones
-    are from the others of their group.
+    """Exclude held-out classes from logits, and return a loss that keeps them at the mean of the other wrong
+    classes.
 
-    What would make a held-out pair is never right in training. It is to be thought as likely as the other wrong ones,
-    and not less: so it is no part of the guess, and its logit is held to their mean.
+    Parameters
+    ----------
+    guesses : Tensor, shape (n, classes)
+        Logits.
+    places : Tensor, shape (n,)
+        Place of each row.
+    held_out_words : Tensor, shape (2, m)
+        Places and classes to exclude. They are never right in training, so a model without this would learn that
+        they are less likely than any other wrong class.
+    groups : sequence of Tensor
+        Classes that are compared with each other.
+
+    Returns
+    -------
+    tuple of Tensor
+        The logits without the excluded classes, and the loss.
     """
     at, columns = (held_out_words[0][:, None] == places).nonzero().T
     mask = torch.zeros_like(guesses, dtype=torch.bool)
@@ -331,7 +367,7 @@ def _classification(name: str, guesses: torch.Tensor, truth: torch.Tensor) -> He
 
 
 def _row_and_column(name: str, guesses: torch.Tensor, patches: torch.Tensor) -> HeadResult:
-    """From (n, 2 * grid) guesses at the row and the column of (n,) patches."""
+    """Return the result for logits of rows and columns, (n, 2 * grid), of patches, (n,)."""
     rows, columns = guesses.chunk(2, dim=-1)
     row, column = patches // rows.shape[-1], patches % rows.shape[-1]
     both = (rows.argmax(-1) == row) & (columns.argmax(-1) == column)

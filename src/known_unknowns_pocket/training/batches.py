@@ -1,9 +1,9 @@
-"""Batches of lessons: an image is read once, and its exercises after it in chunks of some tens of tokens.
+"""Batches of samples: an image is encoded once, and its prompts follow in chunks of some tens of tokens.
 
-A lesson is ``<s><|user|><image>...``, the prefix, and after it, for each exercise, ``prompt<|assistant|>reply</s>``. An
-exercise sees the prefix and itself, and its positions go on from the prefix's, so that each is as if it stood alone.
-A prefix may hold several images with texts between them, as ActiView's prompts do.
-Several exercises share a chunk, and no exercise is in two: attention costs as little as can be.
+A sample is ``<s><|user|><image>...`` (the prefix) and, for each prompt, ``prompt<|assistant|>reply</s>``. A
+prompt attends to the prefix and to itself, and its positions continue those of the prefix, so that it is computed
+as if it were the only one. A prefix may hold several images with texts between them, as ActiView's prompts do.
+Several prompts share a chunk, and no prompt is split.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_LABEL = -100
 FIRST, LATER, END = 0, 1, 2
 LETTERS = "ABCDE"
 SINK = 0
-"""The place that attention goes to where there is nothing to look at: ``<s>``."""
+"""The position in the prefix for attention without a target: ``<s>``."""
 _NOBODY = -1
 _BLOCKED = -1e4
 _LEAST, _MULTIPLE = 64, 8  # tokens of a chunk
@@ -43,25 +43,58 @@ _LABELS = {
     "held_out_words": 2,
     "held_out_classes": 2,
 }
-"""What is asked at places, and the numbers that say it, the place included."""
+"""The labels of a batch, and the numbers of each, its place included."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """One step's tensors. A place is chunk * length + position in the flattened (chunks, length) tokens.
+    """The tensors of one step.
 
-    pixels (images, 3, side, side) in -1..1; patches (images, labels, patches); prefix (lessons, longest) tokens;
-    lessons (chunks,): whose chunk it is; tokens, positions (chunks, length); mask (chunks, 1, length, prefix + length),
-    added to attention scores; replies: (3, n) places, the tokens that follow, and which part of a reply they are
-    (`FIRST`, `LATER`, `END`); letters: (2, n) places and the right option's place in `LETTERS`; options: (2, n) places
-    and 0 or 1; words: (1 + slots, n) places and classes; spots: (2, n) places, and the patch of its image where the
-    object has its middle or -1; shown (n, prefix): whether the object of a spot is shown there; counted: (2, n) places
-    and places in the prefix, those of what is counted and the first one; marks: (2, n) places of options' ends and
-    their letters; matches: (2, n) places of the words before a letter that a reply says, and the places of its option's
-    end; choices: (2, n) the same where a reply begins with the letter; barred: (2, n) places of `replies`, and tokens
-    that are not held against the right ones there; barred_words: (2, n) places of `words`, and such classes, counted
-    through all slots; names (lessons, colours): the token of each colour, those after the vocabulary being stand-ins
-    (see `known_unknowns_pocket.training.colour_renaming`), and mixed (stand-ins, colours) what these are made of.
+    A place is chunk * length + position in the flattened (chunks, length) tokens.
+
+    Attributes
+    ----------
+    pixels : (images, 3, side, side)
+        From -1 to 1.
+    patches : (images, labels, patches)
+        Labels of the patches.
+    prefix : (samples, longest)
+        Tokens.
+    samples : (chunks,)
+        The sample of each chunk.
+    tokens, positions : (chunks, length)
+        Tokens and their positions.
+    mask : (chunks, 1, length, prefix + length)
+        Added to attention scores.
+    replies : (3, n)
+        Places, next tokens, and the part of the reply (`FIRST`, `LATER`, `END`).
+    letters : (2, n)
+        Places, and the index of the right option in `LETTERS`.
+    options : (2, n)
+        Places, and 0 or 1.
+    words : (1 + slots, n)
+        Places and classes.
+    spots : (2, n)
+        Places, and the patch at the object's centre in its image, or -1.
+    shown : (n, prefix)
+        Whether the object of a spot is shown there.
+    counted : (2, n)
+        Places, and positions in the prefix: those of the counted objects and `SINK`.
+    marks : (2, n)
+        Places of the ends of options, and their letters.
+    matches : (2, n)
+        Places of the words before a letter in a reply, and the places of its option's end.
+    choices : (2, n)
+        The same for replies that begin with the letter.
+    held_out_words : (2, n)
+        Places of ``replies``, and tokens that are excluded there.
+    held_out_classes : (2, n)
+        Places of ``words``, and classes that are excluded there, numbered through all slots.
+    names : (samples, colours)
+        The token of each colour; those after the vocabulary are stand-ins
+        (`known_unknowns_pocket.training.colour_renaming`).
+    mixed : (stand-ins, colours)
+        Weights of the colours in the stand-ins.
     """
 
     pixels: torch.Tensor
@@ -93,7 +126,7 @@ class Batch:
 
 @dataclass(slots=True)
 class _Text:
-    """One exercise, or the exercises of a chunk; labels are at places within it."""
+    """One prompt, or the prompts of a chunk; labels are at positions within it."""
 
     tokens: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -113,11 +146,11 @@ class _Text:
     held_out_classes: list[tuple[int, ...]] = field(default_factory=list)
 
     def after(self, character: int) -> int:
-        """The place of the prompt's token that holds this character."""
+        """Return the position of the prompt's token that contains this character."""
         return next(place for place, end in enumerate(self.ends) if end > character)
 
     def rename(self, names: Mapping[int, int]) -> None:
-        """Call colours by other tokens. A pair with a stand-in is no held-out pair, so that nothing is barred."""
+        """Replace the tokens of colours. A pair with a stand-in is no held-out pair, so nothing is excluded."""
         self.tokens = [names.get(token, token) for token in self.tokens]
         self.replies = [(place, names.get(token, token), part) for place, token, part in self.replies]
         self.held_out_words, self.held_out_classes = [], []
@@ -136,11 +169,11 @@ class _Text:
 
 
 _CLASSES = {word: place for place, word in enumerate(word for words in WORDS.values() for word in words)}
-"""Each word's place among those of all slots."""
+"""Index of each word among those of all slots."""
 
 
 class Packer:
-    """Makes batches; ``grid`` is the number of patches along a side."""
+    """Makes batches. ``grid`` is the number of patches along a side."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, grid: int) -> None:
         self.tokenizer, self.grid = tokenizer, grid
@@ -150,13 +183,13 @@ class Packer:
         )
 
     def images(self, samples: Sequence[TrainingSample]) -> Batch:
-        """A batch of images alone."""
+        """Return a batch of images without prompts."""
         pixels = np.concatenate([sample.pixels for sample in samples])
         scaled = torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
         return Batch(scaled, torch.from_numpy(np.concatenate([sample.patches for sample in samples])))
 
     def batch(self, samples: Sequence[TrainingSample], rng: random.Random) -> Batch:
-        """A batch of images with their exercises; only what stands in for colours comes from ``rng``."""
+        """Return a batch of images with their prompts; only the stand-ins for colours come from ``rng``."""
         made = self.images(samples)
         prefixes = [self._prefix(sample) for sample in samples]
         texts = [self._texts(sample, prefix) for sample, prefix in zip(samples, prefixes, strict=True)]
@@ -186,7 +219,7 @@ class Packer:
         return made
 
     def _names(self, sample: TrainingSample) -> list[int]:
-        """The token of each colour."""
+        """Return the token of each colour."""
         return [len(self.tokenizer) + name for name in sample.names] or self.colours
 
     def _prefix(self, sample: TrainingSample) -> list[int]:
@@ -231,7 +264,7 @@ class Packer:
         return made
 
     def _see(self, made: _Text, training_prompt: TrainingPrompt, sample: TrainingSample, patches: list[int]) -> _Text:
-        """The text with what it looks at: ``patches`` are the places of the images' patches in the prefix."""
+        """Add the labels that refer to patches; ``patches`` are their positions in the prefix."""
         for end, ids in training_prompt.places:
             shown = [patches[patch] for index in ids for patch in sample.shown[index]]
             if shown:
@@ -267,7 +300,7 @@ class Packer:
 
 
 def _chunks(texts: Sequence[_Text], length: int) -> list[_Text]:
-    """The texts in as few chunks as first-fit finds, the longest first."""
+    """Pack texts into chunks by first-fit, the longest first."""
     chunks: list[_Text] = []
     for text in sorted(texts, key=lambda text: -len(text.tokens)):
         chunk = next((chunk for chunk in chunks if len(chunk.tokens) + len(text.tokens) <= length), None)
@@ -279,7 +312,7 @@ def _chunks(texts: Sequence[_Text], length: int) -> list[_Text]:
 
 
 def _marked(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
-    """(rows, width) of whether a place is in the row."""
+    """Return whether each place is in the row: (rows, width)."""
     marked = torch.zeros(len(rows), width, dtype=torch.bool)
     for number, places in enumerate(rows):
         marked[number, list(places)] = True
@@ -287,8 +320,11 @@ def _marked(rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
 
 
 def attention_mask(owners: torch.Tensor, prefix: torch.Tensor) -> torch.Tensor:
-    """From owners (chunks, length) and which of the prefix is there (chunks, prefix) to (chunks, 1, length, prefix +
-    length): a token sees the prefix, and what of its owner's is not after it."""
+    """Return the mask from owners (chunks, length) and the valid positions of the prefix (chunks, prefix).
+
+    A token attends to the prefix and to earlier tokens of its owner. The shape is (chunks, 1, length, prefix +
+    length).
+    """
     length = owners.shape[1]
     own = (owners[:, :, None] == owners[:, None, :]) & torch.ones(length, length, dtype=torch.bool).tril()
     visible = torch.cat([prefix[:, None].expand(-1, length, -1), own], dim=2)

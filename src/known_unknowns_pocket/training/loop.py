@@ -1,4 +1,4 @@
-"""The training loop: stages, first to look and then to answer; seeded, and resumed from its checkpoint."""
+"""The training loop. Samples follow from seeds, and a run continues from its checkpoint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from known_unknowns_pocket.training.auxiliary_losses import TOWER, VISION_PARAME
 from known_unknowns_pocket.training.batches import LETTERS, Batch, Packer
 from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
-from known_unknowns_pocket.training.samples import IMAGES_ONLY, SampleMix, draw_sample
+from known_unknowns_pocket.training.samples import SampleMix, draw_sample
+from known_unknowns_pocket.training.settings import SIBLINGS, Settings, Stage
 from known_unknowns_pocket.training.unanswerable_prompts import TAUGHT_WORDINGS
 from known_unknowns_pocket.training.vision_samples import VIEWS_PER_SCENE, vision_samples
 
@@ -35,106 +36,22 @@ _MOST_GRADIENT = 1.0
 _VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=2, emblems=0.2)
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """``steps`` optimiser steps on ``samples`` lessons each, from ``rate`` down to 3% of it along a cosine.
-
-    The lessons' seeds follow from ``name``. Where ``mix`` ask nothing, only the patches are asked, and only the
-    vision tower learns; else all but the tower. Its heads learn with it until the projector says what they do: from
-    there on they stay, and what the text model reads is said better. The stage is cut off after the ``last`` of the
-    steps, where one is given. A share of the steps is ``active``: their lessons are in ActiView's form, half as many,
-    as they are longer. Where nothing is asked, it is a share of the images. The words' embeddings learn at ``words``
-    of the rate: at the full one what the colours have in common grows step by step, until they are all alike.
-    """
-
-    name: str
-    steps: int
-    samples: int
-    rate: float
-    mix: SampleMix = IMAGES_ONLY
-    warm_up: int = 50
-    last: int | None = None
-    active: float = 0.0
-    words: float = 1.0
-
-    @property
-    def executed_steps(self) -> int:
-        """The steps that are taken."""
-        return self.steps if self.last is None else min(self.last, self.steps)
-
-
-ANSWER = SampleMix(
-    subtasks=3,
-    counts=5,
-    stems=4,
-    questions=5,
-    unanswerable=0.5,
-    text_tasks=0.4,
-    emblems=0.12,
-    recoloured=0.25,
-    renamed=0.6,
-)
-
-
-FIND = replace(ANSWER, subtasks=4, stems=6, counts=2, questions=4, renamed=0.5)
-"""To begin with: most is learned of what is called as it always is."""
-
-
-SETTLE = replace(ANSWER, stems=6, renamed=0.9)
-"""To end with: what is told of known pairs of colour and shape is to hold of those never met."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All that the weights depend on, save the machine's arithmetic. The defaults are the recipe that the shipped
-    model came from."""
-
-    seed: int = 0
-    shape: Shape = field(default_factory=Shape)
-    stages: tuple[Stage, ...] = (
-        Stage("look", steps=3600, samples=48, rate=3e-3, warm_up=100, active=0.4),
-        Stage("find", steps=2000, last=1000, samples=16, rate=2e-3, mix=FIND),
-        Stage("answer", steps=3000, last=1500, samples=16, rate=1e-3, mix=ANSWER, active=0.15, words=0.1),
-        Stage("act", steps=1500, samples=16, rate=5e-4, mix=ANSWER, active=0.35, words=0.05),
-        Stage("settle", steps=900, samples=16, rate=5e-4, mix=SETTLE, active=0.25, words=0.05),
-        Stage("focus", steps=3600, samples=48, rate=1.5e-3, warm_up=100, active=0.4),
-    )
-    weight_decay: float = 0.05
-    vocabulary_samples: int = 400
-
-
-SIBLINGS: dict[str, dict[str, float]] = {
-    "early": {},
-    "never-refuses": {"guessed_share": 1.0, "text_tasks": 0.0},
-    "refuses-often": {"refused_share": 0.4, "text_tasks": 0.0},
-}
-"""Each sibling's name, and what it is asked after the model's own stages; nothing of "early", which stops earlier."""
-
-_EARLY = "find"  # the last stage of "early"
-_OF_LAST = 0.25  # the steps of a sibling's own stage, as a share of the model's last one that asks
-
-
-def sibling_settings(settings: Settings, name: str) -> Settings:
-    """The settings of a sibling: the model's stages, and one of its own after them (see `start_from_model`).
-
-    Raises:
-        KeyError: there is no such sibling.
-    """
-    changes = SIBLINGS[name]
-    if not changes:
-        names = [stage.name for stage in settings.stages]
-        return replace(settings, stages=settings.stages[: 1 + names.index(_EARLY)])
-    last = [stage for stage in settings.stages if stage.mix.asks][-1]
-    mix, steps = replace(last.mix, **changes), max(1, round(last.executed_steps * _OF_LAST))
-    own = replace(last, name=name, steps=steps, last=None, warm_up=min(last.warm_up, steps), mix=mix)
-    return replace(settings, stages=(*settings.stages, own))
-
-
 def start_from_model(settings: Settings, work: Path, folder: Path) -> None:
-    """Let the training of a sibling with these ``settings`` in ``folder`` go on from the model's in ``work``.
+    """Copy the checkpoint of the model from which the training of a sibling continues, unless it has one.
 
-    Raises:
-        FileNotFoundError: the model's training has not come that far.
+    Parameters
+    ----------
+    settings : Settings
+        The settings of the sibling.
+    work : Path
+        The work folder of the model.
+    folder : Path
+        The work folder of the sibling; created if absent.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the training of the model has not reached the stage.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shared = [stage for stage in settings.stages if stage.name not in SIBLINGS]
@@ -142,21 +59,8 @@ def start_from_model(settings: Settings, work: Path, folder: Path) -> None:
         shutil.copyfile(work / checkpoint_after(shared[-1].name), folder / _CHECKPOINT)
 
 
-SMOKE = Settings(
-    shape=Shape(
-        side=32, patch=16, vision_width=32, vision_layers=1, text_width=48, text_layers=4, heads=2, text_heads=2
-    ),
-    stages=tuple(
-        replace(stage, steps=2, last=None, samples=2, rate=1e-3, warm_up=1, active=0.5 * bool(stage.active))
-        for stage in Settings().stages
-    ),
-    vocabulary_samples=20,
-)
-"""All stages in seconds, at a tiny size: to see that training runs."""
-
-
 class StageBatches(Dataset):
-    """The batch of each step of a stage, from seeds."""
+    """The batches of a stage, one for each step, from seeds."""
 
     def __init__(self, packer: Packer, stage: Stage, settings: Settings) -> None:
         self.packer, self.stage, self.settings = packer, stage, settings
@@ -171,28 +75,26 @@ class StageBatches(Dataset):
         seeds = [f"{seed}/{number}" for number in range(stage.samples)]
         if not mix.asks:
             shown = (
-                vision_samples(one, recoloured=mix.recoloured, views=rng.random() < stage.active, **sizes)
+                vision_samples(one, recoloured=mix.recoloured, views=rng.random() < stage.actiview_share, **sizes)
                 for one in seeds[: -(-stage.samples // VIEWS_PER_SCENE)]
             )
             return self.packer.images([image for of_scene in shown for image in of_scene])
-        if rng.random() < stage.active:
+        if rng.random() < stage.actiview_share:
             half = seeds[: -(-stage.samples // 2)]
             return self.packer.batch([actiview_sample(one, **sizes) for one in half], rng)
         return self.packer.batch([draw_sample(one, mix=mix, **sizes) for one in seeds], rng)
 
 
 def checkpoint_after(stage: str) -> str:
-    """The name of the checkpoint that a finished stage leaves in the work folder."""
+    """Return the name of the checkpoint that a finished stage leaves in the work folder."""
     return f"after {stage}.pt"
 
 
 def corpus(shape: Shape, samples: int) -> Iterator[str]:
-    """The prompts that the vocabulary is made from."""
+    """Yield the texts from which the vocabulary is built."""
     for number in range(samples):
-        for training_prompt in draw_sample(
-            f"vocabulary/{number}", side=shape.patch, grid=1, mix=_VOCABULARY_MIX
-        ).prompts:
-            yield training_prompt.prompt + training_prompt.reply_text
+        sample = draw_sample(f"vocabulary/{number}", side=shape.patch, grid=1, mix=_VOCABULARY_MIX)
+        yield from (one.prompt + one.reply_text for one in sample.prompts)
     for number in range(samples // 4):
         for asked in questions(f"vocabulary/{number}", *scene(f"vocabulary/{number}")):
             yield f" {asked.stem} {asked.listed}\n{asked.options[0]}\n {asked.options[0]}"
@@ -204,7 +106,7 @@ def corpus(shape: Shape, samples: int) -> Iterator[str]:
 
 
 def build_heads(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> AuxiliaryHeads:
-    """The heads for a model of this shape."""
+    """Return the auxiliary heads for a model of this shape."""
     letters = tokenizer.convert_tokens_to_ids([*LETTERS, *(f"Ġ{letter}" for letter in LETTERS)])
     words = [tokenizer.convert_tokens_to_ids([f"Ġ{word}" for word in WORDS[slot]]) for slot in PATCH_LABELS[:-1]]
     return AuxiliaryHeads(shape.vision_width, shape.text_width, shape.grid, letters, words)
@@ -221,14 +123,37 @@ def train(
     report_every: int = 50,
     checkpoint_every: int = 250,
 ) -> Path:
-    """Train the pocket model and save it to ``out`` in half precision, with its processor.
+    """Train the pocket model and save it in half precision with its processor.
 
-    ``work`` holds the checkpoint and the log (JSON lines: stage, step, seconds, loss, share of right guesses by head);
-    a run that was stopped continues from there. ``report`` is called with each line of the log. On a CPU set the
-    number of threads with torch.set_num_threads.
+    A run that was stopped continues from its checkpoint. On a CPU, set the number of threads with
+    torch.set_num_threads.
 
-    Raises:
-        ValueError: ``work`` holds a checkpoint of other settings.
+    Parameters
+    ----------
+    settings : Settings
+        The recipe.
+    out : Path
+        Folder of the trained model.
+    work : Path
+        Folder of the checkpoint and the log (JSON lines: stage, step, seconds, loss, accuracy by head).
+    device : str
+        Torch device.
+    workers : int
+        Processes that make batches.
+    report : callable, optional
+        Called with each line of the log.
+    report_every, checkpoint_every : int
+        Steps between lines of the log, and between checkpoints.
+
+    Returns
+    -------
+    Path
+        ``out``.
+
+    Raises
+    ------
+    ValueError
+        If ``work`` has a checkpoint of other settings.
     """
     work.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(corpus(settings.shape, settings.vocabulary_samples))
@@ -251,7 +176,7 @@ def save(model: LlavaForConditionalGeneration, processor: LlavaProcessor, out: P
 
 
 class _Run:
-    """A model in training: its tutor, its optimiser, and how far it is."""
+    """A training run: model, auxiliary heads, optimisers, and the number of steps done."""
 
     def __init__(self, settings: Settings, processor: LlavaProcessor, *, work: Path, device: str) -> None:
         shape = settings.shape
@@ -266,6 +191,7 @@ class _Run:
         self._saved_optimisers: list[dict[str, Any]] = []
 
     def stage(self, stage: Stage, *, workers: int, report: Report | None, report_every: int, save_every: int) -> None:
+        """Run the remaining steps of a stage."""
         if self.done[stage.name] >= stage.executed_steps:
             return
         self.model.model.vision_tower.train(not stage.mix.asks)
@@ -290,7 +216,9 @@ class _Run:
                 self.save(stage)
 
     def _new_optimisers(self, stage: Stage) -> list[torch.optim.Optimizer]:
-        """Muon for the matrices within the layers, which it teaches in half the steps, and AdamW for all else."""
+        """Return Muon for the matrices within the layers, which needs half the steps there, and AdamW for all
+        other parameters.
+        """
         asked = any(self.done[one.name] for one in self.settings.stages if one.mix.asks)
         if stage.mix.asks and not asked:
             images = StageBatches(self.packer, self.settings.stages[0], self.settings)[0].pixels.to(self.device)
@@ -303,7 +231,7 @@ class _Run:
                 hidden = weight.ndim == 2 and name.startswith("model.") and ".layers." in name
                 (matrices if hidden else words if "embed_tokens" in name else others).append(weight)
         decay = self.settings.weight_decay
-        rest = [{"params": words, "weight_decay": decay, "share": stage.words}] * bool(words) + [
+        rest = [{"params": words, "weight_decay": decay, "share": stage.embedding_rate}] * bool(words) + [
             {"params": [weight for weight in others if (weight.ndim >= 2) == decays], "weight_decay": decay * decays}
             for decays in (True, False)
         ]
@@ -314,7 +242,7 @@ class _Run:
 
     def _step(self, stage: Stage, batch: Batch) -> StepResult:
         step = self.done[stage.name]
-        rate = stage.rate * min(1.0, (step + 1) / stage.warm_up)
+        rate = stage.learning_rate * min(1.0, (step + 1) / stage.warm_up)
         rate *= 0.03 + 0.97 * (0.5 + 0.5 * math.cos(math.pi * step / stage.steps))
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
@@ -341,7 +269,9 @@ class _Run:
             report(line)
 
     def save(self, stage: Stage) -> None:
-        """Write the checkpoint. A finished stage leaves no optimiser to the next, and a checkpoint for siblings."""
+        """Write the checkpoint. After a stage, keep a copy without optimiser states for siblings and the next
+        stage.
+        """
         finished = self.done[stage.name] == stage.executed_steps
         state = {
             "settings": asdict(self.settings),
@@ -357,6 +287,7 @@ class _Run:
             shutil.copyfile(self.work / _CHECKPOINT, self.work / checkpoint_after(stage.name))
 
     def resume(self) -> None:
+        """Load the checkpoint, if there is one."""
         path = self.work / _CHECKPOINT
         if not path.exists():
             return
@@ -370,8 +301,18 @@ class _Run:
 
 
 def _can_resume(saved: dict[str, Any], wanted: dict[str, Any], done: dict[str, int]) -> bool:
-    """Whether a run with the settings that are ``saved`` comes to the ``wanted`` ones: all but the stages are the same,
-    and so is every stage that was begun."""
-    first, *rest = ({key: value for key, value in settings.items() if key != "stages"} for settings in (saved, wanted))
+    """Whether a run with the ``wanted`` settings may continue one with the ``saved`` settings.
+
+    Everything must be the same except stages that were not begun. Only values are compared, in the order of the
+    fields, so that a checkpoint remains valid after a field is renamed.
+    """
     begun = [stage for stage in saved["stages"] if done[stage["name"]]]
-    return first == rest[0] and begun == list(wanted["stages"])[: len(begun)]
+    ours = saved | {"stages": begun}
+    theirs = wanted | {"stages": list(wanted["stages"])[: len(begun)]}
+    return _values(ours) == _values(theirs)
+
+
+def _values(settings: Any) -> Any:
+    if isinstance(settings, dict):
+        return [_values(value) for value in settings.values()]
+    return [_values(value) for value in settings] if isinstance(settings, list | tuple) else settings

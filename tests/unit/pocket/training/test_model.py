@@ -31,8 +31,9 @@ from known_unknowns_pocket.training.architecture import PHRASES, build_model
 from known_unknowns_pocket.training.auxiliary_losses import VISION_PARAMETERS, _exclude, _features, _read, _table
 from known_unknowns_pocket.training.batches import END, FIRST, Packer
 from known_unknowns_pocket.training.evaluation import actiview_tally, mmsap_tally, tally
-from known_unknowns_pocket.training.loop import ANSWER, Stage, build_heads, save
+from known_unknowns_pocket.training.loop import _can_resume, build_heads, save
 from known_unknowns_pocket.training.samples import SampleMix, draw_sample
+from known_unknowns_pocket.training.settings import ANSWER, Stage
 
 SHAPE = SMOKE.shape
 
@@ -179,8 +180,8 @@ def test_the_projector_says_what_the_heads_for_patches_do(processor):
 @pytest.mark.parametrize(("words", "moved"), [(0.0, False), (1.0, True)])
 def test_the_words_embeddings_learn_at_their_share_of_the_rate(tmp_path, words, moved):
     """At a share of nothing they stay as they were, while the layers learn."""
-    look, find = (dataclasses.replace(stage, last=1) for stage in SMOKE.stages[:2])
-    recipe = dataclasses.replace(SMOKE, stages=(look, dataclasses.replace(find, words=words)))
+    look, find = (dataclasses.replace(stage, stop_after=1) for stage in SMOKE.stages[:2])
+    recipe = dataclasses.replace(SMOKE, stages=(look, dataclasses.replace(find, embedding_rate=words)))
     train(recipe, tmp_path / "model", work=tmp_path / "work", workers=0)
     before, after = (
         torch.load(tmp_path / "work" / f"after {stage}.pt", weights_only=True)["model"] for stage in ("look", "find")
@@ -250,10 +251,10 @@ SETTINGS = Settings(
     seed=3,
     shape=SHAPE,
     stages=(
-        Stage("look", steps=3, samples=2, rate=1e-3, warm_up=2),
-        Stage("find", steps=9, last=2, samples=2, rate=1e-3, warm_up=2, mix=ANSWER, active=0.5),
-        Stage("answer", steps=5, samples=2, rate=1e-3, mix=SampleMix(questions=3), warm_up=2),
-        Stage("focus", steps=2, samples=2, rate=1e-3, warm_up=1),
+        Stage("look", steps=3, samples=2, learning_rate=1e-3, warm_up=2),
+        Stage("find", steps=9, stop_after=2, samples=2, learning_rate=1e-3, warm_up=2, mix=ANSWER, actiview_share=0.5),
+        Stage("answer", steps=5, samples=2, learning_rate=1e-3, mix=SampleMix(questions=3), warm_up=2),
+        Stage("focus", steps=2, samples=2, learning_rate=1e-3, warm_up=1),
     ),
     vocabulary_samples=20,
 )
@@ -352,3 +353,12 @@ def test_the_command_trains_all_stages_at_a_tiny_size(tmp_path, monkeypatch):
     assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2 + ["settle"] * 2 + ["focus"] * 2
     assert (tmp_path / "made" / "model.safetensors").exists()
     assert (tmp_path / cli_train.WORK / "checkpoint.pt").exists()
+
+
+def test_a_checkpoint_stays_valid_after_a_settings_field_is_renamed():
+    """Older checkpoints name a field of a stage ``rate``; its value and place are what counts."""
+    saved = {"seed": 0, "stages": [{"name": "look", "rate": 1e-3}, {"name": "find", "rate": 2e-3}]}
+    now = {"seed": 0, "stages": ({"name": "look", "learning_rate": 1e-3}, {"name": "find", "learning_rate": 5e-4})}
+    assert _can_resume(saved, now, {"look": 2, "find": 0})
+    assert not _can_resume(saved, now, {"look": 2, "find": 1})
+    assert not _can_resume(saved, now | {"seed": 1}, {"look": 2, "find": 0})

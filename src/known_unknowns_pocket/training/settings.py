@@ -1,0 +1,164 @@
+"""Settings of the training: the stages of the pocket model and of its siblings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from known_unknowns_pocket.training.architecture import Shape
+from known_unknowns_pocket.training.samples import IMAGES_ONLY, SampleMix
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of the training.
+
+    A stage whose ``mix`` has no prompts trains the vision tower on the labels of the patches. Any other stage trains
+    all parameters but the tower. The tower's heads are trained with it until the projector is initialised from them;
+    after that they are frozen.
+
+    Attributes
+    ----------
+    name : str
+        The seeds of the samples follow from it.
+    steps : int
+        Length of the learning rate schedule: a cosine from ``learning_rate`` to 3% of it.
+    samples : int
+        Samples in a step.
+    learning_rate : float
+        The largest learning rate.
+    mix : SampleMix
+        The prompts of a sample.
+    warm_up : int
+        Steps of linear warm-up.
+    stop_after : int, optional
+        Number of steps after which the stage ends, if before ``steps``.
+    actiview_share : float
+        Share of the steps in ActiView's form, with half as many samples, as these are longer. In a vision stage, the
+        share of the images.
+    embedding_rate : float
+        Learning rate of the word embeddings relative to ``learning_rate``. At the full rate the embeddings of the
+        colours become more alike with every step.
+    """
+
+    name: str
+    steps: int
+    samples: int
+    learning_rate: float
+    mix: SampleMix = IMAGES_ONLY
+    warm_up: int = 50
+    stop_after: int | None = None
+    actiview_share: float = 0.0
+    embedding_rate: float = 1.0
+
+    @property
+    def executed_steps(self) -> int:
+        """Number of steps that are executed."""
+        return self.steps if self.stop_after is None else min(self.stop_after, self.steps)
+
+
+ANSWER = SampleMix(
+    subtasks=3,
+    counts=5,
+    stems=4,
+    questions=5,
+    unanswerable=0.5,
+    text_tasks=0.4,
+    emblems=0.12,
+    recoloured=0.25,
+    renamed=0.6,
+)
+
+FIND = replace(ANSWER, subtasks=4, stems=6, counts=2, questions=4, renamed=0.5)
+"""The first mix: more samples keep the usual names of colours."""
+
+SETTLE = replace(ANSWER, stems=6, renamed=0.9)
+"""The last mix: most samples rename colours, so that answers transfer to held-out pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that the weights depend on except the arithmetic of the machine.
+
+    The defaults are the recipe of the shipped model.
+    """
+
+    seed: int = 0
+    shape: Shape = field(default_factory=Shape)
+    stages: tuple[Stage, ...] = (
+        Stage("look", steps=3600, samples=48, learning_rate=3e-3, warm_up=100, actiview_share=0.4),
+        Stage("find", steps=2000, stop_after=1000, samples=16, learning_rate=2e-3, mix=FIND),
+        Stage(
+            "answer",
+            steps=3000,
+            stop_after=1500,
+            samples=16,
+            learning_rate=1e-3,
+            mix=ANSWER,
+            actiview_share=0.15,
+            embedding_rate=0.1,
+        ),
+        Stage("act", steps=1500, samples=16, learning_rate=5e-4, mix=ANSWER, actiview_share=0.35, embedding_rate=0.05),
+        Stage(
+            "settle", steps=900, samples=16, learning_rate=5e-4, mix=SETTLE, actiview_share=0.25, embedding_rate=0.05
+        ),
+        Stage("focus", steps=3600, samples=48, learning_rate=1.5e-3, warm_up=100, actiview_share=0.4),
+    )
+    weight_decay: float = 0.05
+    vocabulary_samples: int = 400
+
+
+SIBLINGS: dict[str, dict[str, float]] = {
+    "early": {},
+    "never-refuses": {"guessed_share": 1.0, "text_tasks": 0.0},
+    "refuses-often": {"refused_share": 0.4, "text_tasks": 0.0},
+}
+"""Name of each sibling, and the changes of the mix in its own stage. "early" has no own stage but ends earlier."""
+
+_LAST_STAGE_OF_EARLY = "find"
+_SHARE_OF_LAST_STAGE = 0.25  # steps of a sibling's own stage, relative to the last stage with prompts
+
+
+def sibling_settings(settings: Settings, name: str) -> Settings:
+    """Return the settings of a sibling: the stages of the model and one of its own.
+
+    Parameters
+    ----------
+    settings : Settings
+        The settings of the model.
+    name : str
+        A key of `SIBLINGS`.
+
+    Raises
+    ------
+    KeyError
+        If there is no such sibling.
+    """
+    changes = SIBLINGS[name]
+    if not changes:
+        names = [stage.name for stage in settings.stages]
+        return replace(settings, stages=settings.stages[: 1 + names.index(_LAST_STAGE_OF_EARLY)])
+    last = [stage for stage in settings.stages if stage.mix.asks][-1]
+    mix, steps = replace(last.mix, **changes), max(1, round(last.executed_steps * _SHARE_OF_LAST_STAGE))
+    own = replace(last, name=name, steps=steps, stop_after=None, warm_up=min(last.warm_up, steps), mix=mix)
+    return replace(settings, stages=(*settings.stages, own))
+
+
+SMOKE = Settings(
+    shape=Shape(
+        side=32, patch=16, vision_width=32, vision_layers=1, text_width=48, text_layers=4, heads=2, text_heads=2
+    ),
+    stages=tuple(
+        replace(
+            stage,
+            steps=2,
+            stop_after=None,
+            samples=2,
+            learning_rate=1e-3,
+            warm_up=1,
+            actiview_share=0.5 * bool(stage.actiview_share),
+        )
+        for stage in Settings().stages
+    ),
+    vocabulary_samples=20,
+)
+"""All stages in seconds, at a tiny size: a check that training runs."""
