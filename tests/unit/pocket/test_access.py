@@ -53,7 +53,7 @@ def test_every_pocket_has_a_renderer_and_a_digest() -> None:
 
 
 def test_a_benchmark_may_bring_its_own_renderer(monkeypatch, fresh_registry) -> None:
-    own = Pocket(render=Lazy("json:dumps"), digest=Lazy("json:loads"))
+    own = Pocket(render=Lazy("json:dumps"), digest=Lazy("json:loads"), terms=Lazy("json:load"))
     module = sys.modules[benchmarks.get("humblebench").package]
     benchmarks.get.cache_clear()
     monkeypatch.setattr(module, "BENCHMARK", replace(module.BENCHMARK, pocket=own))
