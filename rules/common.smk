@@ -35,7 +35,7 @@ def checked(raw):
 
 PARAMS = checked(config)
 EDITION = PARAMS.edition
-DATA = f"data/{EDITION}"
+DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{EDITION}"
 JOURNAL = f"journal/{EDITION}"
 

@@ -45,7 +45,7 @@ def check(
             f"models {', '.join(checked.models)}"
         )
         return
-    folder = raw or Path("data", checked.edition, "raw", what)
+    folder = raw or Path("data", checked.data_name, "raw", what)
     found = checks.check(what, folder, settings=_settings(checked, what))
     print(checks.as_json(found) if as_json else _printable(checks.as_table(found)))
     if found.exit_code:
@@ -105,7 +105,7 @@ def rescore(
             files,
             variant=variant,
             questions=annotations,
-            known=checked.raw["variants"] if checked else None,
+            known=checked.every_variant if checked else None,
             settings=_settings(checked, benchmark) if checked else None,
             seed=seed,
             partial=partial,

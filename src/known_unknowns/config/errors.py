@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from known_unknowns.config.base import MISSING_KEY, UNKNOWN_KEY
+from known_unknowns.config.base import INVALID, MISSING_KEY, UNKNOWN_KEY
 from known_unknowns.errors import ConfigError
 
 Location = tuple[str | int, ...]
@@ -31,8 +31,11 @@ def explained(error: ValidationError, raw: Any) -> dict[Location, str]:
     for each in error.errors(include_url=False):
         location = _location(each["loc"], raw, keep_last=each["type"] in (MISSING_KEY, UNKNOWN_KEY))
         texts = found.setdefault(location, [])
-        if each["msg"] not in texts:
-            texts.append(each["msg"])
+        text = each["msg"]
+        if each["type"] not in (MISSING_KEY, UNKNOWN_KEY, INVALID):  # not of an entry, which explains its own
+            text = f"{each['input']!r} is not valid: {text[0].lower()}{text[1:]}"
+        if text not in texts:
+            texts.append(text)
     return {location: ", or ".join(texts) for location, texts in found.items()}
 
 

@@ -148,6 +148,12 @@ class Params:
         settings = _entry(self.raw["protocols"], name, "protocols") | dict(arguments)
         return ResolvedProtocol(name=settings.pop("function", name), **settings)
 
+    @property
+    def every_variant(self) -> dict[str, dict[str, Any]]:
+        """Every variant of every benchmark to its entry, those of listed protocols included."""
+        listed = [name for entry in self.raw["benchmarks"].values() for name in _of_protocols(entry)]
+        return {name: self.variant(name).as_dict() for name in [*self.raw["variants"], *listed]}
+
     def protocol_name(self, benchmark: str, variant: str) -> str:
         """Return the name of the entry of ``protocols`` that the benchmark's variant is asked by."""
         listed = _of_protocols(self._benchmark(benchmark))

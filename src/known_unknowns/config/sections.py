@@ -86,7 +86,8 @@ DataEntry = ScenesData | HubData | GitData | HttpData
 BenchmarkData = Annotated[ScenesData | HubData | GitData, Field(discriminator="source")]
 
 
-DEFAULT_PARSER = "official"
+DEFAULT_PARSER, PARSER_ARGUMENT = "official", "reading"
+"""The parser that does not appear in a variant's name, and the name of the protocols' argument."""
 
 
 class ListedProtocol(Entry):
@@ -103,7 +104,7 @@ class ListedProtocol(Entry):
         if "parser" not in self.model_fields_set:
             return {self.name: {}}
         parsers = [self.parser] if isinstance(self.parser, str) else self.parser
-        return {self.name + ("" if p == DEFAULT_PARSER else f"_{p}"): {"parser": p} for p in parsers}
+        return {self.name + ("" if p == DEFAULT_PARSER else f"_{p}"): {PARSER_ARGUMENT: p} for p in parsers}
 
 
 class BenchmarkEntry(Entry):

@@ -75,7 +75,7 @@ def sources_of(params: Params) -> dict[str, Mapping[str, Any]]:
 
 def default_out(params: Params, name: str) -> Path:
     """Where the files go if nobody says otherwise. What benchmarks are constructed from is of the full edition."""
-    return Path("data", params.edition if name in params.raw["benchmarks"] else "full", "raw", name)
+    return Path("data", params.data_name if name in params.raw["benchmarks"] else "full", "raw", name)
 
 
 @dataclass(frozen=True)

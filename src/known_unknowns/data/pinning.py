@@ -74,7 +74,7 @@ def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator
         if benchmark in redistribute and not terms.redistribute:
             meta |= {"redistribute": True, "why": f"the user allowed it when pinning; otherwise not: {terms.why}"}
         for step in ("raw", "questions"):
-            yield Pin(root / "data" / edition / step / benchmark, meta["redistribute"], meta)
+            yield Pin(root / "data" / params.data_name / step / benchmark, meta["redistribute"], meta)
     for model in params.models:
         yield Pin(root / "journal" / edition / model, True, _of_model(model, params.model(model)))
 

@@ -53,14 +53,14 @@ def import_predictions(
         DataError: predictions that do not fit the edition's questions, or questions that are not made yet.
     """
     _check(params, model, benchmark, variant, seed)
-    data = root / "data" / params.edition / "questions" / benchmark
+    data = root / "data" / params.data_name / "questions" / benchmark
     replies = root / "results" / params.edition / "replies" / model / benchmark
     _refuse_others(replies / "engine.json")
     cell = Path(variant, f"seed{seed}.parquet")
     if not (data / cell).is_file():
         raise DataError(
             f"no questions of this variant and seed yet; make them with snakemake "
-            f"data/{params.edition}/questions/{benchmark}/{cell.as_posix()}",
+            f"data/{params.data_name}/questions/{benchmark}/{cell.as_posix()}",
             file=data / cell,
         )
     asked = tables.read_questions(data / cell)

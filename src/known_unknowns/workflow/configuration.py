@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter
 
 from known_unknowns import benchmarks, config, protocols, scoring, variants
 from known_unknowns.config import Params
-from known_unknowns.config.errors import raise_all
+from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
 
 
@@ -45,12 +47,16 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         except ConfigError as error:
             errors.append(error)
 
-    for name, entry in params.raw.get("protocols", {}).items():
-        with collected():
-            protocols.check_arguments({"function": name} | dict(entry), path=f"protocols.{name}")
-    for name, entry in params.raw.get("variants", {}).items():
-        with collected():
-            variants.check_arguments({"function": name} | dict(entry), path=f"variants.{name}")
+    registries = {
+        "protocols": (protocols.check_arguments, protocols.PROTOCOLS),
+        "variants": (variants.check_arguments, variants.VARIANTS),
+    }
+    for section, (check_arguments, functions) in registries.items():
+        for name, entry in params.raw.get(section, {}).items():
+            entry = {"function": name} | dict(entry)
+            with collected():
+                check_arguments(entry, path=f"{section}.{name}")
+                _check_types(functions[entry["function"]], entry, path=f"{section}.{name}")
     for index, name in enumerate(params.raw.get("scorers", ())):
         if name not in scoring.SCORERS:
             errors.append(ConfigError(unknown_name(name, scoring.SCORERS), path=f"scorers[{index}]"))
@@ -60,6 +66,14 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         else:
             errors += _impossible_protocols(params, name)
     return errors
+
+
+def _check_types(function: Callable[..., Any], entry: Mapping[str, Any], *, path: str) -> None:
+    """ConfigError unless the arguments in ``entry`` have the types that the function's annotations name."""
+    hints = get_type_hints(function, include_extras=True)
+    for name in hints.keys() & entry.keys():
+        with as_config_error(entry[name], f"{path}.{name}"):
+            TypeAdapter(hints[name], config=ConfigDict(strict=True)).validate_python(entry[name])
 
 
 def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
@@ -72,6 +86,9 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
             protocol = params.protocol(name, variant).name
         except ConfigError:
             continue  # an unknown name, which is reported elsewhere
+        if protocol in protocols.NEED_VIEWS and params.variant(variant).function == variants.text_only.__name__:
+            reason = f"{variant!r} removes the images that the protocol {protocol!r} shows; give it another one"
+            errors.append(ConfigError(reason, path=_variant_path(params, name, variant)))
         if protocol == "refusal_prompt" and benchmark.refusal_prompt is None:
             reason = f"{name} has no refusal prompt, so it cannot be asked by {protocol!r}"
             errors.append(ConfigError(reason, path=_path(params, name, variant)))
@@ -79,6 +96,10 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
             reason = f"{name} has no views, so it cannot be asked by {protocol!r}"
             errors.append(ConfigError(reason, path=_path(params, name, variant)))
     return errors
+
+
+def _variant_path(params: Params, benchmark: str, variant: str) -> str:
+    return f"benchmarks.{benchmark}.variants[{params.raw['benchmarks'][benchmark]['variants'].index(variant)}]"
 
 
 def _path(params: Params, benchmark: str, variant: str) -> str:
@@ -90,4 +111,4 @@ def _path(params: Params, benchmark: str, variant: str) -> str:
         return f"benchmarks.{benchmark}.protocols[{names.index(params.protocol_name(benchmark, variant))}]"
     if params.variant(variant).protocol is None:
         return f"benchmarks.{benchmark}.protocol"
-    return f"benchmarks.{benchmark}.variants[{entry['variants'].index(variant)}]"
+    return _variant_path(params, benchmark, variant)

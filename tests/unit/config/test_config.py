@@ -58,6 +58,29 @@ MISTAKES = {
     ),
     "unknown protocol": (("benchmarks", "humblebench", "protocol"), "chat", "benchmarks.humblebench.protocol"),
     "unknown argument": (("variants", "blank"), {"relettered": True}, "variants.blank.relettered"),
+    "bad value of an argument": (("protocols", "zooming", "split"), 5, "protocols.zooming.split: "),
+    "bad type of an argument": (("variants", "noise", "noise_seed"), "1", "variants.noise.noise_seed: "),
+    "no images to show": (
+        ("benchmarks", "actiview", "variants"),
+        ["noise", "text_only"],
+        "benchmarks.actiview.variants[1]: 'text_only' removes the images that the protocol 'full_image' shows",
+    ),
+    "no views to show": (
+        ("benchmarks", "humblebench", "protocols"),
+        ["zooming"],
+        "benchmarks.humblebench.protocols[0]",
+    ),
+    "unknown listed protocol": (("benchmarks", "actiview", "protocols"), ["zoming"], "actiview.protocols[0]: "),
+    "a protocol named as a variant": (
+        ("variants", "zooming"),
+        {"function": "original"},
+        "benchmarks.actiview.protocols",
+    ),
+    "no data": (
+        ("editions", "mine"),
+        SOUND["editions"]["pocket"],
+        "editions.mine.data: humblebench has no data",
+    ),
     "unknown scorer": (("scorers",), ["robsut"], "scorers[0]: 'robsut' is not known; did you mean 'robust'"),
     "negative seed": (("editions", "pocket", "seeds"), [-1], "editions.pocket.seeds[0]"),
     "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
@@ -116,6 +139,33 @@ def test_entries_are_typed_with_defaults():
     assert isinstance(model, config.TransformersModel)
     assert (model.device, model.batch_size, model.sharing, model.decoding.max_new_tokens) == ("cpu", 32, "auto", 24)
     assert model.published_row("mmsap") is None
+
+
+def test_a_listed_protocol_is_a_variant_of_the_original_questions():
+    listed = [
+        "full_image",
+        {"name": "zooming", "parser": ["official", "robust"]},
+        {"name": "mixed", "parser": "robust"},
+    ]
+    raw = changed(
+        (("benchmarks", "actiview", "protocols"), listed), (("benchmarks", "actiview", "variants"), ["noise"])
+    )
+    params = configuration.check(raw)
+    assert params.variants("actiview") == ["full_image", "zooming", "zooming_robust", "mixed_robust", "noise"]
+    assert params.variant("zooming_robust").function == "original"
+    zooming = {"name": "zooming", "split": 4, "max_new_tokens": 200}
+    assert params.protocol("actiview", "zooming").as_dict() == zooming | {"reading": "official"}
+    assert params.protocol("actiview", "zooming_robust").as_dict() == zooming | {"reading": "robust"}
+    assert params.protocol("actiview", "noise").as_dict() == {"name": "full_image", "max_new_tokens": 200}
+
+
+def test_an_edition_may_have_any_name_and_the_data_of_another():
+    """Nor does any edition need a rendered source."""
+    hub = {"full": SOUND["benchmarks"]["mmsap"]["data"]["full"]}
+    mine = {"data": "full", "benchmarks": ["mmsap"], "models": ["oracle"], "seeds": [0]}
+    raw = changed((("edition",), "mine"), (("editions",), {"mine": mine}), (("benchmarks", "mmsap", "data"), hub))
+    params = configuration.check(raw)
+    assert (params.edition, params.data_name, params.data("mmsap").source) == ("mine", "full", "hub")
 
 
 def test_a_variant_may_have_seeds_of_its_own():

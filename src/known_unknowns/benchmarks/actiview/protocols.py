@@ -29,6 +29,7 @@ import json
 import random
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from known_unknowns.benchmarks.actiview import prompts as prompts
 from known_unknowns.benchmarks.actiview import views
@@ -54,6 +55,10 @@ MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
 PICTURES = (MANY, CONCATENATED, CAPTIONED)
 LEVELS = ("R", "E", "M", "H")
 """Where shifting starts: anywhere, or in a view with a whole clue, with a part of one, with none (easy to hard)."""
+Level = Literal["R", "E", "M", "H"]
+Split = Literal[4, 6, 8, 9, 16]
+Parser = Literal["official", "robust"]
+Template = Literal["commonsense", "guess"]
 LENGTH = 200
 """Tokens of a reply, at most: the released ``max_new_tokens``, for every turn."""
 _FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
@@ -67,7 +72,12 @@ def full_image(question: Question, *, max_new_tokens: int = LENGTH) -> Dialogue:
 
 
 def single_view(
-    question: Question, *, level: str = "R", split: int = 4, reading: str = OFFICIAL, max_new_tokens: int = LENGTH
+    question: Question,
+    *,
+    level: Level = "R",
+    split: Split = 4,
+    reading: Parser = OFFICIAL,
+    max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Only the view that shifting starts with (Table 2, "Single View"); no reply is read, ``reading`` numbers views."""
     talk = _Talk(question, reading, split, max_new_tokens=max_new_tokens)
@@ -77,8 +87,8 @@ def single_view(
 def zooming(
     question: Question,
     *,
-    reading: str = OFFICIAL,
-    split: int = 4,
+    reading: Parser = OFFICIAL,
+    split: Split = 4,
     pictures: str = MANY,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
@@ -97,9 +107,9 @@ def groundtruth_views(question: Question, *, pictures: str = MANY, max_new_token
 def shifting(
     question: Question,
     *,
-    level: str = "R",
-    reading: str = OFFICIAL,
-    split: int = 4,
+    level: Level = "R",
+    reading: Parser = OFFICIAL,
+    split: Split = 4,
     pictures: str = MANY,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
@@ -125,8 +135,8 @@ def shifting(
 def mixed(
     question: Question,
     *,
-    reading: str = OFFICIAL,
-    split: int = 4,
+    reading: Parser = OFFICIAL,
+    split: Split = 4,
     pictures: str = MANY,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
@@ -155,7 +165,9 @@ def mixed(
     yield from talk.answer(prompts.ANSWER, image=(talk.gridded, " is the full image,", *talk.named(chosen)))
 
 
-def text_only_template(question: Question, *, template: str = "commonsense", max_new_tokens: int = LENGTH) -> Dialogue:
+def text_only_template(
+    question: Question, *, template: Template = "commonsense", max_new_tokens: int = LENGTH
+) -> Dialogue:
     """No picture, and one of the two templates of Appendix C: "commonsense" may say None, "guess" may not (Table 5)."""
     text = prompts.fill(prompts.TEXT_ONLY[template], question=question.text, options=prompts.options(question))
     yield _answering(question, ANSWER, text, max_new_tokens)

@@ -45,10 +45,19 @@ def params(kept: Iterable[str] = VARIANTS, *, pictures: str = "many", **changes:
     """The repository's params.yaml with ActiView and three models alone, in the pocket edition."""
     raw = dict(of_the_repository("actiview").raw)
     raw["editions"]["pocket"]["models"] = list(MODELS)
-    raw["benchmarks"]["actiview"] |= {"variants": list(kept)}
+    listed = [_listed(name) for name in kept if name not in raw["variants"]]
+    variants = [name for name in kept if name in raw["variants"]]
+    raw["benchmarks"]["actiview"] |= {"protocols": listed, "variants": variants}
     raw["models"]["pocket"]["images"] = pictures
     raw["statistics"]["resamples"] = 100
     return Params(raw | changes)
+
+
+def _listed(variant: str) -> str | dict[str, str]:
+    """The entry of ``protocols`` that gives the variant its name."""
+    if variant.endswith("_robust"):
+        return {"name": variant.removesuffix("_robust"), "parser": "robust"}
+    return {"name": variant, "parser": "official"} if variant.startswith(("zooming", "shifting", "mixed")) else variant
 
 
 def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> FakeRun:
