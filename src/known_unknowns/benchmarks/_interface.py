@@ -14,6 +14,7 @@ from known_unknowns.records import Question
 if TYPE_CHECKING:
     from known_unknowns.benchmarks._checks import Finding, Held
     from known_unknowns.comparison.cells import PublishedCell
+    from known_unknowns.exchange.formats import Exchange
     from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics
     from known_unknowns.progress import Advance
     from known_unknowns.protocols import Protocol as AskingProtocol
@@ -117,7 +118,8 @@ class Benchmark:
     load : Lazy[Load]
         Published files to questions.
     load_without_images : Lazy, optional
-        Published annotations to questions, where the images are absent.
+        Published annotations (one file, or the folder of all) to questions, without reading images. If absent, only
+        the folder of all published files can be read.
     prompt : Lazy[Prompt]
         The text that is sent, word for word.
     refusal_prompt : Lazy[Prompt], optional
@@ -139,6 +141,8 @@ class Benchmark:
         Comparison of the published files with the papers.
     audit : Lazy[Audit], optional
         Notes on published cells that do not follow from other cells.
+    exchange : Lazy[Exchange], optional
+        File formats of the benchmark's own tools, and the parser of questions in files of predictions.
     report : Lazy[Section], optional
         What the report says of this benchmark alone.
     pocket : Pocket, optional
@@ -160,6 +164,7 @@ class Benchmark:
     official_only_metrics: Mapping[str, str] = field(default_factory=dict)
     check: Lazy[Check] | None = None
     audit: Lazy[Audit] | None = None
+    exchange: Lazy[Exchange] | None = None
     report: Lazy[Section] | None = None
     pocket: Pocket | None = None
 

@@ -1,10 +1,11 @@
-"""The subcommands that look at other people's files: check, rescore and export. `known_unknowns.cli` registers them."""
+"""The commands for files of other tools: check, rescore and export. `known_unknowns.cli` registers them."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,12 +25,12 @@ def check(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Check params.yaml, or what a benchmark's files hold against what its papers promise.
+    """Check params.yaml, or compare a benchmark's files with the statements of its papers.
 
-    params: against its schema and the registries; the error names the path of the bad key.
+    For params, the error names the path of the invalid key.
 
-    A benchmark: ends with 0 where all is well or worth a note, 1 with warnings (a number may suffer), 3 with errors
-    (the data cannot be used).
+    For a benchmark, the exit code is 0 without findings or with notes only, 1 with warnings (numbers can be wrong), and
+    3 with errors (the data cannot be used).
 
     \b
     Example:
@@ -41,7 +42,7 @@ def check(
     checked = configuration.load(params, edition=edition)
     if what == "params":
         print(
-            f"{params} is sound: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
+            f"{params} is valid: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
             f"models {', '.join(checked.models)}"
         )
         return
@@ -52,84 +53,92 @@ def check(
         raise typer.Exit(found.exit_code)
 
 
-def _settings(params: Params, benchmark: str) -> dict | None:
-    """The data's entry in params.yaml, where the benchmark has one."""
+def _settings(params: Params, benchmark: str) -> Mapping[str, Any] | None:
+    """Return the data's entry in params.yaml, if the benchmark has one."""
     return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None
 
 
 def _printable(text: str) -> str:
-    """Without what would command a terminal: names in somebody else's file may hold anything."""
+    """Replace terminal control characters, which names in a file of unknown origin can contain."""
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def rescore(
-    files: Annotated[list[Path], typer.Argument(help="Files of predictions: parts of one model's replies.")],
-    benchmark: Annotated[str, typer.Option(help="humblebench, mmsap or actiview.")],
+    files: Annotated[list[Path], typer.Argument(help="Files of predictions; together the replies of one model.")],
+    benchmark: Annotated[str, typer.Option(help="A benchmark's name.")],
     variant: Annotated[
-        str | None, typer.Option(help="What was asked; by default as published (or as the files' own questions tell).")
+        str | None,
+        typer.Option(
+            help="The variant that was asked; by default the published questions, or what the file's questions suggest."
+        ),
     ] = None,
     annotations: Annotated[
-        Path | None, typer.Option(help="The questions: the benchmark's annotation file or folder, or our table.")
+        Path | None,
+        typer.Option(help="The questions: a benchmark's annotation file or folder, or a table of questions."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on stdout.")] = False,
-    categories: Annotated[bool, typer.Option(help="In the JSON, each category's metrics too.")] = False,
-    partial: Annotated[bool, typer.Option(help="Allow predictions for a part of the questions.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of a variant that draws (shuffled_options).")] = 0,
+    categories: Annotated[bool, typer.Option(help="Include the metrics of each category in the JSON.")] = False,
+    partial: Annotated[bool, typer.Option(help="Allow questions without a prediction.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of a variant with random choices (shuffled_options).")] = 0,
     import_as: Annotated[
-        str | None, typer.Option("--import", metavar="MODEL", help="Put them into results/ as a model of this name.")
+        str | None,
+        typer.Option("--import", metavar="MODEL", help="Add the predictions to results/ as a model of this name."),
     ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Score other people's predictions with every scorer: HumbleBench's and ActiView's results, lmms-eval's and
-    VLMEvalKit's logs, or a CSV or JSONL of question_id and prediction. docs/rescore.md says more.
+    """Score predictions of other tools with every scorer.
+
+    The file can be a result of the benchmark's own tool, a log of lmms-eval or VLMEvalKit, or a CSV or JSONL file with
+    question_id and prediction. See docs/rescore.md.
 
     \b
     Example:
       known-unknowns rescore predictions.csv --benchmark BENCHMARK
     """
+    from known_unknowns import exchange
     from known_unknowns.exchange import output
-    from known_unknowns.exchange import rescore as scoring
     from known_unknowns.workflow import configuration
 
     checked = configuration.load(params, edition=edition) if params != PARAMS or params.is_file() or import_as else None
     if import_as is not None:
-        from known_unknowns.exchange.importing import import_predictions
-
         if annotations is not None or partial:
-            raise ConfigError("the questions are those of the edition, all of them", path="--import")
-        found = import_predictions(checked, import_as, benchmark, files, variant=variant or "original", seed=seed)
+            raise ConfigError("uses all questions of the edition; omit --annotations and --partial", path="--import")
+        result = exchange.import_predictions(
+            checked, import_as, benchmark, files, variant=variant or "original", seed=seed
+        )
     else:
-        found = scoring.rescore(
+        result = exchange.rescore(
             benchmark,
             files,
             variant=variant,
-            questions=annotations,
+            annotations=annotations,
             known=checked.every_variant if checked else None,
             settings=_settings(checked, benchmark) if checked else None,
             seed=seed,
             partial=partial,
         )
-    print(output.as_json(found, categories=categories) if as_json else _printable(output.as_tables(found)))
-    for note in found.notes:
+    print(output.format_json(result, categories=categories) if as_json else _printable(output.format_tables(result)))
+    for note in result.notes:
         print(f"known-unknowns: note: {note}", file=sys.stderr)
 
 
 def export(
-    questions: Annotated[Path, typer.Option(help="The table of questions that was asked.")],
+    questions: Annotated[Path, typer.Option(help="The table of questions.")],
     replies: Annotated[Path, typer.Option(help="The table of replies.")],
     out: Out,
     format: Annotated[
-        str, typer.Option(help="humblebench, actiview, lmms_eval, vlmevalkit, csv or jsonl.")
-    ] = "humblebench",
+        str | None,
+        typer.Option(help="lmms_eval, vlmevalkit, csv, jsonl, or a benchmark's own format, which is the default."),
+    ] = None,
 ) -> None:
-    """Write our replies in the format of somebody else's tool.
+    """Write replies in the file format of another tool.
 
     \b
     Example:
       known-unknowns export --questions questions/original/seed0.parquet \\
         --replies replies/original/seed0.parquet --format csv --out predictions.csv
     """
-    from known_unknowns.exchange.export import export as run
+    from known_unknowns import exchange
 
-    run(format, questions, replies, out)
+    exchange.export(format, questions, replies, out)

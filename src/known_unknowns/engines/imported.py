@@ -9,7 +9,7 @@ from known_unknowns.errors import ConfigError
 
 
 class Imported:
-    """Raises ConfigError: the replies are there already (`known_unknowns.exchange.importing`)."""
+    """Raises ConfigError: the replies are there already (`known_unknowns.exchange.import_predictions`)."""
 
     def __new__(cls, name: str, entry: Mapping[str, Any]) -> NoReturn:
         message = "cannot be asked: its replies are somebody else's (known-unknowns rescore --import)"

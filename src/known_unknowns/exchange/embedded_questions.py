@@ -1,150 +1,173 @@
-"""Questions that a file of predictions carries with it, as they were asked: nothing of a variant is applied to them.
+"""Questions that a file of predictions contains, as they were asked: no variant is applied to them.
 
-HumbleBench's lines, lmms-eval's ``doc`` and VLMEvalKit's columns all say question, options and right answer, in
-fields that differ a little. Of the picture they know a path at most: it names the group of questions on one picture.
+Rows of the known formats give question, options and right answer in fields that differ a little. What is specific to a
+benchmark is in its `Exchange.embedded_question`, which uses the functions of this module. Of the image, a row has at
+most the path, which identifies the group of questions on one image.
 """
 
 from __future__ import annotations
 
 import math
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from known_unknowns.benchmarks.humblebench import loader as humblebench
-from known_unknowns.benchmarks.mmsap import loader as mmsap
-from known_unknowns.benchmarks.mmsap.official import plain
-from known_unknowns.errors import unknown_name
+from known_unknowns import benchmarks
+from known_unknowns.benchmarks._question_text import parse_question
+from known_unknowns.errors import DataError
+from known_unknowns.exchange.formats import PredictionFile
+from known_unknowns.images import drawn
 from known_unknowns.records import Image, Option, Question
 
-NOTHING_TO_SEE = frozenset({"noise", "gaussian", "blank"})
-"""Variants (by function) whose right answer is the refusal, although their labels stay as published."""
+ORIGINAL, NOTA_ONLY, WITHOUT_REFUSAL, TEXT_ONLY = "original", "nota_only", "without_refusal", "text_only"
+"""Names of functions in `known_unknowns.variants`."""
 
-NO_PICTURE = "question "
-"""How the group of a question begins that does not say which picture it is on: it is one of its own."""
+UNANSWERABLE = frozenset({"noise", "gaussian", "blank"})
+"""Functions of variants whose right answer is the refusal, although their labels stay as published."""
+
+NO_IMAGE = "question "
+"""Prefix of the group of a question whose image is unknown: it is a group of its own."""
 
 
-def question(benchmark: str, fields: Mapping[str, Any], identifier: str, function: str = "original") -> Question:
-    """The question that a row's ``fields`` tell, asked in a variant made by ``function``.
+def collect_questions(files: Iterable[PredictionFile], benchmark: str, function: str) -> list[Question]:
+    """Return the questions that the files contain, one for each id, in their order.
 
-    Raises ValueError saying what is missing or contradicts itself.
+    Raises DataError naming the line of a row without a question, or with another question under the same id.
     """
-    if benchmark not in CARRIERS:
-        raise ValueError(f"a question of {benchmark} cannot be known from its predictions; name its --annotations")
-    return CARRIERS[benchmark](fields, identifier, function)
+    exchange = benchmarks.get(benchmark).exchange
+    parse = exchange.get().embedded_question if exchange else None
+    found: dict[str, Question] = {}
+    for file in files:
+        for prediction in file.predictions:
+            if prediction.fields is None:
+                raise DataError(
+                    f"predictions of the format {file.format.name} do not say what was asked; name the questions with "
+                    "--annotations (the benchmark's own files, or a table of questions)",
+                    file=file.file,
+                )
+            if parse is None:
+                raise prediction.row.error(
+                    f"a question of {benchmark} cannot be known from its predictions; name its --annotations"
+                )
+            try:
+                question = parse(prediction.fields, prediction.name, function)
+            except ValueError as error:
+                raise prediction.row.error(str(error)) from error
+            if found.setdefault(prediction.name, question) != question:
+                raise prediction.row.error(f"another question has the id {prediction.name!r} too")
+    return list(found.values())
 
 
-def _humblebench(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
-    stem, options = _options(fields)
+def guess_function(files: Iterable[PredictionFile]) -> str:
+    """Guess the function of the variant of embedded questions.
+
+    A gap in the option labels means `NOTA_ONLY`, because nothing is published with one. Otherwise `ORIGINAL`.
+    """
+    for file in files:
+        for prediction in file.predictions:
+            try:
+                _, options = parse_question(question_text(prediction.fields or {}) or "")
+            except ValueError:
+                continue
+            if [option.label for option in options] != list(string.ascii_uppercase[: len(options)]):
+                return NOTA_ONLY
+    return ORIGINAL
+
+
+def build_question(
+    fields: Mapping[str, Any],
+    identifier: str,
+    function: str,
+    *,
+    benchmark: str,
+    stem: str,
+    options: Sequence[Option],
+    refusal: int | None,
+    category: str,
+    extra: Mapping[str, Any],
+) -> Question:
+    """Build a question; its answer, images and group follow from the ``fields`` and the variant's ``function``.
+
+    Raises ValueError if the row has no label, or one that cannot be right in this variant.
+    """
+    path = image_path(fields)
     labels = [option.label for option in options]
-    refusal = labels.index(humblebench.REFUSAL) if humblebench.REFUSAL in labels else None
-    if refusal is None and function != "without_refusal":
-        raise ValueError(f"no option {humblebench.REFUSAL}, which is the refusal; there are {', '.join(labels)}")
-    label = _first(fields, "label", "answer", "target")
     return Question(
         id=identifier,
-        benchmark=humblebench.NAME,
+        benchmark=benchmark,
         text=stem,
-        options=options,
-        answer=_answer(label, labels, refusal, function),
+        options=tuple(options),
+        answer=_answer(first_value(fields, "label", "answer", "target"), labels, refusal, function),
         refusal=refusal,
-        images=_images(fields, function),
-        category=_first(fields, "type", "category"),
-        group=_path(fields) or NO_PICTURE + identifier,
-        extra={"question_id": _number(identifier), "label": label, "image_path": _path(fields)},
+        images=_images(path, function),
+        category=category,
+        group=path or NO_IMAGE + identifier,
+        extra={**extra, "image_path": path},
     )
 
 
-def _mmsap(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
-    stem, options = _options(fields)
-    labels = [option.label for option in options]
-    refusal = next((i for i, option in enumerate(options) if plain(option.text) == plain(mmsap.REFUSAL)), None)
-    subset = _first(fields, "subset")
-    if subset not in mmsap.SUBSETS:
-        raise ValueError(f"the subset: {unknown_name(subset, mmsap.SUBSETS)}")
-    return Question(
-        id=identifier,
-        benchmark=mmsap.NAME,
-        text=stem,
-        options=options,
-        answer=_answer(_first(fields, "label", "answer", "target"), labels, refusal, function),
-        refusal=refusal,
-        images=_images(fields, function),
-        category=_first(fields, "sub_task", "type", "category", "subset"),
-        group=_path(fields) or NO_PICTURE + identifier,
-        extra={"subset": subset, "question_id": identifier, "image_path": _path(fields)},
-    )
-
-
-CARRIERS: dict[str, Callable[[Mapping[str, Any], str, str], Question]] = {"humblebench": _humblebench, "mmsap": _mmsap}
-"""ActiView's questions have annotated views, which no file of predictions carries."""
-
-
-def text_of(fields: Mapping[str, Any]) -> str | None:
-    """How the question reads in the row, with or without its options; None where it does not say."""
+def question_text(fields: Mapping[str, Any]) -> str | None:
+    """Return the text of the question in a row, with or without its options; None if there is none."""
     value = fields.get("question")
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _options(fields: Mapping[str, Any]) -> tuple[str, tuple[Option, ...]]:
-    """Stem and options: those of the columns A, B, ..., else the lines of the question."""
-    question = text_of(fields)
+def stem_and_options(fields: Mapping[str, Any]) -> tuple[str, tuple[Option, ...]]:
+    """Return stem and options: from the columns A, B, ... if there are any, else from the lines of the question.
+
+    Raises ValueError if there are none.
+    """
+    question = question_text(fields)
     if question is None:
         raise ValueError("it carries no question")
     columns = {label: fields.get(label) for label in string.ascii_uppercase}
-    options = tuple(Option(label, str(v), f"{label}. ") for label, v in columns.items() if not _empty(v))
-    return (question, options) if options else humblebench.parse_question(question)
+    options = tuple(Option(label, str(v), f"{label}. ") for label, v in columns.items() if not _is_empty(v))
+    return (question, options) if options else parse_question(question)
 
 
-def _empty(value: Any) -> bool:
-    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-
-
-def _first(fields: Mapping[str, Any], *names: str) -> str:
+def first_value(fields: Mapping[str, Any], *names: str) -> str:
+    """Return the first of these fields that has a value. Raises ValueError if none has."""
     for name in names:
-        if not _empty(fields.get(name)):
+        if not _is_empty(fields.get(name)):
             return str(fields[name]).strip()
     raise ValueError(f"it carries no {' or '.join(names)}")
 
 
-def _answer(label: str, labels: list[str], refusal: int | None, function: str) -> int | None:
-    """The option that is right in this variant, given the label that the row carries."""
-    if len(label) != 1 or label not in string.ascii_uppercase:
-        raise ValueError(f"the label is {label!r}, not an option's letter")
-    on_offer = labels.index(label) if label in labels else None
-    if function == "nota_only":
-        if on_offer not in (None, refusal):
-            raise ValueError(f"labelled {label}, which is still on offer; in nota_only the right option is removed")
-        return refusal
-    if on_offer is None:
-        if function == "without_refusal":
-            return None
-        raise ValueError(
-            f"labelled {label}, where the options are {', '.join(labels)}; "
-            "if the right option was removed, it is the variant nota_only"
-        )
-    return refusal if function in NOTHING_TO_SEE and refusal is not None else on_offer
-
-
-def _path(fields: Mapping[str, Any]) -> str:
-    """The picture's path as the row has it; "" where it has none."""
+def image_path(fields: Mapping[str, Any]) -> str:
+    """Return the path of the image as the row has it; "" if it has none."""
     image = fields.get("image")
     value = image.get("path") if isinstance(image, Mapping) else fields.get("image_path") or fields.get("file_name")
     return value if isinstance(value, str) else ""
 
 
-def _images(fields: Mapping[str, Any], function: str) -> tuple[Image, ...]:
-    """The picture by its path alone. Rescoring never opens it."""
-    path = _path(fields)
-    if not path or function == "text_only":
-        return ()
-    if function in NOTHING_TO_SEE:
-        from known_unknowns.images import drawn
+def _is_empty(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
+
+def _answer(label: str, labels: list[str], refusal: int | None, function: str) -> int | None:
+    """Return the option that is right in this variant, given the label in the row."""
+    offered = labels.index(label) if label in labels else None
+    if offered is None and (len(label) != 1 or label not in string.ascii_uppercase):
+        raise ValueError(f"the label is {label!r}, not an option's label")
+    if function == NOTA_ONLY:
+        if offered not in (None, refusal):
+            raise ValueError(f"labelled {label}, which is still on offer; in {NOTA_ONLY} the right option is removed")
+        return refusal
+    if offered is None:
+        if function == WITHOUT_REFUSAL:
+            return None
+        raise ValueError(
+            f"labelled {label}, where the options are {', '.join(labels)}; "
+            f"if the right option was removed, it is the variant {NOTA_ONLY}"
+        )
+    return refusal if function in UNANSWERABLE and refusal is not None else offered
+
+
+def _images(path: str, function: str) -> tuple[Image, ...]:
+    """Return the image by its path alone. Rescoring does not read images."""
+    if not path or function == TEXT_ONLY:
+        return ()
+    if function in UNANSWERABLE:
         return (drawn("blank", 0, 0),)
     return (Image(path, sha256(path.encode()).hexdigest(), 0, 0),)
-
-
-def _number(identifier: str) -> int | str:
-    return int(identifier) if identifier.isdecimal() else identifier

@@ -1,81 +1,55 @@
-"""Predictions to the questions they answer, and to rows of the house's table of replies. Nothing is dropped: what
-cannot be matched is an error that names its line."""
+"""Match predictions with the questions they answer. Nothing is dropped: each prediction matches or is an error."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from known_unknowns.benchmarks.humblebench.loader import parse_question
 from known_unknowns.errors import DataError
-from known_unknowns.exchange import embedded_questions
-from known_unknowns.exchange.predictions import Prediction, Predictions
+from known_unknowns.exchange.embedded_questions import question_text
+from known_unknowns.exchange.formats import FileFormat, Prediction, PredictionFile, QuestionTurns
 from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.variants import without_refusal
 
-Pair = tuple[Question, list[AnsweredTurn]]
-"""A question with its turns, in the order they were asked."""
-NOTA_ONLY, ORIGINAL = "nota_only", "original"
 
-
-def carried_questions(files: Iterable[Predictions], benchmark: str, function: str) -> list[Question]:
-    """The questions that the files themselves carry, one for each id, in their order.
-
-    Raises DataError naming the line of a row that carries none, or another question under the same id.
-    """
-    found: dict[str, Question] = {}
-    for file in files:
-        for prediction in file.predictions:
-            if prediction.fields is None:
-                raise DataError(
-                    f"predictions of the format {file.format} do not say what was asked; name the questions with "
-                    "--annotations (the benchmark's own files, or a table of questions)",
-                    file=file.file,
-                )
-            name = _name(prediction)
-            try:
-                question = embedded_questions.question(benchmark, prediction.fields, name, function)
-            except ValueError as error:
-                raise prediction.row.error(str(error)) from error
-            if found.setdefault(name, question) != question:
-                raise prediction.row.error(f"another question has the id {name!r} too")
-    return list(found.values())
-
-
-def guessed_function(files: Iterable[Predictions]) -> str:
-    """The variant of questions that are carried: `nota_only` where an option was removed, which leaves a gap in the
-    lettering as in nothing that is published, else `original`."""
-    for file in files:
-        for prediction in file.predictions:
-            text = embedded_questions.text_of(prediction.fields or {}) or ""
-            try:
-                labels = [option.label for option in parse_question(text)[1]]
-            except ValueError:
-                continue
-            if labels != [chr(ord("A") + place) for place in range(len(labels))]:
-                return NOTA_ONLY
-    return ORIGINAL
-
-
-def matched(
-    files: Sequence[Predictions],
+def match(
+    files: Sequence[PredictionFile],
     questions: Sequence[Question],
     *,
     source: str,
-    placed: bool = False,
+    by_index: bool = False,
     partial: bool = False,
-) -> list[Pair]:
-    """Every question with its reply, in the order of ``questions``, which ``source`` names in errors.
+) -> list[QuestionTurns]:
+    """Match every question with its reply.
 
-    With ``placed``, ``questions`` stand in published order, and a prediction that names none is found by its place.
-    With ``partial``, questions that no file answers are left out, instead of being an error.
-    Raises DataError naming the line of a prediction for a question that is not there or answered already.
+    Parameters
+    ----------
+    files : sequence of PredictionFile
+        Parts of one model's replies.
+    questions : sequence of Question
+        The questions, in published order.
+    source : str
+        The origin of the questions, for error messages.
+    by_index : bool
+        Whether a prediction without an id is matched by its number.
+    partial : bool
+        Leave out questions without a prediction, instead of raising an error.
+
+    Returns
+    -------
+    list of (Question, list of AnsweredTurn)
+        In the order of ``questions``.
+
+    Raises
+    ------
+    DataError
+        If a prediction answers no question, or one that is already answered, or if a question has no prediction.
     """
     by_id = {question.id: question for question in questions}
     found: dict[str, dict[str, Prediction]] = {}
     for file in files:
         for prediction in file.predictions:
-            question = _question(prediction, questions, by_id, placed=placed, source=source)
+            question = _find(prediction, questions if by_index else None, by_id, source=source)
             _check_text(prediction, question, file.format)
             steps = found.setdefault(question.id, {})
             if prediction.step in steps:
@@ -89,43 +63,45 @@ def matched(
         raise DataError(
             f"{len(unanswered)} of the {len(questions)} questions of {source} have no prediction, the first of them "
             f"{unanswered[0]!r}; --partial scores the others alone",
-            file=names(files),
+            file=file_names(files),
         )
     return [(question, _turns(question, found[question.id])) for question in questions if question.id in found]
 
 
-def names(files: Iterable[Predictions]) -> str:
-    """The files, for errors."""
+def file_names(files: Iterable[PredictionFile]) -> str:
+    """Return the names of the files, for error messages."""
     return ", ".join(str(file.file) for file in files)
 
 
-def _name(prediction: Prediction) -> str:
-    return prediction.id if prediction.id is not None else str(prediction.place)
+def have_logprobs(pairs: Iterable[QuestionTurns]) -> bool:
+    """Whether any reply has log-probabilities, which the likelihood parser needs."""
+    return any(turn.reply.logprobs for _, turns in pairs for turn in turns)
 
 
-def _question(
-    prediction: Prediction, questions: Sequence[Question], by_id: Mapping[str, Question], *, placed: bool, source: str
+def _find(
+    prediction: Prediction, ordered: Sequence[Question] | None, by_id: Mapping[str, Question], *, source: str
 ) -> Question:
-    if placed and prediction.id is None and prediction.place is not None:
-        if prediction.place >= len(questions):
-            raise prediction.row.error(f"there is no such question: {source} has {len(questions)}")
-        return questions[prediction.place]
-    name = _name(prediction)
-    if name not in by_id:
-        raise prediction.row.error(f"the question {name!r} is not one of the {len(questions)} of {source}")
-    return by_id[name]
+    if ordered is not None and prediction.id is None and prediction.index is not None:
+        if prediction.index >= len(ordered):
+            raise prediction.row.error(f"there is no such question: {source} has {len(ordered)}")
+        return ordered[prediction.index]
+    if prediction.name not in by_id:
+        raise prediction.row.error(f"the question {prediction.name!r} is not one of the {len(by_id)} of {source}")
+    return by_id[prediction.name]
 
 
-def _check_text(prediction: Prediction, question: Question, format: str) -> None:
-    """A row that repeats its question must repeat the one it is matched with: the order may have slipped, or the
-    variant be another."""
-    text = embedded_questions.text_of(prediction.fields or {})
+def _check_text(prediction: Prediction, question: Question, format: FileFormat) -> None:
+    """Check that a row which repeats its question repeats the one it is matched with.
+
+    Otherwise the order of the rows has shifted, or the variant is another one.
+    """
+    text = question_text(prediction.fields or {})
     if text is None:
         return
-    said, ours, whole = (" ".join(part.split()) for part in (text, question.text, question.rendered))
-    if ours not in said or (format == "humblebench" and said != whole):
+    in_row, stem, whole = (" ".join(part.split()) for part in (text, question.text, question.rendered))
+    if stem not in in_row or (format.whole_question and in_row != whole):
         raise prediction.row.error(
-            f"asks {said[:120]!r}, where question {question.id!r} is {whole[:120]!r}; "
+            f"asks {in_row[:120]!r}, where question {question.id!r} is {whole[:120]!r}; "
             "are these its questions, and its variant?"
         )
 
@@ -134,26 +110,22 @@ def _turns(question: Question, steps: Mapping[str, Prediction]) -> list[Answered
     if ANSWER not in steps:
         raise next(iter(steps.values())).row.error(f"the step {ANSWER!r} of question {question.id!r} is missing")
     ordered = [ANSWER, *(step for step in steps if step != ANSWER)]
-    return [_asked(question, turn, steps[step]) for turn, step in enumerate(ordered)]
+    return [_turn(question, number, steps[step]) for number, step in enumerate(ordered)]
 
 
-def _asked(question: Question, turn: int, prediction: Prediction) -> AnsweredTurn:
+def _turn(question: Question, number: int, prediction: Prediction) -> AnsweredTurn:
     if prediction.step not in (ANSWER, FORCED):
         raise prediction.row.error(f"the step is {prediction.step!r}, neither {ANSWER!r} nor {FORCED!r}")
     offered = without_refusal(question) if prediction.step == FORCED else question
-    return AnsweredTurn(question.id, turn, prediction.step, "", (), offered.labels, "", _reply(prediction, offered))
+    reply = _reply(prediction, offered)
+    return AnsweredTurn(question.id, number, prediction.step, "", (), offered.labels, "", reply)
 
 
 def _reply(prediction: Prediction, question: Question) -> Reply:
     if prediction.logprobs is None:
         return Reply(prediction.text, error=prediction.error)
-    labels = question.labels
-    if len(prediction.logprobs) != len(labels):
-        raise prediction.row.error(f"{len(prediction.logprobs)} likelihoods for {len(labels)} options")
-    logprobs = dict(zip(labels, prediction.logprobs, strict=True))
-    return Reply(max(labels, key=lambda label: logprobs[label]), logprobs=logprobs)
-
-
-def likelihoods(pairs: Iterable[Pair]) -> bool:
-    """Whether any reply has log-probabilities, which the likelihood reading needs."""
-    return any(asked.reply.logprobs for _, turns in pairs for asked in turns)
+    if len(prediction.logprobs) != len(question.labels):
+        message = f"{len(prediction.logprobs)} likelihoods for {len(question.labels)} options"
+        raise prediction.row.error(message)
+    logprobs = dict(zip(question.labels, prediction.logprobs, strict=True))
+    return Reply(max(logprobs, key=logprobs.__getitem__), logprobs=logprobs)

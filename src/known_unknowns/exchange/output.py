@@ -1,4 +1,4 @@
-"""What rescoring found, as one JSON object and as tables for people."""
+"""Print the result of rescoring: as one JSON object or as tables."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from known_unknowns.exchange.measure import Rescored
+from known_unknowns.exchange.results import RescoreResult
 from known_unknowns.records import OVERALL, Metric
 
 ACCURACY = "accuracy"
 
 
-def as_json(found: Rescored, *, categories: bool = False) -> str:
+def format_json(result: RescoreResult, *, categories: bool = False) -> str:
     """Return one object: {"benchmark", "variant", "n", "scorers": {scorer: {metric: numbers}}}.
 
     The numbers of a metric are "value", "low", "high", "n" and "denominator"; undefined is null. With
     ``categories``, a further key of this name has the same by scorer and category.
     """
-    whole: dict[str, Any] = {
-        "benchmark": found.benchmark,
-        "variant": found.variant,
-        "n": found.n,
+    content: dict[str, Any] = {
+        "benchmark": result.benchmark,
+        "variant": result.variant,
+        "n": result.n,
         "scorers": {
-            scorer: _numbers(m for m in found.metrics if (m.scorer, m.category) == (scorer, OVERALL))
-            for scorer in found.scorers
+            scorer: _numbers(m for m in result.metrics if (m.scorer, m.category) == (scorer, OVERALL))
+            for scorer in result.scorers
         },
     }
     if categories:
-        whole["categories"] = {
+        content["categories"] = {
             scorer: {
-                category: _numbers(m for m in found.metrics if (m.scorer, m.category) == (scorer, category))
-                for category in _categories(found)
+                category: _numbers(m for m in result.metrics if (m.scorer, m.category) == (scorer, category))
+                for category in _categories(result)
             }
-            for scorer in found.scorers
+            for scorer in result.scorers
         }
-    return json.dumps(whole, indent=2, allow_nan=False)
+    return json.dumps(content, indent=2, allow_nan=False)
 
 
 def _numbers(metrics: Iterable[Metric]) -> dict[str, Any]:
@@ -43,19 +43,19 @@ def _numbers(metrics: Iterable[Metric]) -> dict[str, Any]:
     return {metric.name: {name: getattr(metric, name) for name in names} for metric in metrics}
 
 
-def _categories(found: Rescored) -> list[str]:
-    names = dict.fromkeys(metric.category for metric in found.metrics)
+def _categories(result: RescoreResult) -> list[str]:
+    names = dict.fromkeys(metric.category for metric in result.metrics)
     return [name for name in names if name != OVERALL]
 
 
-def as_tables(found: Rescored) -> str:
-    """Every metric of all questions, and the accuracy of each category, a column a scorer; shares of 1."""
-    overall = {(m.name, m.scorer): m for m in found.metrics if m.category == OVERALL}
-    by_category = {(m.category, m.scorer): m for m in found.metrics if m.name == ACCURACY and m.category != OVERALL}
-    lines = [f"{found.benchmark}, {found.variant}: {found.n} questions", ""]
-    lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, found.scorers)
+def format_tables(result: RescoreResult) -> str:
+    """Return tables of every metric over all questions and of each category's accuracy, one column per scorer."""
+    overall = {(m.name, m.scorer): m for m in result.metrics if m.category == OVERALL}
+    by_category = {(m.category, m.scorer): m for m in result.metrics if m.name == ACCURACY and m.category != OVERALL}
+    lines = [f"{result.benchmark}, {result.variant}: {result.n} questions", ""]
+    lines += _table("all questions", dict.fromkeys(name for name, _ in overall), overall, result.scorers)
     if by_category:
-        lines += ["", *_table(ACCURACY, _categories(found), by_category, found.scorers)]
+        lines += ["", *_table(ACCURACY, _categories(result), by_category, result.scorers)]
     return "\n".join(lines)
 
 
@@ -68,7 +68,7 @@ def _table(title: str, names: Iterable[str], metrics: dict[tuple[str, str], Metr
 
 
 def _cell(metric: Metric | None) -> str:
-    """A number, its interval and its denominator; a dash where it is undefined, nothing where the scorer has none."""
+    """Format value, interval and denominator; "-" if undefined, "" if the scorer does not have the metric."""
     if metric is None:
         return ""
     if metric.value is None:

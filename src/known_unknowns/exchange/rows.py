@@ -1,4 +1,4 @@
-"""Rows of a file that somebody else wrote, each with the line it begins at, so that an error can name it."""
+"""Parse tables in CSV, TSV, JSON, JSON lines, XLSX and Parquet into rows that know their line, for error messages."""
 
 from __future__ import annotations
 
@@ -13,29 +13,36 @@ from typing import Any, NamedTuple
 
 from known_unknowns.errors import DataError, MachineError
 
-SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
-_HALF = re.compile("[\ud800-\udfff]")
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class Row(NamedTuple):
-    """``line`` counts from 1: the line of a text file, the row of a sheet (its header is 1), the entry of a list."""
+    """A row of a file.
+
+    ``line`` counts from 1: the line of a text file, the row of a sheet (whose header is 1), or the entry of a list.
+    """
 
     file: Path
     line: int
     fields: Mapping[str, Any]
 
     def error(self, message: str) -> DataError:
+        """Return an error that names the file and the line."""
         return DataError(message, file=self.file, line=self.line)
 
 
-def rows(file: Path) -> list[Row]:
-    """Every row of a table (JSON lines, a JSON list of objects, CSV, TSV, XLSX or Parquet), by the file's suffix.
+def parse_table(file: Path) -> list[Row]:
+    """Parse a table: JSON lines, a JSON list of objects, CSV, TSV, XLSX or Parquet, by the file's suffix.
 
-    Cells of CSV, TSV and XLSX are texts, as written: "None" and "NA" are words that a model may say.
-    Raises DataError naming the line of anything that is not a row, or when there is none.
+    Cells of CSV, TSV and XLSX stay texts: a reply can be "None" or "NA".
+
+    Raises
+    ------
+    DataError
+        If there are no rows, or if a line is not a row; the message names the line.
     """
-    readers = {
+    parsers = {
         ".jsonl": _json_lines,
         ".json": _json_list,
         ".csv": _separated,
@@ -46,16 +53,16 @@ def rows(file: Path) -> list[Row]:
     if not file.is_file():
         raise DataError("no such file", file=file)
     suffix = file.suffix.lower()
-    if suffix not in readers:
-        raise DataError(f"the suffix {suffix!r} says no format that is read; {', '.join(readers)} are", file=file)
-    found = list(readers[suffix](file))
+    if suffix not in parsers:
+        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join(parsers)}", file=file)
+    found = list(parsers[suffix](file))
     if not found:
         raise DataError("holds no rows", file=file)
     return found
 
 
-def text(file: Path) -> str:
-    """The whole of a UTF-8 file, with or without a byte order mark. DataError names the line that is no UTF-8."""
+def read_text(file: Path) -> str:
+    """Return the content of a UTF-8 file without its byte order mark. DataError names a line that is not UTF-8."""
     if not file.is_file():
         raise DataError("no such file", file=file)
     data = file.read_bytes()
@@ -66,22 +73,22 @@ def text(file: Path) -> str:
         raise DataError(f"not UTF-8 text ({error.reason})", file=file, line=line) from error
 
 
-def parsed(file: Path) -> Any:
-    """What a JSON file holds. DataError names the line where it ceases to be JSON."""
+def parse_json(file: Path) -> Any:
+    """Parse a JSON file. DataError names the line of a syntax error."""
     try:
-        return _loads(text(file))
+        return _loads(read_text(file))
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON: {error.msg}", file=file, line=error.lineno) from error
     except RecursionError as error:
-        raise DataError("not JSON that can be read: nested too deep", file=file) from error
+        raise DataError("not JSON: nested too deep", file=file) from error
 
 
 def _json_lines(file: Path) -> Iterator[Row]:
-    content = text(file)
-    if content.lstrip().startswith("["):  # a JSON list, whatever the suffix says
+    content = read_text(file)
+    if content.lstrip().startswith("["):  # a JSON list under another suffix
         yield from _json_list(file)
         return
-    for line, entry in enumerate(content.split("\n"), start=1):  # not splitlines: U+2028 may stand in a string
+    for line, entry in enumerate(content.split("\n"), start=1):  # not splitlines: strings can contain U+2028
         if not entry.strip():
             continue
         try:
@@ -93,26 +100,28 @@ def _json_lines(file: Path) -> Iterator[Row]:
 
 
 def _loads(content: str) -> Any:
-    """JSON, in which half of a character that was escaped as two ("\\ud83d" alone, where a reply was cut off) becomes
-    the replacement character: no UTF-8 file could hold it."""
+    """Parse JSON; replace each lone surrogate (as in "\\ud83d" at the end of a truncated reply) with U+FFFD.
+
+    A lone surrogate cannot be written as UTF-8.
+    """
     values = json.loads(content)
-    return _mended(values) if _ESCAPED_HALF.search(content) else values
+    return _replace_surrogates(values) if _ESCAPED_SURROGATE.search(content) else values
 
 
-def _mended(values: Any) -> Any:
+def _replace_surrogates(values: Any) -> Any:
     if isinstance(values, str):
-        return _HALF.sub("\ufffd", values)
+        return _SURROGATE.sub("\ufffd", values)
     if isinstance(values, list):
-        return [_mended(value) for value in values]
+        return [_replace_surrogates(value) for value in values]
     if isinstance(values, dict):
-        return {_mended(name): _mended(value) for name, value in values.items()}
+        return {_replace_surrogates(name): _replace_surrogates(value) for name, value in values.items()}
     return values
 
 
 def _json_list(file: Path) -> Iterator[Row]:
-    values = parsed(file)
+    values = parse_json(file)
     if not isinstance(values, list):
-        raise DataError("a JSON file of predictions is a list of objects; this is none", file=file)
+        raise DataError("not a list of objects, which a JSON file of predictions is", file=file)
     for entry, value in enumerate(values, start=1):
         yield _object(file, entry, value)
 
@@ -124,14 +133,14 @@ def _object(file: Path, line: int, values: Any) -> Row:
 
 
 def _separated(file: Path) -> Iterator[Row]:
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # a chain of thought is longer than the default
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # chains of thought exceed the default
     delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    reader = csv.reader(StringIO(text(file), newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(StringIO(read_text(file), newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
         header = next(reader, [])
         if len(set(header)) < len(header):
-            raise DataError(f"a column stands there twice: {', '.join(header)}", file=file, line=1)
+            raise DataError(f"duplicate columns: {', '.join(header)}", file=file, line=1)
         line = reader.line_num + 1
         for cells in reader:
             if cells:
@@ -148,7 +157,7 @@ def _row(file: Path, line: int, header: list[str], cells: list[str]) -> Row:
 
 
 def _sheet(file: Path) -> Iterator[Row]:
-    """The first sheet of an Excel file, by pandas, which needs a reader of its own for it."""
+    """Parse the first sheet of an Excel file with pandas, which needs openpyxl for it."""
     import zipfile
 
     import pandas
@@ -163,7 +172,7 @@ def _sheet(file: Path) -> Iterator[Row]:
 
 
 def _parquet(file: Path) -> Iterator[Row]:
-    """A Parquet file without its pictures, which rescoring does not look at."""
+    """Parse a Parquet file without the bytes of its images, which rescoring does not use."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -189,8 +198,8 @@ def _records(file: Path, records: Iterable[Mapping[Any, Any]], *, first: int) ->
         yield Row(file, line, {str(name): value for name, value in values.items()})
 
 
-def identifier_of(row: Row, name: str) -> str:
-    """A question's id as a text: a whole number or a text that is not empty."""
+def parse_identifier(row: Row, name: str) -> str:
+    """Return a question's id, which is a whole number or a text that is not empty, as a text."""
     value = row.fields[name]
     if isinstance(value, float) and value.is_integer():
         value = int(value)

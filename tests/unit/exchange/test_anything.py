@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.exchange.output import as_json, as_tables
+from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.rescore import rescore
 
 TEXT = "Which?\nA. Red\nB. Blue\nE. None of the above"
@@ -66,8 +66,8 @@ def test_a_row_with_anything_in_one_field(tmp_path_factory, data):
         assert str(file) in str(error)
     else:
         assert found.n == 1
-        assert as_tables(found)
-        told = json.loads(as_json(found))["scorers"]
+        assert format_tables(found)
+        told = json.loads(format_json(found))["scorers"]
         assert all(
             -1 <= number["value"] <= 1 for s in told.values() for number in s.values() if number["low"] is not None
         )

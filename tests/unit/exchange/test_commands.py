@@ -46,7 +46,7 @@ def test_one_object_and_nothing_else_without_any_workflow(tmp_path):
     )
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["scorers"]["robust"]["accuracy"]["value"] == 1
-    assert told.stderr.startswith("known-unknowns: note: 2 of 2 questions do not say which picture")
+    assert told.stderr.startswith("known-unknowns: note: 2 of 2 questions do not say which image")
     assert list(tmp_path.iterdir()) == [tmp_path / "p.jsonl"]
 
 
@@ -84,4 +84,4 @@ def test_check_ends_as_its_findings_are_severe(tmp_path):
 def test_check_params_as_ever():
     told = known_unknowns("check", "params", folder=REPOSITORY)
     assert told.returncode == 0
-    assert "params.yaml is sound: edition pocket" in told.stdout
+    assert "params.yaml is valid: edition pocket" in told.stdout

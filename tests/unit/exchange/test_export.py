@@ -58,6 +58,18 @@ def test_an_unknown_format(tmp_path):
         export("humblebunch", tmp_path / "q", tmp_path / "r", tmp_path / "out")
 
 
+def test_the_default_format_is_that_of_the_benchmark(tmp_path):
+    exported(tmp_path, RED, Reply("A"))
+    files = [tmp_path / name for name in ("q.parquet", "r.parquet")]
+    export(None, *files, tmp_path / "default.jsonl")
+    assert (tmp_path / "default.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
+    tables.write_questions(files[0], [replace(RED, benchmark="mmsap")])
+    with pytest.raises(
+        ConfigError, match=r"'mmsap' has no format of its own; choose one of lmms_eval, vlmevalkit, csv, jsonl"
+    ):
+        export(None, *files, tmp_path / "default.jsonl")
+
+
 def test_questions_of_another_benchmark(tmp_path):
     with pytest.raises(DataError, match="'mmsap'"):
         exported(tmp_path, replace(RED, benchmark="mmsap"), Reply("A"))

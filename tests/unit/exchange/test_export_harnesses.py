@@ -10,7 +10,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.exchange.export import export
-from known_unknowns.exchange.predictions import read
+from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.exchange.rescore import rescore
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests.factories import question
@@ -57,7 +57,7 @@ def two(text: str) -> list[tuple[Question, list[tuple[str, Reply]]]]:
     ],
 )
 def test_whatever_was_said_comes_back_and_a_failure_is_never_right(tmp_path, format, suffix, failed):
-    found = read(exported(tmp_path, format, two(NASTY), suffix)).predictions
+    found = parse_file(exported(tmp_path, format, two(NASTY), suffix)).predictions
     assert [p.id for p in found] == ["1", "2"]
     assert found[0].text == NASTY
     assert (found[1].text, found[1].error) == failed
@@ -91,7 +91,7 @@ def test_a_forced_choice_goes_out_and_comes_back(tmp_path):
     assert "step" not in exported(tmp_path, "csv", two("A"), "csv").read_text()
     file = exported(tmp_path, "csv", pairs, "csv")
     assert file.read_text().splitlines()[0] == '"question_id","step","prediction"'
-    found = rescore("mmsap", [file], questions=tmp_path / "q.parquet")
+    found = rescore("mmsap", [file], annotations=tmp_path / "q.parquet")
     (rate,) = [
         m for m in found.metrics if (m.scorer, m.name, m.category) == ("robust", "unknown_knowns_rate", "Overall")
     ]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.rows import identifier_of, parsed, rows
+from known_unknowns.exchange.rows import parse_identifier, parse_json, parse_table
 
 
 def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
@@ -21,21 +21,21 @@ def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
 
 
 def test_json_lines_count_from_one_and_skip_blank_ones(tmp_path):
-    found = rows(written(tmp_path, "a.jsonl", '{"x": 1}\n\n  \n{"x": "\u2028two"}\n'))
+    found = parse_table(written(tmp_path, "a.jsonl", '{"x": 1}\n\n  \n{"x": "\u2028two"}\n'))
     assert [(row.line, row.fields) for row in found] == [(1, {"x": 1}), (4, {"x": "\u2028two"})]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_field(tmp_path):
-    assert rows(written(tmp_path, "a.csv", "\ufeffid,said\n1,A\n"))[0].fields == {"id": "1", "said": "A"}
+    assert parse_table(written(tmp_path, "a.csv", "\ufeffid,said\n1,A\n"))[0].fields == {"id": "1", "said": "A"}
 
 
 def test_a_cell_over_several_lines_and_the_line_after_it(tmp_path):
-    found = rows(written(tmp_path, "a.csv", 'id,said\n1,"one\ntwo, and ""three"""\n2,None\n'))
+    found = parse_table(written(tmp_path, "a.csv", 'id,said\n1,"one\ntwo, and ""three"""\n2,None\n'))
     assert [(row.line, row.fields["said"]) for row in found] == [(2, 'one\ntwo, and "three"'), (4, "None")]
 
 
 def test_tabs_separate_a_tsv(tmp_path):
-    assert rows(written(tmp_path, "a.tsv", "id\tsaid\n1\tA, B\n"))[0].fields == {"id": "1", "said": "A, B"}
+    assert parse_table(written(tmp_path, "a.tsv", "id\tsaid\n1\tA, B\n"))[0].fields == {"id": "1", "said": "A, B"}
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")), min_size=1, max_size=4))
@@ -44,7 +44,7 @@ def test_whatever_is_said_comes_back(tmp_path_factory, said):
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerows([["said"], *([text] for text in said)])
-    assert [row.fields["said"] for row in rows(path)] == said
+    assert [row.fields["said"] for row in parse_table(path)] == said
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_whatever_is_said_comes_back(tmp_path_factory, said):
         ("a.json", '[\n{"x": 1},\n{"x" 2}]', 3, "not JSON"),
         ("a.json", '[{"x": 1}, 7]', 2, "not an object"),
         ("a.csv", "id,said\n1,A\n2\n", 3, "1 cells under 2 columns"),
-        ("a.csv", "id,id\n1,A\n", 1, "twice"),
+        ("a.csv", "id,id\n1,A\n", 1, "duplicate"),
         ("a.csv", 'id,said\n1,A\n2,"open\n', 3, "not readable"),
         ("a.jsonl", b'{"x": 1}\n{"x": "\xff"}\n', 2, "not UTF-8"),
         ("a.jsonl", "[" * 100_000, None, "nested too deep"),
@@ -64,28 +64,28 @@ def test_whatever_is_said_comes_back(tmp_path_factory, said):
 )
 def test_the_line_that_is_wrong(tmp_path, name, content, line, reason):
     with pytest.raises(DataError, match=reason) as caught:
-        rows(written(tmp_path, name, content))
+        parse_table(written(tmp_path, name, content))
     assert caught.value.line == line
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv"])
 def test_no_rows(tmp_path, name):
     with pytest.raises(DataError, match="no rows"):
-        rows(written(tmp_path, name, {"a.jsonl": "", "a.json": "[]", "a.csv": "id,said\n"}[name]))
+        parse_table(written(tmp_path, name, {"a.jsonl": "", "a.json": "[]", "a.csv": "id,said\n"}[name]))
 
 
 def test_no_file_and_an_unknown_suffix(tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        rows(tmp_path / "none.csv")
+        parse_table(tmp_path / "none.csv")
     with pytest.raises(DataError, match=r"'\.txt'"):
-        rows(written(tmp_path, "a.txt", "1"))
+        parse_table(written(tmp_path, "a.txt", "1"))
     with pytest.raises(DataError, match="a list of objects"):
-        rows(written(tmp_path, "a.json", "{}"))
+        parse_table(written(tmp_path, "a.json", "{}"))
 
 
 def test_pickles_are_not_read(tmp_path):
     with pytest.raises(DataError, match=r"'\.pkl'"):
-        rows(written(tmp_path, "a.pkl", b"\x80\x04."))
+        parse_table(written(tmp_path, "a.pkl", b"\x80\x04."))
 
 
 def test_a_sheet_keeps_the_words_none_and_na(tmp_path):
@@ -93,7 +93,7 @@ def test_a_sheet_keeps_the_words_none_and_na(tmp_path):
     import pandas
 
     pandas.DataFrame({"index": [7, 8], "prediction": ["None", "NA"]}).to_excel(tmp_path / "a.xlsx", index=False)
-    found = rows(tmp_path / "a.xlsx")
+    found = parse_table(tmp_path / "a.xlsx")
     assert [(row.line, dict(row.fields)) for row in found] == [
         (2, {"index": "7", "prediction": "None"}),
         (3, {"index": "8", "prediction": "NA"}),
@@ -103,28 +103,28 @@ def test_a_sheet_keeps_the_words_none_and_na(tmp_path):
 def test_parquet_without_the_bytes_of_its_pictures(tmp_path):
     from tests.factories import published_row, write_published
 
-    found = rows(write_published(tmp_path, [published_row(0), published_row(5)]))
+    found = parse_table(write_published(tmp_path, [published_row(0), published_row(5)]))
     assert found[1].fields["image"] == {"path": "images/1.png"}
     assert found[1].fields["question_id"] == 6
 
 
 @pytest.mark.parametrize(("value", "name"), [(7, "7"), ("7", "7"), (7.0, "7"), (" KnowVisQA-3 ", "KnowVisQA-3")])
 def test_an_id(tmp_path, value, name):
-    (row,) = rows(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
-    assert identifier_of(row, "question_id") == name
+    (row,) = parse_table(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
+    assert parse_identifier(row, "question_id") == name
 
 
 @pytest.mark.parametrize("value", [True, 1.5, "", "  ", None, [1]])
 def test_no_id(tmp_path, value):
-    (row,) = rows(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
+    (row,) = parse_table(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
     with pytest.raises(DataError, match="line 1: the question_id is"):
-        identifier_of(row, "question_id")
+        parse_identifier(row, "question_id")
 
 
 def test_json_of_any_kind(tmp_path):
-    assert parsed(written(tmp_path, "a.json", '{"preds": ["A"]}')) == {"preds": ["A"]}
+    assert parse_json(written(tmp_path, "a.json", '{"preds": ["A"]}')) == {"preds": ["A"]}
 
 
 def test_half_a_character_is_replaced_and_a_whole_one_is_not(tmp_path):
-    (row,) = rows(written(tmp_path, "a.jsonl", r'{"\ud83d": ["cut \ud83d", "whole \ud83d\ude00"]}'))
+    (row,) = parse_table(written(tmp_path, "a.jsonl", r'{"\ud83d": ["cut \ud83d", "whole \ud83d\ude00"]}'))
     assert row.fields == {"\ufffd": ["cut \ufffd", "whole \U0001f600"]}

@@ -13,7 +13,7 @@ from known_unknowns import tables, variants
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
-from known_unknowns.exchange.importing import import_predictions
+from known_unknowns.exchange.import_predictions import import_predictions
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import score_table
@@ -138,8 +138,8 @@ def test_the_advice_is_the_entry_that_params_yaml_must_have(tmp_path):
 @pytest.mark.parametrize(
     ("model", "variant", "reason"),
     [
-        ("asked", "original", "'asked' is a model that params.yaml asks by itself"),
-        ("../evil", "original", "no model's name"),
+        ("asked", "original", "'asked' has another engine"),
+        ("../evil", "original", "not a valid name"),
         ("theirs", "noise", "does not ask humblebench in the variant 'noise'"),
     ],
 )

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from known_unknowns.errors import DataError
-from known_unknowns.exchange.predictions import NO_PREDICTION, Prediction, Predictions, read
+from known_unknowns.exchange.formats import NO_PREDICTION, Prediction, PredictionFile
+from known_unknowns.exchange.predictions import parse_file
 
 HUMBLE = {
     "label": "A",
@@ -30,10 +31,10 @@ LMMS = {
 }
 
 
-def lines(tmp_path: Path, *found: Any) -> Predictions:
+def lines(tmp_path: Path, *found: Any) -> PredictionFile:
     path = tmp_path / "predictions.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
-    return read(path)
+    return parse_file(path)
 
 
 def only(tmp_path: Path, line: Any) -> Prediction:
@@ -44,14 +45,14 @@ def only(tmp_path: Path, line: Any) -> Prediction:
 def test_humblebench(tmp_path):
     found = lines(tmp_path, HUMBLE)
     (prediction,) = found.predictions
-    assert (found.format, prediction.id, prediction.text, prediction.error) == ("humblebench", "17", "A", None)
+    assert (found.format.name, prediction.id, prediction.text, prediction.error) == ("humblebench", "17", "A", None)
     assert prediction.fields == HUMBLE
 
 
 def test_lmms_eval_without_resps_and_doc(tmp_path):
     found = lines(tmp_path, LMMS)
     (prediction,) = found.predictions
-    assert (found.format, prediction.place, prediction.id, prediction.text) == ("lmms_eval", 3, None, "A")
+    assert (found.format.name, prediction.index, prediction.id, prediction.text) == ("lmms_eval", 3, None, "A")
     assert prediction.fields is None
 
 
@@ -62,7 +63,7 @@ def test_lmms_eval_s_raw_reply_goes_before_what_a_filter_left_of_it(tmp_path):
 def test_lmms_eval_s_doc_names_the_question(tmp_path):
     doc = {"question_id": "17", "question": HUMBLE["question"]}
     prediction = only(tmp_path, LMMS | {"doc": doc})
-    assert (prediction.id, prediction.place) == ("17", 3)
+    assert (prediction.id, prediction.index) == ("17", 3)
     assert prediction.fields == {"target": "A", **doc}
 
 
@@ -74,14 +75,14 @@ def test_lmms_eval_s_likelihoods(tmp_path):
 
 def test_lmms_eval_s_old_file(tmp_path):
     (tmp_path / "task.json").write_text(json.dumps({"args": {}, "logs": [LMMS | {"resps": [["A"]]}]}))
-    assert read(tmp_path / "task.json").predictions[0].place == 3
+    assert parse_file(tmp_path / "task.json").predictions[0].index == 3
 
 
 def test_vlmevalkit(tmp_path):
     (tmp_path / "a.tsv").write_text('index\tquestion\tA\tB\tanswer\tprediction\n7\tWhich?\tRed\tNone\tB\t"B\nNone"\n')
-    found = read(tmp_path / "a.tsv")
+    found = parse_file(tmp_path / "a.tsv")
     (prediction,) = found.predictions
-    assert (found.format, prediction.id, prediction.text) == ("vlmevalkit", "7", "B\nNone")
+    assert (found.format.name, prediction.id, prediction.text) == ("vlmevalkit", "7", "B\nNone")
     assert prediction.fields["B"] == "None"
 
 
@@ -93,8 +94,8 @@ def test_vlmevalkit_s_failures_are_failures(tmp_path, said):
 
 def test_plain_in_csv_with_a_forced_step(tmp_path):
     (tmp_path / "a.csv").write_text("question_id,step,prediction\n1,answer,C\n1,forced,A\n2,,B\n")
-    found = read(tmp_path / "a.csv")
-    assert found.format == "plain"
+    found = parse_file(tmp_path / "a.csv")
+    assert found.format.name == "plain"
     assert [(p.id, p.step, p.text) for p in found.predictions] == [
         ("1", "answer", "C"),
         ("1", "forced", "A"),
@@ -104,9 +105,9 @@ def test_plain_in_csv_with_a_forced_step(tmp_path):
 
 def test_actiview(tmp_path):
     (tmp_path / "a.json").write_text('{"preds": ["A. No;", null], "acc": 0.5}')
-    found = read(tmp_path / "a.json")
-    assert (found.format, found.claimed) == ("actiview", 0.5)
-    assert [(p.place, p.text, p.error) for p in found.predictions] == [(0, "A. No;", None), (1, "", NO_PREDICTION)]
+    found = parse_file(tmp_path / "a.json")
+    assert (found.format.name, found.stated_accuracy) == ("actiview", 0.5)
+    assert [(p.index, p.text, p.error) for p in found.predictions] == [(0, "A. No;", None), (1, "", NO_PREDICTION)]
 
 
 def test_no_prediction_is_a_failure_and_an_empty_one_is_not(tmp_path):
@@ -149,8 +150,8 @@ def test_an_unknown_format_says_what_is_known(tmp_path):
     with pytest.raises(DataError, match=r"no known format \(id, said\).*plain: question_id, prediction"):
         lines(tmp_path, {"id": 1, "said": "A"})
     (tmp_path / "a.json").write_text('{"predictions": []}')
-    with pytest.raises(DataError, match="without preds"):
-        read(tmp_path / "a.json")
+    with pytest.raises(DataError, match=r"known are preds \(actiview\), logs \(lmms_eval\)"):
+        parse_file(tmp_path / "a.json")
     (tmp_path / "a.json").write_text('{"preds": "A"}')
-    with pytest.raises(DataError, match="no list"):
-        read(tmp_path / "a.json")
+    with pytest.raises(DataError, match="preds is not a list"):
+        parse_file(tmp_path / "a.json")

@@ -10,9 +10,9 @@ import pytest
 
 from known_unknowns import tables, variants
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.exchange.measure import Rescored
-from known_unknowns.exchange.output import as_json, as_tables
+from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.rescore import rescore
+from known_unknowns.exchange.results import RescoreResult
 from known_unknowns.records import OVERALL, Option
 from tests import paths
 from tests.factories import question
@@ -39,7 +39,7 @@ def lines(tmp_path: Path, *found: dict[str, Any], name: str = "predictions.jsonl
     return path
 
 
-def value(found: Rescored, scorer: str, name: str, category: str = OVERALL) -> float | None:
+def value(found: RescoreResult, scorer: str, name: str, category: str = OVERALL) -> float | None:
     (metric,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == (scorer, name, category)]
     return metric.value
 
@@ -102,23 +102,23 @@ def test_with_noise_the_refusal_is_right_and_the_published_labels_are_kept_apart
 
 def test_undefined_is_null(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))])
-    told = json.loads(as_json(found))
+    told = json.loads(format_json(found))
     undefined = {"value": None, "low": None, "high": None, "n": 1, "denominator": 0}
     assert told["scorers"]["official"]["refusal_recall"] == undefined
 
 
 def test_the_json_object(tmp_path):
     found = rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "B"))])
-    told = json.loads(as_json(found))
+    told = json.loads(format_json(found))
     assert list(told) == ["benchmark", "variant", "n", "scorers"]
     assert (told["benchmark"], told["variant"], told["n"]) == ("humblebench", "original", 2)
     assert list(told["scorers"]) == ["official", "robust"]
     accuracy = told["scorers"]["official"]["accuracy"]
     assert (accuracy["value"], accuracy["n"]) == (0.5, 2)
     assert 0 < accuracy["low"] < 0.5 < accuracy["high"] < 1
-    by_category = json.loads(as_json(found, categories=True))["categories"]
+    by_category = json.loads(format_json(found, categories=True))["categories"]
     assert by_category["robust"]["Object"]["accuracy"]["value"] == 1
-    assert "accuracy" in as_tables(found)
+    assert "accuracy" in format_tables(found)
 
 
 def test_parts_of_one_model_s_replies_are_pooled(tmp_path):
@@ -186,13 +186,13 @@ def test_plain_predictions_need_annotations(tmp_path):
 
 def test_plain_predictions_in_any_order(tmp_path):
     file = plain(tmp_path, ("3", "C"), ("1", "A"), ("2", "E"))
-    found = rescore("humblebench", [file], questions=asked(tmp_path))
+    found = rescore("humblebench", [file], annotations=asked(tmp_path))
     assert (found.variant, value(found, "official", "accuracy")) == ("original", 2 / 3)
 
 
 def test_annotations_are_varied_as_they_were_asked(tmp_path):
     file = plain(tmp_path, ("3", "E"), ("1", "A"), ("2", "E"))
-    found = rescore("humblebench", [file], questions=asked(tmp_path), variant="nota_only")
+    found = rescore("humblebench", [file], annotations=asked(tmp_path), variant="nota_only")
     assert value(found, "official", "accuracy") == 2 / 3
     assert value(found, "official", "share_unparsed") == 1 / 3  # A is gone
 
@@ -201,37 +201,37 @@ def test_a_shuffled_variant_is_the_one_of_its_seed(tmp_path):
     table = asked(tmp_path)
     shuffled = [variants.shuffled_options(q, seed=3) for q in tables.read_questions(table)]
     file = plain(tmp_path, *((q.id, q.labels[q.answer]) for q in shuffled))
-    found = rescore("humblebench", [file], questions=table, variant="shuffled_options", seed=3)
+    found = rescore("humblebench", [file], annotations=table, variant="shuffled_options", seed=3)
     assert value(found, "official", "accuracy") == 1
 
 
 def test_a_variant_that_params_yaml_names(tmp_path):
     known = {"my_own": {"function": "nota_only", "relettered": True}}
     file = plain(tmp_path, ("1", "D"))
-    found = rescore("humblebench", [file], questions=asked(tmp_path, 1), variant="my_own", known=known)
+    found = rescore("humblebench", [file], annotations=asked(tmp_path, 1), variant="my_own", known=known)
     assert (found.variant, value(found, "official", "accuracy")) == ("my_own", 1)
 
 
 def test_what_is_not_answered_and_what_was_never_asked(tmp_path):
     table = asked(tmp_path)
     with pytest.raises(DataError, match=r"2 of the 3 questions .* the first of them '1'; --partial"):
-        rescore("humblebench", [plain(tmp_path, ("2", "B"))], questions=table)
-    found = rescore("humblebench", [plain(tmp_path, ("2", "B"))], questions=table, partial=True)
+        rescore("humblebench", [plain(tmp_path, ("2", "B"))], annotations=table)
+    found = rescore("humblebench", [plain(tmp_path, ("2", "B"))], annotations=table, partial=True)
     assert (found.n, value(found, "official", "accuracy")) == (1, 1)
     with pytest.raises(DataError, match=r"plain\.csv, line 3: the question '9' is not one of the 3"):
-        rescore("humblebench", [plain(tmp_path, ("2", "B"), ("9", "B"))], questions=table, partial=True)
+        rescore("humblebench", [plain(tmp_path, ("2", "B"), ("9", "B"))], annotations=table, partial=True)
 
 
 def test_questions_of_another_benchmark(tmp_path):
     tables.write_questions(tmp_path / "q.parquet", [question(benchmark="mmsap")])
     with pytest.raises(DataError, match="'mmsap'"):
-        rescore("humblebench", [plain(tmp_path, ("1", "A"))], questions=tmp_path / "q.parquet")
+        rescore("humblebench", [plain(tmp_path, ("1", "A"))], annotations=tmp_path / "q.parquet")
 
 
 def test_a_file_that_repeats_other_questions_than_the_annotations(tmp_path):
     table = asked(tmp_path, 1)
     with pytest.raises(DataError, match="line 1: asks 'What color is it"):
-        rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))], questions=table)
+        rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))], annotations=table)
 
 
 def test_published_rows_as_annotations(tmp_path):
@@ -239,36 +239,36 @@ def test_published_rows_as_annotations(tmp_path):
 
     file = plain(tmp_path, *((str(n + 1), "ABCDE"[n % 5]) for n in range(6)))
     parquet = write_published(tmp_path / "raw", [published_row(n) for n in range(6)])
-    assert value(rescore("humblebench", [file], questions=parquet), "official", "accuracy") == 1
-    assert value(rescore("humblebench", [file], questions=parquet.parent), "official", "accuracy") == 1
+    assert value(rescore("humblebench", [file], annotations=parquet), "official", "accuracy") == 1
+    assert value(rescore("humblebench", [file], annotations=parquet.parent), "official", "accuracy") == 1
 
 
 def test_lmms_eval_by_place(tmp_path):
     found = [{"doc_id": n, "filtered_resps": [said], "target": "A"} for n, said in ((2, "C"), (0, "A"), (1, "A"))]
     file = lines(tmp_path, *found)
-    assert value(rescore("humblebench", [file], questions=asked(tmp_path)), "official", "accuracy") == 2 / 3
+    assert value(rescore("humblebench", [file], annotations=asked(tmp_path)), "official", "accuracy") == 2 / 3
     beyond = lines(tmp_path, {"doc_id": 3, "filtered_resps": ["A"], "target": "A"})
     with pytest.raises(DataError, match="line 1: there is no such question"):
-        rescore("humblebench", [beyond], questions=asked(tmp_path))
+        rescore("humblebench", [beyond], annotations=asked(tmp_path))
 
 
 def test_lmms_eval_with_its_doc(tmp_path):
     doc = {"question_id": 17, "question": TEXT, "label": "B", "type": "Object"}
     found = rescore("humblebench", [lines(tmp_path, {"doc_id": 0, "doc": doc, "filtered_resps": ["B"]})])
     assert value(found, "official", "accuracy") == 1
-    assert "do not say which picture" in found.notes[0]
+    assert "do not say which image" in found.notes[0]
 
 
 def test_lmms_eval_s_likelihoods_are_read_by_the_likelihood_scorer_too(tmp_path):
     pairs = [["-3.0", "False"], ["-1.0", "True"], ["-2.0", "False"], ["-9.0", "False"], ["-1.5", "False"]]
     file = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs, "target": "1"})
     table = asked(tmp_path, 1)
-    found = rescore("humblebench", [file], questions=table)
+    found = rescore("humblebench", [file], annotations=table)
     assert found.scorers == ["official", "robust", "likelihood"]
     assert value(found, "likelihood", "share_B") == 1
     short = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs[:2], "target": "1"})
     with pytest.raises(DataError, match="2 likelihoods for 5 options"):
-        rescore("humblebench", [short], questions=table)
+        rescore("humblebench", [short], annotations=table)
 
 
 def test_vlmevalkit_carries_its_questions(tmp_path):
@@ -309,7 +309,7 @@ def sapient(tmp_path: Path) -> Path:
 
 def test_mmsap_without_a_forced_choice_leaves_undefined_what_depends_on_it(tmp_path):
     file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "C"), ("BeyondVisQA-1", "C"))
-    found = rescore("mmsap", [file], questions=sapient(tmp_path))
+    found = rescore("mmsap", [file], annotations=sapient(tmp_path))
     assert value(found, "official", "score_kk") == 1 / 3
     assert value(found, "official", "score_ku") is None
     assert value(found, "official", "score_sa") is None
@@ -323,16 +323,16 @@ def test_mmsap_with_a_forced_choice(tmp_path):
         "question_id,step,prediction\nKnowVisQA-1,answer,A\nKnowVisQA-2,answer,C\n"
         "KnowVisQA-2,forced,B\nBeyondVisQA-1,answer,C\n"
     )
-    found = rescore("mmsap", [path], questions=sapient(tmp_path))
+    found = rescore("mmsap", [path], annotations=sapient(tmp_path))
     assert value(found, "official", "score_ku") == 2 / 3
     assert value(found, "official", "score_sa") == 1
     path.write_text(path.read_text().replace("forced,B", "forced,A"))
-    assert value(rescore("mmsap", [path], questions=sapient(tmp_path)), "official", "score_ku") == 1 / 3
+    assert value(rescore("mmsap", [path], annotations=sapient(tmp_path)), "official", "score_ku") == 1 / 3
 
 
 def test_mmsap_where_nobody_refused_needs_no_forced_choice(tmp_path):
     file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "B"), ("BeyondVisQA-1", "C"))
-    found = rescore("mmsap", [file], questions=sapient(tmp_path))
+    found = rescore("mmsap", [file], annotations=sapient(tmp_path))
     assert value(found, "official", "score_ku") == 1 / 3
 
 
@@ -341,7 +341,7 @@ def test_a_step_that_is_none_and_an_answer_that_is_missing(tmp_path):
     for steps, reason in (("other", "the step is 'other'"), ("forced", "the step 'answer' of question '1' is missing")):
         path.write_text(f"question_id,step,prediction\n1,{steps},A\n" + ("1,answer,A\n" if steps == "other" else ""))
         with pytest.raises(DataError, match=reason):
-            rescore("humblebench", [path], questions=asked(tmp_path, 1))
+            rescore("humblebench", [path], annotations=asked(tmp_path, 1))
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not here")
@@ -359,10 +359,10 @@ class TestReleasedFiles:
             assert found.notes == ()
 
     def test_actiview_of_qwen(self):
-        """200 of 325 by the released rule, which is what the file itself states."""
+        """200 of 325 by the released rule, which is what the file states."""
         folder = SHARED / "actiview"
         found = rescore(
-            "actiview", [folder / "results/qwen2vl_shifting.json"], questions=folder / "data.json", variant="original"
+            "actiview", [folder / "results/qwen2vl_shifting.json"], annotations=folder / "data.json", variant="original"
         )
         assert found.n == 325
         assert value(found, "official", "accuracy") == 0.6153846153846154 == 200 / 325
@@ -372,8 +372,8 @@ class TestReleasedFiles:
         folder = SHARED / "actiview"
         result = json.loads((folder / "results/qwen2vl_shifting.json").read_text(encoding="utf-8"))
         (tmp_path / "slipped.json").write_text(json.dumps(result | {"preds": [*result["preds"][1:], "A."]}))
-        (note,) = rescore("actiview", [tmp_path / "slipped.json"], questions=folder / "data.json").notes
-        assert "itself states an accuracy of 0.6153846153846154" in note
+        (note,) = rescore("actiview", [tmp_path / "slipped.json"], annotations=folder / "data.json").notes
+        assert "states an accuracy of 0.6153846153846154" in note
         (tmp_path / "short.json").write_text(json.dumps(result | {"preds": result["preds"][1:]}))
         with pytest.raises(DataError, match="1 of the 325 questions"):
-            rescore("actiview", [tmp_path / "short.json"], questions=folder / "data.json")
+            rescore("actiview", [tmp_path / "short.json"], annotations=folder / "data.json")

@@ -16,5 +16,6 @@ BENCHMARK = Benchmark(
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     audit=Lazy(f"{__name__}.audit:with_flags"),
     check=Lazy(f"{__name__}.check:check"),
+    exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),
 )

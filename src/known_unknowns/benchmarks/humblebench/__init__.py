@@ -9,10 +9,12 @@ BENCHMARK = Benchmark(
     title="HumbleBench",
     package=__name__,
     load=Lazy(f"{__name__}.loader:read"),
+    load_without_images=Lazy(f"{__name__}.exchange:load_without_images"),
     prompt=Lazy(f"{__name__}.loader:prompt"),
     official=Lazy(f"{__name__}.official:official"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     official_only_metrics={"exact_refusal_recall": "refusal_recall"},
     check=Lazy(f"{__name__}.check:check"),
+    exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),
 )

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from known_unknowns.benchmarks._images import PictureStore, parquet_batches, picture_bytes
+from known_unknowns.benchmarks._question_text import parse_question
 from known_unknowns.benchmarks.humblebench.official import exact_refusal, official, official_metrics
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
-from known_unknowns.records import Option, Question
+from known_unknowns.records import Question
 
 __all__ = [
     "LETTERS",
@@ -38,7 +38,6 @@ NAME = "humblebench"
 LETTERS = "ABCDE"
 REFUSAL = "E"
 COLUMNS = ("question_id", "question", "label", "type", "image")
-_OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
 _INSTRUCTION = (
     "\nPlease respond with only the letter of the correct choice ({letters}). "
     "Do not include the option text or any other explanation."
@@ -60,30 +59,6 @@ def prompt(question: Question) -> str:
     labels = question.labels if question.extra.get("relettered") or question.refusal is None else LETTERS
     named = ", ".join(labels[:-1]) + f", or {labels[-1]}"
     return question.rendered + _INSTRUCTION.format(letters=named)
-
-
-def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
-    """Split a published question into its stem and its options; joining them with newlines gives ``text`` again.
-
-    Raises ValueError when there are no options, or when their letters do not rise.
-    """
-    first, *lines = text.split("\n")
-    stem, options, blank = [first], [], ""
-    for line in lines:
-        match = _OPTION.match(line)
-        if match and (not options or match[2] > options[-1].label):
-            options.append(Option(match[2], match[3], blank + match[1]))
-            blank = ""
-        elif not line.strip():
-            blank += line + "\n"
-        elif options:
-            raise ValueError(f"the line {line!r} is not an option after {options[-1].label}")
-        else:
-            stem.append(blank + line)
-            blank = ""
-    if len(options) < 2:
-        raise ValueError(f"no options A to E in {text!r}")
-    return "\n".join(stem), tuple(options)
 
 
 def read(

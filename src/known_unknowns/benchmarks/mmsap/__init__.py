@@ -14,7 +14,19 @@ BENCHMARK = Benchmark(
     forced_choice_applies=Lazy(f"{__name__}.loader:forces"),
     official=Lazy(f"{__name__}.official:official"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
+    forced_choice_metrics=frozenset(
+        {
+            "score_ku",
+            "score_sa",
+            "unknown_knowns_rate",
+            "unknown_knowns_rate_of_refusals",
+            "quadrant_known_unknown",
+            "quadrant_unknown_known",
+            "forced_unread",
+        }
+    ),
     audit=Lazy(f"{__name__}.audit:with_flags"),
     check=Lazy(f"{__name__}.check:check"),
+    exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),
 )

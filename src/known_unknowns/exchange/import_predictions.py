@@ -1,11 +1,11 @@
-"""Other people's predictions as a model of the workflow's results: its replies, as inference would have written them.
+"""Import predictions as a model of the workflow. The replies are written as inference writes them.
 
-- results/<edition>/replies/<model>/<benchmark>/<variant>/seed<k>.parquet,
-- results/<edition>/replies/<model>/<benchmark>/engine.json, which names the files that they came from.
+- results/<edition>/replies/<model>/<benchmark>/<variant>/seed<k>.parquet
+- results/<edition>/replies/<model>/<benchmark>/engine.json, which names the imported files
 
-The workflow scores, measures and reports them as it does those of every model, where params.yaml has an entry with the
-engine "imported" that says which variants and seeds there are. The questions are the edition's own tables
-(data/<edition>/questions), all of them: numbers on other questions would not be comparable.
+The workflow scores, measures and reports the replies if params.yaml has an entry with the engine "imported" that lists
+the variants and seeds. The questions are those of the edition's tables (data/<edition>/questions), all of them, because
+numbers on other questions are not comparable.
 """
 
 from __future__ import annotations
@@ -16,21 +16,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.exchange.matching import Pair, matched
-from known_unknowns.exchange.measure import Rescored, measured, refused_once
-from known_unknowns.exchange.predictions import read
-from known_unknowns.metrics.measure import Statistics
+from known_unknowns.exchange.formats import QuestionTurns
+from known_unknowns.exchange.matching import match
+from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.records import AnsweredTurn, Question
 
+if TYPE_CHECKING:
+    from known_unknowns.exchange.results import RescoreResult
+
 ENGINE = "imported"
-"""What params.yaml's ``models.<name>.engine`` and the engine.json of an imported model say."""
+"""The engine of an imported model in params.yaml and in engine.json."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -43,19 +45,41 @@ def import_predictions(
     variant: str,
     seed: int = 0,
     root: Path = Path(),
-) -> Rescored:
-    """Import one variant and seed; what was imported before under this name stays, but for the same cell.
+) -> RescoreResult:
+    """Import the predictions for one variant and seed. An earlier import of the same cell is replaced.
 
-    ``root`` is the project's folder. Returns the metrics of this cell.
+    Parameters
+    ----------
+    params : Params
+        The configuration, whose edition the predictions belong to.
+    model : str
+        The name of the imported model.
+    benchmark, variant, seed : str, str, int
+        The cell.
+    files : sequence of Path
+        Parts of the model's replies, which together answer every question of the edition.
+    root : Path
+        The project's folder.
 
-    Raises:
-        ConfigError: the model's name is another engine's or no name, or the edition does not have the variant.
-        DataError: predictions that do not fit the edition's questions, or questions that are not made yet.
+    Returns
+    -------
+    RescoreResult
+        The metrics of the cell; the notes give the entry that params.yaml needs.
+
+    Raises
+    ------
+    ConfigError
+        If the model's name is invalid or that of a model with another engine, or the edition does not have the cell.
+    DataError
+        If the predictions do not fit the edition's questions, or the questions do not exist yet.
     """
+    from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
+    from known_unknowns.metrics.measure import Statistics
+
     _check(params, model, benchmark, variant, seed)
     data = root / "data" / params.data_name / "questions" / benchmark
     replies = root / "results" / params.edition / "replies" / model / benchmark
-    _refuse_others(replies / "engine.json")
+    _check_not_inferred(replies / "engine.json")
     cell = Path(variant, f"seed{seed}.parquet")
     if not (data / cell).is_file():
         raise DataError(
@@ -63,16 +87,16 @@ def import_predictions(
             f"data/{params.data_name}/questions/{benchmark}/{cell.as_posix()}",
             file=data / cell,
         )
-    asked = tables.read_questions(data / cell)
-    pairs = matched([read(file) for file in files], asked, source=str(data / cell), placed=True)
-    unforced = list(refused_once(pairs, params.scorers))
+    questions = tables.read_questions(data / cell)
+    pairs = match([parse_file(file) for file in files], questions, source=str(data / cell), by_index=True)
+    unforced = list(refusals_without_forced_choice(pairs, params.scorers))
     if unforced:
         raise DataError(
             f"{len(unforced)} questions were refused and not asked again, the first of them {unforced[0]!r}; "
             "import the replies to their forced choice too (a column step: answer, forced)",
             file=files[0],
         )
-    metrics = measured(
+    metrics = compute_metrics(
         pairs,
         benchmark=benchmark,
         variant=variant,
@@ -83,17 +107,18 @@ def import_predictions(
     )
     tables.write_replies(replies / cell, [turn for pair in pairs for turn in _turns(pair, model)])
     _write_engine(params, model, benchmark, cell, files, replies)
-    return Rescored(benchmark, variant, len(pairs), tuple(metrics), tuple(_advice(params, model, replies.parent)))
+    notes = tuple(_missing_settings(params, model, replies.parent))
+    return RescoreResult(benchmark, variant, len(pairs), tuple(metrics), notes)
 
 
 def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) -> None:
     if benchmark not in benchmarks.names():
         raise ConfigError(unknown_name(benchmark, benchmarks.names()), path="--benchmark")
     if not _NAME.fullmatch(model):
-        raise ConfigError(f"{model!r} is no model's name: letters, digits, '.', '_' and '-'", path="--import")
+        raise ConfigError(f"{model!r} is not a valid name; use letters, digits, '.', '_' and '-'", path="--import")
     entry = params.raw["models"].get(model)
     if entry is not None and entry["engine"] != ENGINE:
-        raise ConfigError(f"{model!r} is a model that params.yaml asks by itself; choose another name", path="--import")
+        raise ConfigError(f"{model!r} has another engine in params.yaml; choose another name", path="--import")
     known = [f"{v}, seed {s}" for v, s in params.cells(benchmark)] if benchmark in params.raw["benchmarks"] else []
     if f"{variant}, seed {seed}" not in known:
         raise ConfigError(
@@ -103,33 +128,33 @@ def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) 
         )
 
 
-def _refuse_others(file: Path) -> None:
-    """Replies that were really asked for must not be overwritten."""
+def _check_not_inferred(file: Path) -> None:
+    """Raise DataError if the replies come from inference: these must not be overwritten."""
     if file.is_file() and json.loads(file.read_text(encoding="utf-8"))["entry"].get("engine") != ENGINE:
-        raise DataError("these are replies of a model that was asked here; choose another name", file=file)
+        raise DataError("these replies come from inference; choose another name", file=file)
 
 
-def _turns(pair: Pair, model: str) -> list[AnsweredTurn]:
-    """The turns with what the edition's table knows of the question. What was really sent, nobody told."""
+def _turns(pair: QuestionTurns, model: str) -> list[AnsweredTurn]:
+    """Return the turns with the images of the edition's questions. The prompt that was sent is unknown."""
     question, turns = pair
     images = tuple(image.sha256 for image in question.images)
     return [replace(turn, images=images, key=_key(model, question, turn)) for turn in turns]
 
 
 def _key(model: str, question: Question, turn: AnsweredTurn) -> str:
-    told = [ENGINE, model, question.id, turn.step, turn.reply.text, turn.reply.error]
-    return sha256(json.dumps(told).encode()).hexdigest()
+    content = [ENGINE, model, question.id, turn.step, turn.reply.text, turn.reply.error]
+    return sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files: Sequence[Path], replies: Path) -> None:
-    """engine.json, as inference writes it; its facts name the files of each cell, by their sha256."""
+    """Write engine.json as inference does. Its facts name the files of each cell with their sha256."""
     path = replies / "engine.json"
     facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["facts"] if path.is_file() else {}
     facts[cell.with_suffix("").as_posix()] = [
         {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} for file in files
     ]
     turns = sum(len(tables.read_replies(file)) for file in replies.glob("*/seed*.parquet"))
-    whole = {
+    record = {
         "model": model,
         "benchmark": benchmark,
         "entry": {"engine": ENGINE} | params.raw["models"].get(model, {}),
@@ -139,11 +164,11 @@ def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files:
         "newly_asked": 0,
         "reply_seconds": 0.0,
     }
-    tables.write_text(path, json.dumps(whole, indent=2, sort_keys=True) + "\n")
+    tables.write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
 
 
-def _advice(params: Params, model: str, replies: Path) -> Iterator[str]:
-    """What params.yaml must say of the cells that were imported so far, where it does not say it yet."""
+def _missing_settings(params: Params, model: str, replies: Path) -> Iterator[str]:
+    """Yield the entry that params.yaml needs for the imported cells, if it is missing or outdated."""
     cells: dict[str, dict[str, list[int]]] = {}
     for file in sorted(replies.glob("*/*/seed*.parquet")):
         of_benchmark = cells.setdefault(file.parents[1].name, {})

@@ -1,0 +1,38 @@
+"""The parser of questions that are published as one text: the question, then one line per option."""
+
+from __future__ import annotations
+
+import re
+
+from known_unknowns.records import Option
+
+_OPTION = re.compile(r"^(\s*([A-E])\s*[.):]\s*)(.*)$", re.DOTALL)
+
+
+def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
+    """Split a question into its stem and its options, labelled A to E.
+
+    The labels may have gaps. Joining stem and option lines with newlines gives ``text`` again.
+
+    Raises
+    ------
+    ValueError
+        If there are no options, or if their labels are not in alphabetical order.
+    """
+    first, *lines = text.split("\n")
+    stem, options, blank = [first], [], ""
+    for line in lines:
+        match = _OPTION.match(line)
+        if match and (not options or match[2] > options[-1].label):
+            options.append(Option(match[2], match[3], blank + match[1]))
+            blank = ""
+        elif not line.strip():
+            blank += line + "\n"
+        elif options:
+            raise ValueError(f"the line {line!r} is not an option after {options[-1].label}")
+        else:
+            stem.append(blank + line)
+            blank = ""
+    if len(options) < 2:
+        raise ValueError(f"no options A to E in {text!r}")
+    return "\n".join(stem), tuple(options)

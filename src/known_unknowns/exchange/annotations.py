@@ -1,0 +1,99 @@
+"""Questions from a benchmark's annotations, without reading its images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from known_unknowns import benchmarks, tables, variants
+from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.protocols import PROTOCOLS
+from known_unknowns.records import Question
+
+
+def read_annotations(benchmark: str, path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+    """Read questions in published order.
+
+    Parameters
+    ----------
+    benchmark : str
+        A benchmark's name.
+    path : Path
+        A table of questions (Parquet), the folder of the benchmark's published files, or an annotation file that the
+        benchmark's `load_without_images` can read.
+    settings : mapping, optional
+        The data's entry in params.yaml.
+
+    Raises
+    ------
+    DataError
+        If the file is none of these.
+    """
+    if not path.exists():
+        raise DataError("no such file or folder of annotations", file=path)
+    if path.suffix.lower() == ".parquet" and path.is_file() and _is_question_table(path):
+        questions = tables.read_questions(path)
+        for row, question in enumerate(questions):
+            if question.benchmark != benchmark:
+                message = f"question {question.id!r} is of the benchmark {question.benchmark!r}, not {benchmark!r}"
+                raise DataError(message, file=path, row=row)
+        return questions
+    if load := benchmarks.get(benchmark).load_without_images:
+        return load.get()(path, settings=settings)
+    if path.is_dir():
+        return load_folder(benchmark, path, settings=settings)
+    raise DataError(
+        f"annotations of {benchmark} are a table of questions (questions.parquet, as `known-unknowns questions` "
+        "writes it) or the folder of its published files",
+        file=path,
+    )
+
+
+def load_folder(benchmark: str, path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+    """Load the questions with the benchmark's loader; discard the images that it writes."""
+    with TemporaryDirectory() as folder:
+        return list(benchmarks.get(benchmark).load.get()(path, Path(folder), settings=settings))
+
+
+def _is_question_table(path: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return {"options", "refusal", "extra"} <= set(pq.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"not a readable Parquet file ({error})", file=path) from error
+
+
+def apply_variant(questions: list[Question], settings: Mapping[str, Any], *, seed: int, path: Path) -> list[Question]:
+    """Return the questions in a variant, as they were asked. ``path`` is their file, for error messages."""
+    changed = []
+    for row, question in enumerate(questions):
+        try:
+            changed.append(variants.apply(settings, question, seed=seed))
+        except ValueError as error:
+            raise DataError(str(error), file=path, row=row) from error
+    return changed
+
+
+def variant_settings(name: str, benchmark: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings of a variant: its entry in ``known`` (of params.yaml), or a function of this name.
+
+    The name of a protocol is allowed too: it asks the questions as published.
+
+    Raises
+    ------
+    ConfigError
+        If the name is none of these.
+    """
+    own = benchmarks.get(benchmark).protocols
+    protocols = {*PROTOCOLS, *(own.get() if own else ())}
+    if name in known:
+        return {"function": name, **known[name]}
+    if name in variants.VARIANTS:
+        return {"function": name}
+    if name in protocols:
+        return {"function": "original"}
+    raise ConfigError(unknown_name(name, {*known, *variants.VARIANTS, *protocols}), path="--variant")

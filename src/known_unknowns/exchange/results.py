@@ -1,0 +1,120 @@
+"""The metrics of imported replies, computed by the code of the workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from known_unknowns import benchmarks
+from known_unknowns.exchange.formats import QuestionTurns
+from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
+from known_unknowns.metrics.measure import Statistics, metrics_of
+from known_unknowns.metrics.score_tables import ScoreTable
+from known_unknowns.protocols import FORCED
+from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
+from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring.table import read
+from known_unknowns.variants import without_refusal
+
+STATISTICS = Statistics(confidence=0.95, resamples=2000, seed=0)
+"""The values of params.yaml."""
+
+_NO_FORCED_CHOICE = "undefined: refused questions were not asked again without the refusal"
+
+
+@dataclass(frozen=True, slots=True)
+class RescoreResult:
+    """The result for ``n`` questions: ``metrics`` of every category and scorer, and ``notes`` for the user."""
+
+    benchmark: str
+    variant: str
+    n: int
+    metrics: tuple[Metric, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def scorers(self) -> list[str]:
+        return list(dict.fromkeys(metric.scorer for metric in self.metrics))
+
+
+def compute_metrics(
+    pairs: Sequence[QuestionTurns],
+    *,
+    benchmark: str,
+    variant: str,
+    scorers: Sequence[str],
+    statistics: Statistics = STATISTICS,
+    model: str = "rescored",
+    seed: int = 0,
+) -> list[Metric]:
+    """Compute the metrics of one variant and seed.
+
+    Metrics that need a forced choice (`Benchmark.forced_choice_metrics`) are undefined unless every refused question
+    has one.
+
+    Parameters
+    ----------
+    pairs : sequence of (Question, list of AnsweredTurn)
+        All questions with their turns.
+    benchmark, variant, model : str
+        Names, for the metrics.
+    scorers : sequence of str
+        Names of scorers.
+    statistics : Statistics
+        Settings of the intervals.
+    seed : int
+        The seed of the variant.
+
+    Returns
+    -------
+    list of Metric
+    """
+    unforced = set(refusals_without_forced_choice(pairs, scorers))
+    completed = [_with_failed_choice(pair) if pair[0].id in unforced else pair for pair in pairs]
+    table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in scorers})
+    metrics = metrics_of([table], statistics, model=model, benchmark=benchmark)
+    undefined = benchmarks.get(benchmark).forced_choice_metrics if unforced else ()
+    blank = {"value": None, "low": None, "high": None, "method": _NO_FORCED_CHOICE}
+    return [replace(metric, **blank) if metric.name in undefined else metric for metric in metrics]
+
+
+def _score(scorer: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:
+    """Score all turns. The first turn of each question answers it."""
+    return ScoredAnswers(
+        scorer=scorer,
+        questions=[question for question, _ in pairs],
+        answers=[turns[0] for _, turns in pairs],
+        scores=[read(turns[0], question, scorer) for question, turns in pairs],
+        other_scores=[{turn.step: read(turn, question, scorer) for turn in turns[1:]} for question, turns in pairs],
+        dialogues=[turns for _, turns in pairs],
+    )
+
+
+def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], scorers: Sequence[str]) -> Iterator[str]:
+    """Yield the ids of questions that any scorer counts as refused and that lack the forced choice they need.
+
+    Only questions whose benchmark has metrics that depend on it need a forced choice
+    (`known_unknowns.protocols.forced_choice`).
+    """
+    for question, turns in pairs:
+        benchmark = benchmarks.get(question.benchmark)
+        applies = benchmark.forced_choice_applies
+        if not benchmark.forced_choice_metrics or (applies and not applies.get()(question)):
+            continue
+        if question.answer in (None, question.refusal) or any(turn.step == FORCED for turn in turns):
+            continue
+        if any(read(turns[0], question, name).outcome == REFUSED for name in scorers):
+            yield question.id
+
+
+def _with_failed_choice(pair: QuestionTurns) -> QuestionTurns:
+    """Add a forced choice that failed, so that the metrics can be computed before some are set to undefined."""
+    question, turns = pair
+    labels = without_refusal(question).labels
+    choice = AnsweredTurn(question.id, len(turns), FORCED, "", (), labels, "", Reply("", error="not asked again"))
+    return question, [*turns, choice]
+
+
+def default_scorers(*, have_logprobs: bool) -> list[str]:
+    """Return all scorers; the likelihood parser only if there are log-probabilities."""
+    return [name for name in SCORERS if name != "likelihood" or have_logprobs]
