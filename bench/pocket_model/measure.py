@@ -22,6 +22,7 @@ import torch
 
 from known_unknowns.benchmarks.actiview import loader as actiview
 from known_unknowns.benchmarks.humblebench import loader as humblebench
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.protocols import PROTOCOLS, Dialogue, ask
@@ -230,7 +231,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     entry = {"engine": "transformers", "source": str(options.folder), "revision": "unpinned", "dtype": "float32"}
     entry |= {"device": "cpu", "batch_size": 32, "decoding": {"max_new_tokens": 24}}
-    engine = TransformersEngine(options.folder.name, entry)
+    engine = TransformersEngine(options.folder.name, TransformersModel(**entry))
     for name in options.only:
         print(f"measuring {name}", file=sys.stderr, flush=True)
         MEASURES[name](engine, options.seed, options.images)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.images import open_image
 from known_unknowns.records import Turn
@@ -52,15 +53,17 @@ class Ours:
         self.name, self.note = name, note
         self.engine = TransformersEngine(
             "bench",
-            {
-                "engine": "transformers",
-                "source": str(settings.checkpoint),
-                "revision": "unpinned",
-                "dtype": settings.dtype,
-                "device": settings.device,
-                "sharing": sharing,
-                **settings.entry,
-            },
+            TransformersModel(
+                **{
+                    "engine": "transformers",
+                    "source": str(settings.checkpoint),
+                    "revision": "unpinned",
+                    "dtype": settings.dtype,
+                    "device": settings.device,
+                    "sharing": sharing,
+                    **settings.entry,
+                }
+            ),
         )
 
     def __call__(self, turns: Sequence[Turn], folder: Path) -> Said:

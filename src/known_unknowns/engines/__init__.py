@@ -15,6 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from pydantic import TypeAdapter
+
+from known_unknowns.config import Entry, ModelEntry
+from known_unknowns.config.models import Model
 from known_unknowns.records import Reply, Turn
 
 ENGINES: dict[str, str] = {
@@ -51,15 +55,17 @@ class Engine(Protocol):
         ...
 
 
-def create(name: str, entry: Mapping[str, Any]) -> Engine:
+def create(name: str, entry: ModelEntry) -> Engine:
     """Create the engine of a model. This loads its weights.
 
     Parameters
     ----------
     name : str
         The model's name in params.yaml.
-    entry : mapping
-        Its entry there.
+    entry : ModelEntry
+        Its entry. A plain mapping is also accepted and validated first.
     """
-    module, _, attribute = ENGINES[entry["engine"]].partition(":")
+    if not isinstance(entry, Entry):
+        entry = TypeAdapter(Model).validate_python(entry)
+    module, _, attribute = ENGINES[entry.engine].partition(":")
     return getattr(import_module(module), attribute)(name, entry)

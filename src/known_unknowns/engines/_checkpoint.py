@@ -30,6 +30,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.data import files, hub, lock_file
 from known_unknowns.engines import _adapters, _processors
 from known_unknowns.errors import ConfigError, DataError
@@ -71,7 +72,7 @@ class Checkpoint:
         return self.processor.tokenizer
 
 
-def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
+def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     """Load a model's checkpoint onto a device.
 
     Raises
@@ -84,8 +85,8 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
     """
     _silence_transformers()
     path = f"models.{name}"
-    source, revision = entry["source"], entry["revision"]
-    folder, held = Path(source).expanduser(), None
+    source, revision = entry.source, entry.revision
+    folder, locked = Path(source).expanduser(), None
     if folder.is_dir():
         identity = _check_folder(folder, revision, path=path)
         where: dict[str, Any] = {"local_files_only": True}
@@ -97,20 +98,20 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
             path=f"{path}.source",
         )
     else:
-        held = lock_file.of_model(entry)
-        identity, where = {}, {"revision": held.commit if held else revision}
-    where["trust_remote_code"] = entry.get("trust_remote_code", False)
-    if held and where["trust_remote_code"]:
-        snapshot_download(source, revision=held.commit, allow_patterns=["*.py"])
-        _check_locked_files(source, held)  # before any of its code is executed
+        locked = lock_file.of_model(entry)
+        identity, where = {}, {"revision": locked.commit if locked else revision}
+    where["trust_remote_code"] = entry.trust_remote_code
+    if locked and where["trust_remote_code"]:
+        snapshot_download(source, revision=locked.commit, allow_patterns=["*.py"])
+        _check_locked_files(source, locked)  # before any of its code is executed
     processor, model = _from_pretrained(source, where, entry, path=path)
     adapter = _find_adapter(source, where, entry, path=path)
-    if held:
-        _check_locked_files(source, held)
+    if locked:
+        _check_locked_files(source, locked)
     if not identity:
-        identity = {"revision": held.commit if held else hub.commit_in_cache(source, revision) or revision}
+        identity = {"revision": locked.commit if locked else hub.commit_in_cache(source, revision) or revision}
     identity |= {
-        "image_backend": _check_image_backend(processor, entry.get("image_backend", "pil"), path=path),
+        "image_backend": _check_image_backend(processor, _image_backend(entry), path=path),
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),
     }
     if adapter:
@@ -121,7 +122,7 @@ def load(name: str, entry: Mapping[str, Any], device: str) -> Checkpoint:
     _make_vision_bidirectional(model)
     model = model.to(device).eval()
     # generate() completes a given configuration from the model's own, so there is only one.
-    model.generation_config = _greedy(model, processor.tokenizer, entry.get("decoding", {}))
+    model.generation_config = _greedy(model, processor.tokenizer, entry.decoding.as_dict())
     return Checkpoint(model, processor, identity)
 
 
@@ -146,6 +147,10 @@ def _silence_transformers() -> None:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     disable_progress_bars()
+
+
+def _image_backend(entry: TransformersModel) -> str:
+    return entry.image_backend or "pil"
 
 
 def _is_folder_pin(revision: str) -> bool:
@@ -185,36 +190,35 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
     return {"revision": found, "settings": _files_sha256(settings)}
 
 
-def _check_locked_files(repository: str, held: lock_file.Locked) -> None:
+def _check_locked_files(repository: str, locked: lock_file.Locked) -> None:
     """Compare the cached files with the lock file.
 
     The hub's client does not hash cached files, nor files downloaded over plain HTTP.
     """
-    for name, place in hub.cached(repository, held.commit, held.files).items():
-        wrong = files.difference(held.files[name].of(Path(place)), held.files[name])
+    for name, place in hub.cached(repository, locked.commit, locked.files).items():
+        wrong = files.difference(locked.files[name].of(Path(place)), locked.files[name])
         if wrong is not None:
             raise DataError(f"{wrong}; delete it, and the next run downloads it again", file=place)
 
 
-def _from_pretrained(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> tuple[Any, Any]:
-    backend = entry.get("image_backend", "pil")
+def _from_pretrained(source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str) -> tuple[Any, Any]:
     try:
-        processor = _processors.load(source, backend, where)
+        processor = _processors.load(source, _image_backend(entry), where)
         kind = model_class(type(AutoConfig.from_pretrained(source, **where)))
-        model = kind.from_pretrained(source, dtype=getattr(torch, entry["dtype"]), use_safetensors=True, **where)
+        model = kind.from_pretrained(source, dtype=getattr(torch, entry.dtype), use_safetensors=True, **where)
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
     return processor, model
 
 
-def _find_adapter(source: str, where: Mapping[str, Any], entry: Mapping[str, Any], *, path: str) -> Path | None:
+def _find_adapter(source: str, where: Mapping[str, Any], entry: TransformersModel, *, path: str) -> Path | None:
     """Return the folder of the entry's adapter; None if it has none."""
-    if "adapter" not in entry:
+    if entry.adapter is None:
         return None
     try:
-        return _adapters.find_adapter(source, entry["adapter"], revision=where.get("revision"))
+        return _adapters.find_adapter(source, entry.adapter, revision=where.get("revision"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot load {entry['adapter']!r} of {source!r}: {error}", path=f"{path}.adapter") from error
+        raise ConfigError(f"cannot load {entry.adapter!r} of {source!r}: {error}", path=f"{path}.adapter") from error
 
 
 def model_class(config: type) -> type:

@@ -5,12 +5,12 @@ See docs/endpoints.md. Needs the extra "api": the openai client (its HTTP is htt
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import openai
 
+from known_unknowns.config import OpenAIModel
 from known_unknowns.engines import prices
 from known_unknowns.engines.endpoint.batch_api import BatchRunner
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
@@ -34,8 +34,8 @@ class OpenAIEngine:
     ----------
     name : str
         The model's name in params.yaml.
-    entry : mapping
-        Its entry; schemas/params.schema.yaml explains the keys.
+    entry : OpenAIModel
+        Its entry.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class OpenAIEngine:
 
     scripted = False
 
-    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, entry: OpenAIModel) -> None:
         self.settings = EndpointSettings.from_entry(name, entry)
         self.facts = self.settings.facts()
         self.notes: Path | None = None

@@ -11,7 +11,7 @@ from known_unknowns import config
 from known_unknowns.cli import app
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.compare import _check_rows, _standing
-from known_unknowns.config import catalogue
+from known_unknowns.config import OpenAIModel, catalogue
 from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError
@@ -43,7 +43,7 @@ def test_every_entry_is_a_sound_model_of_params_yaml():
         if entry["engine"] == "transformers":
             assert catalogue.memory_gib(entry) > 2, name
         else:
-            EndpointSettings.from_entry(name, entry)
+            EndpointSettings.from_entry(name, OpenAIModel(**entry))
 
 
 @pytest.mark.parametrize("name", OF_TRANSFORMERS)
@@ -175,10 +175,14 @@ def test_a_row_that_is_not_published_names_the_key(published, message):
         _check_rows(params, {name: load(name) for name in params.benchmarks})
 
 
+def settings(entry: dict) -> EndpointSettings:
+    return EndpointSettings.from_entry("m", OpenAIModel(**entry))
+
+
 def test_a_card_changes_no_reply():
     entry = ENTRIES["molmo-7b-d"]
     bare = {key: value for key, value in entry.items() if key not in ("card", "published")}
-    assert EndpointSettings.from_entry("m", entry).facts() == EndpointSettings.from_entry("m", bare).facts()
+    assert settings(entry).facts() == settings(bare).facts()
     assert "card" in config.NOT_IN_THE_REPLY
 
 

@@ -13,6 +13,7 @@ transformers = pytest.importorskip("transformers")
 
 from safetensors.torch import save
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.engines import _checkpoint
 from known_unknowns.errors import DataError
@@ -20,6 +21,12 @@ from known_unknowns.errors import DataError
 from .conftest import ROOT
 
 REPOSITORY = "tester/pocket"
+
+
+def load(entry: dict) -> _checkpoint.Checkpoint:
+    return _checkpoint.load("mine", TransformersModel(**entry), "cpu")
+
+
 ENTRY = {"engine": "transformers", "source": REPOSITORY, "revision": "main", "dtype": "float32"}
 FILES = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").iterdir() if path.suffix != ".md"}
 NEWER = FILES | {"generation_config.json": FILES["generation_config.json"].replace(b"{", b'{"min_length": 3,', 1)}
@@ -47,9 +54,9 @@ def weights(tmp_path):
 def test_a_branch_that_moved_is_not_followed_until_the_lock_is(hub, tmp_path):
     first = hub.repositories["model", REPOSITORY].branches["main"]
     newer = hub.commit(REPOSITORY, NEWER, kind="model")
-    assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == first
+    assert load(ENTRY).identity["revision"] == first
     (tmp_path / "params.lock.yaml").unlink()
-    assert _checkpoint.load("mine", ENTRY, "cpu").identity["revision"] == newer
+    assert load(ENTRY).identity["revision"] == newer
 
 
 def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
@@ -59,7 +66,7 @@ def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
     with lock_file.changing() as entries:
         entries[source.key] = lock_file.learn(source, None)
     hub.commit(REPOSITORY, FILES | {"more.json": b"{}"}, kind="model", branch="refs/pr/70")
-    loaded = _checkpoint.load("mine", entry, "cpu")
+    loaded = load(entry)
     assert loaded.identity["revision"] == proposed
     assert loaded.generation.min_length == 3
 
@@ -67,21 +74,21 @@ def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
 def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
     hub.faults["model.safetensors"] = ["flip"]
     with pytest.raises(DataError, match=r"model\.safetensors.*is not the pinned .*delete it"):
-        _checkpoint.load("mine", ENTRY, "cpu")
+        load(ENTRY)
     weights(tmp_path).unlink()
-    _checkpoint.load("mine", ENTRY, "cpu")
+    load(ENTRY)
 
     content = bytearray(weights(tmp_path).read_bytes())
     content[-1] ^= 1
     weights(tmp_path).write_bytes(content)
     with pytest.raises(DataError, match="is not the pinned"):
-        _checkpoint.load("mine", ENTRY, "cpu")
+        load(ENTRY)
 
 
 def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
     """It lies in a folder of the repository, which the loader of models leaves alone."""
     name = "base_model.model.model.language_model.layers.0.mlp.up_proj"
-    model = _checkpoint.load("mine", ENTRY, "cpu").model
+    model = load(ENTRY).model
     height, width = model.model.language_model.layers[0].mlp.up_proj.weight.shape
     pair = {f"{name}.lora_A.weight": torch.ones(1, width), f"{name}.lora_B.weight": torch.ones(height, 1)}
     layer = name.removeprefix("base_model.model.")
@@ -94,10 +101,10 @@ def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
     hub.faults["lora/adapter_model.safetensors"] = ["flip"]
     entry = ENTRY | {"adapter": "lora"}
     with pytest.raises(DataError, match=r"lora/adapter_model\.safetensors.*is not the pinned .*delete it"):
-        _checkpoint.load("mine", entry, "cpu")
+        load(entry)
     (spoilt,) = (tmp_path / "cache").rglob("snapshots/*/lora/adapter_model.safetensors")
     spoilt.resolve().unlink()
-    merged = _checkpoint.load("mine", entry, "cpu")
+    merged = load(entry)
     added = merged.model.model.language_model.layers[0].mlp.up_proj.weight
     added = added - model.model.language_model.layers[0].mlp.up_proj.weight
     assert torch.allclose(added, torch.ones_like(added), atol=1e-6)
@@ -112,4 +119,4 @@ def test_code_of_a_repository_is_checked_before_it_is_run(hub, tmp_path, monkeyp
     hub.faults["code.py"] = ["flip"]
     monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
     with pytest.raises(DataError, match=r"code\.py"):
-        _checkpoint.load("mine", ENTRY | {"trust_remote_code": True}, "cpu")
+        load(ENTRY | {"trust_remote_code": True})

@@ -15,6 +15,7 @@ peft = pytest.importorskip("peft")
 
 from safetensors.torch import load_file, save_file
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _adapters
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
@@ -142,8 +143,8 @@ def test_without_peft_the_error_names_the_extra(tmp_path, monkeypatch):
 
 
 def engine(folder: Path, **entry) -> TransformersEngine:
-    settings = {"source": str(folder), "revision": "unpinned", "dtype": "float32", "device": "cpu"}
-    return TransformersEngine("m", settings | entry)
+    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    return TransformersEngine("m", TransformersModel(**base | {"device": "cpu"} | entry))
 
 
 @pytest.fixture
@@ -181,13 +182,12 @@ def test_a_missing_adapter_is_one_clear_error(llava, name):
 def test_merged_weights_give_the_logits_of_the_unmerged_adapter(tmp_path):
     """The adapter is created by peft, for a model with Phi-4's architecture."""
     tiny.build("phi-4-multimodal", tmp_path)
-    entry = {"source": str(tmp_path), "revision": "unpinned", "dtype": "float32", "device": "cpu"}
     plain = tiny.engine("phi-4-multimodal", tmp_path).checkpoint
     layers = r"model\.layers.*((self_attn\.(qkv_proj|o_proj))|(mlp\.(gate_up|down)_proj))"
     settings = peft.LoraConfig(r=4, lora_alpha=8, target_modules=layers, init_lora_weights=False, task_type="CAUSAL_LM")
     adapted = peft.get_peft_model(plain.model, settings)
     adapted.save_pretrained(tmp_path / "vision-lora")
-    merged = tiny.engine("phi-4-multimodal", tmp_path, **entry | {"adapter": "vision-lora"}).checkpoint.model
+    merged = tiny.engine("phi-4-multimodal", tmp_path, adapter="vision-lora").checkpoint.model
     words = torch.arange(5, 40)[None]
     with torch.inference_mode():
         found, expected = merged(words).logits, adapted(words).logits

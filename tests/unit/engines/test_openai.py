@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 pytest.importorskip("openai")
 
 from known_unknowns.cli import endpoints as cli_endpoints
+from known_unknowns.config import OpenAIModel, RespondentModel
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import drawn, open_image
@@ -290,7 +291,7 @@ def test_nothing_is_asked_of_the_endpoint_before_there_is_a_question(monkeypatch
 
 
 def facts(**entry):
-    return EndpointSettings.from_entry("m", {"source": "x"} | entry).facts()
+    return EndpointSettings.from_entry("m", OpenAIModel(**{"engine": "openai", "source": "x"} | entry)).facts()
 
 
 @pytest.mark.parametrize(
@@ -331,9 +332,9 @@ def test_the_command_that_looks_whether_a_model_is_served(tmp_path, monkeypatch)
     )
     with Endpoint() as server:
         entries = {
-            "parrot": {"engine": "openai", "source": MODEL, "base_url": server.url},
-            "crow": {"engine": "openai", "source": "crow", "base_url": server.url},
-            "oracle": {"engine": "respondent", "behaviour": "oracle"},
+            "parrot": OpenAIModel(engine="openai", source=MODEL, base_url=server.url),
+            "crow": OpenAIModel(engine="openai", source="crow", base_url=server.url),
+            "oracle": RespondentModel(engine="respondent", behaviour="oracle"),
         }
         out = tmp_path / "served.json"
         assert CliRunner().invoke(app, ["parrot", "--out", str(out)]).exit_code == 0

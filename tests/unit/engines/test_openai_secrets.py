@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("openai")
 
 from known_unknowns import tables
-from known_unknowns.config import Params
+from known_unknowns.config import OpenAIModel, Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError
@@ -22,6 +22,10 @@ from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 
 KEY = "sk-proj-0123456789abcdefSECRET"
+
+
+def settings(**entry) -> EndpointSettings:
+    return EndpointSettings.from_entry("m", OpenAIModel(engine="openai", **entry))
 
 
 def run(folder, server, count=12, **entry):
@@ -123,22 +127,24 @@ def test_a_key_that_is_missing_is_asked_for_by_its_name(monkeypatch, tmp_path):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with pytest.raises(ConfigError, match=r"models\.m\.key_env: .*OPENAI_API_KEY.*never into params\.yaml"):
-        EndpointSettings.from_entry("m", {"source": "gpt-4o"}).key()
+        settings(source="gpt-4o").key()
     with pytest.raises(ConfigError, match="THEIR_KEY"):
-        EndpointSettings.from_entry(
-            "m", {"source": "x", "base_url": "http://localhost:1/v1", "key_env": "THEIR_KEY"}
-        ).key()
-    assert (
-        EndpointSettings.from_entry("m", {"source": "x", "base_url": "http://localhost:1/v1"}).key().reveal() == "none"
-    )
+        settings(source="x", base_url="http://localhost:1/v1", key_env="THEIR_KEY").key()
+    assert settings(source="x", base_url="http://localhost:1/v1").key().reveal() == "none"
 
 
 @pytest.mark.parametrize(
     "address", ["http://me:secret@host/v1", "http://host/v1?key=secret", "host/v1#secret", "file:///secret"]
 )
-def test_an_address_that_holds_a_secret_is_refused_without_showing_it(address):
+@pytest.mark.parametrize("variable", [True, False])
+def test_an_address_with_a_secret_is_rejected_without_showing_it(address, variable, monkeypatch):
+    if variable:
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        entry = OpenAIModel(engine="openai", source="x")
+    else:  # also an address that the configuration would not accept
+        entry = OpenAIModel(engine="openai", source="x").model_copy(update={"base_url": address})
     with pytest.raises(ConfigError, match=r"models\.m\.base_url") as caught:
-        EndpointSettings.from_entry("m", {"source": "x", "base_url": address})
+        EndpointSettings.from_entry("m", entry)
     assert "secret" not in str(caught.value)
 
 

@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _checkpoint, _processors
 from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
 from known_unknowns.engines.transformers import TransformersEngine
@@ -97,8 +98,9 @@ def test_a_chat_template_for_words_alone_is_found_out_when_the_checkpoint_is_loa
         TransformersEngine(NAME, entry(tmp_path))
 
 
-def entry(folder: Path, **changes) -> dict:
-    return {"source": str(folder), "revision": "unpinned", "dtype": "float32", "device": "cpu"} | changes
+def entry(folder: Path, **changes) -> TransformersModel:
+    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    return TransformersModel(**base | {"device": "cpu"} | changes)
 
 
 def answers(engine, turns) -> list:

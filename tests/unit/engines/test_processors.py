@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.images import drawn
@@ -42,8 +43,9 @@ def build(name: str, folder: Path):
     return made
 
 
-def entry(folder: Path) -> dict:
-    return {"source": str(folder), "revision": "unpinned", "dtype": "float32", "device": "cpu"}
+def entry(folder: Path, **changes) -> TransformersModel:
+    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    return TransformersModel(**base | {"device": "cpu"} | changes)
 
 
 def replies(engine: TransformersEngine) -> list[str]:
@@ -115,7 +117,7 @@ assert is_torchvision_available()
 told = {}
 for folder in map(Path, sys.argv[1:]):
     pil = TransformersEngine(folder.name, entry(folder))
-    whole = TransformersEngine(folder.name, entry(folder) | {"image_backend": "torchvision"})
+    whole = TransformersEngine(folder.name, entry(folder, image_backend="torchvision"))
     told[folder.name] = {
         "replies": replies(pil),
         "backends": [engine.facts["image_backend"] for engine in (pil, whole)],

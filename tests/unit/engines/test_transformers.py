@@ -15,6 +15,7 @@ transformers = pytest.importorskip("transformers")
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _checkpoint, _processors, create
 from known_unknowns.engines._grouping import batches
 from known_unknowns.engines._option_labels import LabelRecorder, label_step, token_forms
@@ -210,9 +211,9 @@ def engine(checkpoint: Path, monkeypatch):
     return make
 
 
-def entry(folder: Path, **changes) -> dict:
+def entry(folder: Path, **changes) -> TransformersModel:
     base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
-    return base | {"device": "cpu"} | changes
+    return TransformersModel(**base | {"device": "cpu"} | changes)
 
 
 def turn(number: int, *, images: int = 1, labels=LETTERS, limit: int = 4, text: str = "") -> Turn:
@@ -416,7 +417,7 @@ def test_logits_that_overflow_are_a_failed_reply(llava):
     with torch.no_grad():
         made.checkpoint.model.lm_head.weight[7] = float("nan")
     reply = answers(made, [turn(0)])[0]
-    assert "no finite numbers" in reply.error
+    assert "not finite" in reply.error
     assert (reply.text, reply.logprobs) == ("", None)
 
 

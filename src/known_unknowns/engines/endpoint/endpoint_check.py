@@ -9,13 +9,14 @@ from typing import Any
 
 import openai
 
+from known_unknowns.config import OpenAIModel
 from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError, MachineError
 
 _SHOWN = 5
 
 
-def check_endpoint(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
     """Check whether the endpoint of the model ``name`` serves it, without asking a question.
 
     Returns

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from known_unknowns.config import OpenAIModel
 from known_unknowns.errors import ConfigError
 
 OPENAI = "https://api.openai.com/v1"
@@ -61,17 +62,15 @@ class EndpointSettings:
     batch: Mapping[str, float] | None = None
 
     @classmethod
-    def from_entry(cls, name: str, entry: Mapping[str, Any]) -> EndpointSettings:
-        base_url = str(entry.get("base_url") or os.environ.get("OPENAI_BASE_URL") or OPENAI)
+    def from_entry(cls, name: str, entry: OpenAIModel) -> EndpointSettings:
+        """Read the settings of the model ``name``. Only keys that were set are taken from the entry."""
+        base_url = str(entry.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         _check_address(base_url, path=f"models.{name}.base_url")
-        elsewhere = ("engine", "published", "card", "images", "base_url", "decoding", "image")
-        return cls(
-            name=name,
-            base_url=base_url,
-            image=ImageSettings(**entry.get("image", {})),
-            **entry.get("decoding", {}),
-            **{key: value for key, value in entry.items() if key not in elsewhere},
-        )
+        values = entry.as_dict()
+        for key in ("engine", "published", "card", "images", "base_url", "decoding", "image"):
+            values.pop(key, None)
+        image = ImageSettings(**entry.image.as_dict())
+        return cls(name=name, base_url=base_url, image=image, **entry.decoding.as_dict(), **values)
 
     @property
     def model(self) -> str:

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tokenizers import AddedToken
+from transformers import GenerationConfig
 
 from known_unknowns.engines import _prompts
 from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
@@ -197,8 +198,12 @@ def test_a_broken_picture_stops_the_run_and_is_named(llava, tmp_path):
         list(tiny.engine("llava", llava).answer([broken], folder=tmp_path))
 
 
-def test_settings_that_are_not_known_mean_generate_and_are_named(llava, monkeypatch):
-    engine = tiny.engine("llava", llava, decoding={"min_length": 3, "max_new_tokens": 5})
+def test_unsupported_generation_settings_disable_sharing_and_are_named(tmp_path):
+    tiny.build("llava", tmp_path)
+    settings = GenerationConfig.from_pretrained(tmp_path)
+    settings.update(min_length=3)
+    settings.save_pretrained(tmp_path)
+    engine = tiny.engine("llava", tmp_path, decoding={"max_new_tokens": 5})
     assert engine.about["sharing"]["fell_back"] == [{"plan": "all", "why": "its generation settings have min_length"}]
     assert len(answers(engine, TURNS[:2])) == 2
 
@@ -286,7 +291,7 @@ def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava
     again.notes = engine.notes
     resumed = answers(again, TURNS)
     assert again.about["sharing"]["prompts"] == {}
-    assert "as a run before this one found" in again.about["sharing"]["fell_back"][0]["why"]
+    assert "found in a previous run" in again.about["sharing"]["fell_back"][0]["why"]
     assert {index: reply.text for index, reply in resumed.items()} == {i: reply.text for i, reply in right.items()}
 
 

@@ -15,6 +15,7 @@ from unittest import mock
 
 import torch
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
 from tests.unit.engines.tiny import llava, others, phi, qwen, tiles
@@ -78,9 +79,10 @@ def build(name: str, folder: Path) -> None:
 
 def engine(name: str, folder: Path, **entry: Any) -> TransformersEngine:
     """The engine of the checkpoint in ``folder`` on the CPU, in float32; ``entry`` adds to its params.yaml entry."""
-    entry = {"source": str(folder), "revision": "unpinned", "dtype": "float32", "device": "cpu"} | entry
+    base = {"engine": "transformers", "source": str(folder), "revision": "unpinned", "dtype": "float32"}
+    typed = TransformersModel(**base | {"device": "cpu"} | entry)
     if CHECKPOINTS[name].from_folder:
-        return TransformersEngine(name, entry)
+        return TransformersEngine(name, typed)
     processor = CHECKPOINTS[name].make()[1]
     with mock.patch.object(_processors.AutoProcessor, "from_pretrained", lambda *_, **__: processor):
-        return TransformersEngine(name, entry)
+        return TransformersEngine(name, typed)

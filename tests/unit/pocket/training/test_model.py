@@ -22,6 +22,7 @@ from PIL import Image
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns_pocket import cli as cli_train
 from known_unknowns_pocket.scenes import COLOURS
@@ -327,7 +328,7 @@ def test_every_head_learns_a_batch_that_it_sees_again(processor):
 
 def test_a_trained_folder_answers_through_the_engine(trained):
     entry = {"engine": "transformers", "source": str(trained / "out"), "revision": "unpinned", "dtype": "float32"}
-    engine = TransformersEngine("tiny", entry | {"device": "cpu"})
+    engine = TransformersEngine("tiny", TransformersModel(**entry | {"device": "cpu"}))
     found = tally(engine, seed=5, images=2)
     assert {category: count for category, (_, count) in found.items()} == {
         "Attribute": 3,

@@ -10,6 +10,7 @@ import yaml
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines._checkpoint import weights_sha256
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.variants import noise, nota_only, text_only
@@ -34,7 +35,9 @@ MMSAP_FLOORS = {"KnowVisQA/taught": 0.6, "KnowVisQA/not taught": 0.5, "BeyondVis
 
 def asked(name: str) -> TransformersEngine:
     entry = {"engine": "transformers", "source": str(ROOT / "models" / name), "revision": "unpinned"}
-    return TransformersEngine(name, entry | {"dtype": "float32", "device": "cpu", "batch_size": 32})
+    return TransformersEngine(
+        name, TransformersModel(**entry | {"dtype": "float32", "device": "cpu", "batch_size": 32})
+    )
 
 
 @pytest.fixture(scope="module")
