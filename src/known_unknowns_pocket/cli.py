@@ -1,4 +1,4 @@
-"""The subcommand that trains the pocket model and its siblings. `known_unknowns.cli` registers it."""
+"""The command that trains the pocket model and its siblings. `known_unknowns.cli` registers it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ def train(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the trained model; by default model/ in the work folder.")
     ] = None,
-    work: Annotated[Path, typer.Option(help="Folder of the checkpoint and the log: a stopped run goes on.")] = WORK,
+    work: Annotated[
+        Path, typer.Option(help="Folder of the checkpoint and the log, from which a stopped run continues.")
+    ] = WORK,
     sibling: Annotated[
         str | None,
         typer.Option(
-            help="Train a sibling, in its own folder, from the model's checkpoint: early, never-refuses, refuses-often."
+            help="Continue the checkpoint as a sibling, in its own folder: early, never-refuses or refuses-often."
         ),
     ] = None,
-    smoke: Annotated[bool, typer.Option("--smoke", help="A tiny model and a few steps, to see that it runs.")] = False,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of a CPU to compute with.")] = 1,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Train a tiny model for a few steps, as a check.")] = False,
+    threads: Annotated[int, typer.Option(min=1, help="Number of CPU threads.")] = 1,
     mlflow: Annotated[
-        str | None, typer.Option("--mlflow", help="Draw curves in the MLflow store at this address.")
+        str | None, typer.Option("--mlflow", help="Log curves to the MLflow store at this address.")
     ] = None,
 ) -> None:
-    """Train the pocket model from nothing, on images drawn from seeds: more than an hour on one core of a CPU.
+    """Train the pocket model on rendered images. This takes more than an hour on one core of a CPU.
 
-    `make run` never trains: it uses the weights that the repository ships.
-
-    \b
-    Example:
-      known-unknowns train --smoke --work /tmp/training
+    `make run` never trains: it uses the weights in models/.
     """
     import torch
     from transformers.utils import logging
@@ -45,11 +43,11 @@ def train(
     from known_unknowns_pocket.training import train as run
 
     torch.set_num_threads(threads)
-    logging.disable_progress_bar()  # what goes to stderr is one JSON line each
+    logging.disable_progress_bar()  # stderr has one JSON line per report
     settings = SMOKE if smoke else Settings()
     if sibling is not None:
         if sibling not in SIBLINGS:
-            raise typer.BadParameter(f"{sibling!r} is none of {', '.join(SIBLINGS)}", param_hint="--sibling")
+            raise typer.BadParameter(f"{sibling!r} is not one of {', '.join(SIBLINGS)}", param_hint="--sibling")
         settings = sibling_settings(settings, sibling)
         try:
             start_from_model(settings, work, work / sibling)

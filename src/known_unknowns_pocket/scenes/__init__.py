@@ -1,4 +1,4 @@
-"""Rendered scenes of simple objects whose scene graph is known exactly."""
+"""Rendered scenes of simple objects with an exact scene graph."""
 
 from known_unknowns_pocket.scenes.graph import Node, SceneGraph, scene_graph
 from known_unknowns_pocket.scenes.model import (

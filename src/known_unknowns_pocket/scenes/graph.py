@@ -1,4 +1,4 @@
-"""The exact scene graph, in the style of the panoptic scene graph (PSG) data set."""
+"""The scene graph, in the format of the panoptic scene graph (PSG) data set."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from known_unknowns_pocket.scenes.relations import PREDICATES, relations
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One object: id, attributes, and bounding box (x0, y0, x1, y1) in canvas units and in pixels."""
+    """An object: id, attributes, and bounding box (x0, y0, x1, y1) in canvas units and in pixels."""
 
     id: int
     shape: str
@@ -34,10 +34,10 @@ class SceneGraph:
     predicate_classes: tuple[str, ...] = PREDICATES
 
     def to_psg(self, file_name: str | None = None) -> dict:
-        """A plain dict ready for JSON, with PSG's keys and this project's attributes beside them.
+        """Return a dict for JSON, with PSG's keys and further attributes.
 
         As in PSG, `annotations[i]` is object i, `bbox` is x0, y0, x1, y1 in pixels (`bbox_mode` 0), and a
-        relation is [subject, object, predicate] with 0-based indices.
+        relation is [subject, object, predicate] with indices from 0.
         """
         named = {} if file_name is None else {"file_name": file_name}
         return {
@@ -67,7 +67,7 @@ class SceneGraph:
 
 
 def scene_graph(scene: Scene, width: int, height: int) -> SceneGraph:
-    """The graph of a scene rendered at `width` x `height` pixels; only the pixel boxes depend on the size."""
+    """Return the graph of a scene rendered at `width` x `height` pixels; only the pixel boxes depend on the size."""
     view = viewport(scene, width, height)
     nodes = tuple(
         Node(

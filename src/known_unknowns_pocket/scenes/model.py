@@ -1,8 +1,8 @@
-"""What a scene is: a canvas, a background and objects with named attributes.
+"""Scenes: a canvas, a background and objects with named attributes.
 
-Lengths are in canvas units: the shorter side of the canvas is 1, x grows to the right and y downwards, the
-origin is the top left corner. The units are the same along both axes, so that a disc stays round, and "left
-of" is "left of", at whatever size a scene is rendered.
+Lengths are in canvas units. The shorter side of the canvas is 1, x grows to the right, y grows downwards, and the
+origin is the top left corner. The units are the same along both axes, so that a disc stays round and relations
+hold at every size of the image.
 """
 
 import math
@@ -28,7 +28,7 @@ COLOURS: Mapping[str, RGB] = MappingProxyType(
         "black": (34, 34, 38),
     }
 )
-# "disc", not "circle": some would call a ring a circle.
+# "disc" instead of "circle", because a ring may be called a circle.
 SHAPES = ("disc", "square", "triangle", "star", "cross", "ring")
 TEXTURES = ("plain", "striped", "dotted")
 SIZES = ("small", "large")
@@ -36,15 +36,16 @@ PATTERNS = ("none", "lines", "grid")
 
 SMALL_UP_TO = 0.10
 LARGE_FROM = 0.15
-"""Between the two radii nobody could say which size an object has: it is "medium", and never asked about."""
+"""Between the two radii the size of an object is ambiguous: it is "medium" and never asked about."""
 
 ALL_PAIRS: tuple[Pair, ...] = tuple((colour, shape) for colour in COLOURS for shape in SHAPES)
 
 HELD_OUT_PAIRS: frozenset[Pair] = frozenset(
     (colour, SHAPES[place % len(SHAPES)]) for place, colour in enumerate(COLOURS)
 )
-"""Pairs that training scenes must not contain: a diagonal with each colour once. Every colour and every shape
-is still learnt: at least five shapes of each colour and six colours of each shape remain."""
+"""Pairs that training scenes do not contain: a diagonal with each colour once. At least five shapes of each
+colour and six colours of each shape remain for training.
+"""
 
 TRAINING_PAIRS: frozenset[Pair] = frozenset(ALL_PAIRS) - HELD_OUT_PAIRS
 
@@ -56,10 +57,10 @@ def _require(value: str, known: object, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """One object: what it looks like, and where it is.
+    """An object: its attributes and position.
 
-    `x`, `y` (centre) and `radius` are in canvas units; a disc has exactly this radius, and the other shapes
-    are drawn so that they look about as large. `angle` is in radians, clockwise.
+    `x`, `y` (centre) and `radius` are in canvas units. A disc has exactly this radius; the other shapes are
+    scaled to look about as large. `angle` is in radians, clockwise.
     """
 
     shape: str
@@ -81,7 +82,7 @@ class SceneObject:
 
     @property
     def size(self) -> str:
-        """The word for the radius: "small", "large", or "medium" for what is neither."""
+        """ "small", "large", or "medium" for sizes in between."""
         if self.radius <= SMALL_UP_TO:
             return "small"
         return "large" if self.radius >= LARGE_FROM else "medium"
@@ -107,7 +108,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Objects on a canvas, painted in their order: a later object is in front. An object's id is its place.
+    """Objects on a canvas. A later object is in front of an earlier one. The id of an object is its index.
 
     `aspect` is width over height.
     """
@@ -135,7 +136,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Viewport:
-    """Where the canvas lies in an image: pixel = unit * scale + offset."""
+    """Position of the canvas in an image: pixel = unit * scale + offset."""
 
     scale: float
     left: float
@@ -151,7 +152,7 @@ class Viewport:
 
 
 def viewport(scene: Scene, width: int, height: int) -> Viewport:
-    """The canvas as large as it fits, centred, in an image of `width` x `height` pixels."""
+    """Fit the canvas into an image of `width` x `height` pixels, centred."""
     if width < 1 or height < 1:
         raise ValueError(f"image size {width} x {height}: both sides must be at least 1 pixel")
     across, down = scene.canvas

@@ -9,7 +9,7 @@ Rings = tuple[tuple[Point, ...], ...]
 """Closed polygons: the outer boundary, then the holes."""
 
 RING_HOLE = 0.62
-"""Radius of a ring's hole as a share of the ring's radius."""
+"""Radius of a ring's hole relative to the ring's radius."""
 
 
 def _regular(count: int, *radii: float) -> tuple[Point, ...]:
@@ -47,13 +47,13 @@ _REACH = {shape: max(math.hypot(*point) for point in _OTHER_SCALE[shape][0]) for
 
 
 def reach(shape: str, radius: float = 1.0) -> float:
-    """Radius of the smallest circle around an object's centre that holds all of it."""
+    """Return the radius of the smallest circle around an object's centre that contains it."""
     return _REACH[shape] * radius
 
 
 @lru_cache(maxsize=2048)
 def outline(thing: SceneObject) -> Rings:
-    """The object's outer boundary and holes, in canvas units."""
+    """Return the object's outer boundary and holes, in canvas units."""
     cos, sin = math.cos(thing.angle) * thing.radius, math.sin(thing.angle) * thing.radius
     return tuple(
         tuple((thing.x + x * cos - y * sin, thing.y + x * sin + y * cos) for x, y in ring)
@@ -62,13 +62,13 @@ def outline(thing: SceneObject) -> Rings:
 
 
 def bounds(thing: SceneObject) -> Box:
-    """The object's bounding box (x0, y0, x1, y1) in canvas units."""
+    """Return the object's bounding box (x0, y0, x1, y1) in canvas units."""
     xs, ys = zip(*outline(thing)[0], strict=True)
     return min(xs), min(ys), max(xs), max(ys)
 
 
 def area(thing: SceneObject) -> float:
-    """The object's own area in square canvas units, its holes left out."""
+    """Return the object's own area in square canvas units, without its holes."""
     outer, *holes = (abs(_shoelace(ring)) for ring in outline(thing))
     return outer - sum(holes)
 

@@ -1,7 +1,7 @@
-"""Which spatial relations hold between two objects: certainly, certainly not, or neither.
+"""Spatial relations between two objects: certain, certainly false, or ambiguous.
 
-The thresholds leave a wide grey zone on purpose. What falls into it is no relation of the scene, and no
-question may use it as a false option either: a careful person might see it one way or the other.
+The thresholds leave a wide margin. An ambiguous relation is not in the scene graph, and no question uses it as a
+false option.
 """
 
 import math
@@ -28,22 +28,22 @@ PREDICATES = (
 DIRECTIONS = PREDICATES[:4]
 CONTACTS = PREDICATES[4:]
 CONVERSE = dict(zip(PREDICATES, [PREDICATES[k ^ 1] for k in range(len(PREDICATES))], strict=True))
-"""The predicate that holds of (b, a) where the key holds of (a, b)."""
+"""The predicate that holds of (b, a) if the key holds of (a, b)."""
 
 CLEAR_ANGLE = 25.0
-"""Degrees off an axis up to which a direction is plain."""
+"""Largest angle to an axis, in degrees, at which a direction is certain."""
 FALSE_ANGLE = 75.0
-"""Degrees off an axis from which a direction is plainly wrong."""
+"""Least angle to an axis, in degrees, at which a direction is certainly false."""
 APART = 0.010
-"""Canvas units between two objects from which they plainly do not touch."""
+"""Least distance of two objects that certainly do not touch, in canvas units."""
 ENCLOSED = 0.010
-"""Canvas units that an inner object keeps from its container's boundary."""
+"""Least distance of an inner object from its container's boundary, in canvas units."""
 COVERED = (0.08, 0.50)
-"""Share of an object's area that "partly covered" hides."""
+"""Share of an object's area that is hidden if it is "partly covered"."""
 MOSTLY_OUTSIDE = 0.60
-"""An object with at most this share of its area on another is plainly not inside it."""
+"""An object with at most this share of its area on another is certainly not inside it."""
 CONCENTRIC = 0.30
-"""Distance of the centres, as a share of the container's radius, up to which "inside" has no direction."""
+"""Largest distance of the centres, relative to the container's radius, at which "inside" has no direction."""
 
 _RASTER = 192  # cells along the longer side of the area where two outlines are compared
 _STEP = 0.05  # spacing of the points along a boundary, in radii of the object
@@ -58,10 +58,26 @@ class _Contact:
 
 
 def verdict(scene: Scene, subject: int, target: int, predicate: str) -> bool | None:
-    """Whether `subject` stands in `predicate` to `target` (ids): True, False, or None for the grey zone.
+    """Whether `subject` stands in `predicate` to `target`.
 
-    Raises:
-        ValueError: the predicate is unknown, or the two ids are not two objects of the scene.
+    Parameters
+    ----------
+    scene : Scene
+        The scene.
+    subject, target : int
+        Ids of two objects.
+    predicate : str
+        One of `PREDICATES`.
+
+    Returns
+    -------
+    bool or None
+        None if the relation is ambiguous.
+
+    Raises
+    ------
+    ValueError
+        If the predicate is unknown, or the ids are not two objects of the scene.
     """
     if predicate not in PREDICATES:
         raise ValueError(f"unknown predicate {predicate!r}: choose one of {', '.join(PREDICATES)}")
@@ -81,7 +97,7 @@ def verdict(scene: Scene, subject: int, target: int, predicate: str) -> bool | N
 
 
 def relations(scene: Scene) -> Iterator[tuple[int, int, str]]:
-    """Every relation that certainly holds, as (subject id, object id, predicate), in the order of the ids."""
+    """Yield every certain relation as (subject id, object id, predicate), in the order of the ids."""
     count = len(scene.objects)
     for subject in range(count):
         for target in range(count):
@@ -92,13 +108,13 @@ def relations(scene: Scene) -> Iterator[tuple[int, int, str]]:
 
 
 def touching(scene: Scene, one: int, other: int) -> bool:
-    """Whether two objects (ids) are not plainly apart."""
+    """Whether two objects (ids) are not certainly apart."""
     back, front = sorted((one, other))
     return _contact(scene.objects[back], scene.objects[front]).kind != "apart"
 
 
 def covered_share(back: SceneObject, front: SceneObject) -> tuple[float, float]:
-    """Shares of the back and of the front object's area that lie on the other one."""
+    """Return the shares of the back and of the front object's area that overlap."""
     shared = _shared_area(back, front)
     return shared / area(back), shared / area(front)
 
@@ -113,13 +129,13 @@ def _covering(contact: _Contact, subject_is_first: bool) -> bool | None:
     if contact.kind == "unclear":
         return None
     if contact.kind == "nested":
-        # An inner object lies on its container: some would say that it covers a part of it.
+        # An inner object lies on its container, so it may be said to cover a part of it.
         return None if subject_is_first else False
     return contact.kind == "overlap" and subject_is_first
 
 
 def _direction(subject: SceneObject, target: SceneObject, predicate: str, contact: _Contact) -> bool | None:
-    """ "left of" or "above"; the two others are their converses."""
+    """Return the verdict for "left of" or "above"; the other directions are their converses."""
     ours, theirs = bounds(subject), bounds(target)
     axis = 0 if predicate == "left of" else 1
     along = (theirs[axis] + theirs[axis + 2] - ours[axis] - ours[axis + 2]) / 2
@@ -142,7 +158,7 @@ def _contact(back: SceneObject, front: SceneObject) -> _Contact:
     if _encloses(back, front):
         return _Contact("nested", first=1)
     if _encloses(front, back):
-        # Painted over by its container, unless it shows through the container's hole.
+        # Hidden by its container, unless it is visible through the container's hole.
         return _Contact("nested", first=0) if shared == 0 else _Contact("unclear")
     if shared == 0:
         return _Contact("apart") if _gap(back, front) >= APART else _Contact("unclear")
@@ -163,13 +179,13 @@ def _boundary(thing: SceneObject) -> np.ndarray:
 
 
 def _gap(one: SceneObject, other: SceneObject) -> float:
-    """The least distance between two outer boundaries."""
+    """Return the least distance between two outer boundaries."""
     between = _boundary(one)[:, None, :] - _boundary(other)[None, :, :]
     return float(np.sqrt((between**2).sum(axis=-1)).min())
 
 
 def _encloses(outer: SceneObject, inner: SceneObject) -> bool:
-    """Whether the inner outline lies within the outer one, and not too close to its boundary."""
+    """Whether the inner outline lies within the outer one, at least `ENCLOSED` from its boundary."""
     x0, y0, x1, y1 = bounds(outer)
     inner_x0, inner_y0, inner_x1, inner_y1 = bounds(inner)
     if inner_x0 < x0 or inner_y0 < y0 or inner_x1 > x1 or inner_y1 > y1:
@@ -188,7 +204,7 @@ def _within(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
 
 
 def _shared_area(one: SceneObject, other: SceneObject) -> float:
-    """Area in square canvas units that both objects cover, holes left out; from a fine raster."""
+    """Return the area in square canvas units that both objects cover, without holes, from a fine raster."""
     boxes = bounds(one), bounds(other)
     left, top = (max(box[k] for box in boxes) for k in (0, 1))
     right, bottom = (min(box[k] for box in boxes) for k in (2, 3))

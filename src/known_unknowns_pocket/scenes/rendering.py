@@ -1,4 +1,4 @@
-"""Scenes as pixels. Same scene, same size and same Pillow: same pixels."""
+"""Rendering of scenes. The pixels depend on the scene, the size and the version of Pillow only."""
 
 import math
 
@@ -21,10 +21,14 @@ _PATTERN_PERIOD, _PATTERN_LINE = 0.085, 0.010  # in canvas units
 
 
 def render(scene: Scene, width: int, height: int) -> Image.Image:
-    """The scene as an RGB image of exactly `width` x `height` pixels.
+    """Render a scene as an RGB image of exactly `width` x `height` pixels.
 
-    The canvas is fitted into the image and centred; where the image is wider or taller than the scene's
-    aspect, the background goes on. Raises ValueError for a size below one pixel.
+    The canvas is fitted into the image and centred; the background fills the rest.
+
+    Raises
+    ------
+    ValueError
+        If a side is below one pixel.
     """
     view = viewport(scene, width, height)
     image = _background(scene.background, view, width, height)
@@ -38,9 +42,9 @@ def _mix(colour: RGB, other: RGB, share: float) -> RGB:
 
 
 def drawing_colours(colour: str) -> tuple[RGB, RGB, RGB]:
-    """The colours that an object of the named colour is drawn in: its body, its edge, its stripes or dots."""
+    """Return the colours of an object's body, its edge, and its stripes or dots."""
     body = COLOURS[colour]
-    # White marks would drown in yellow; on every other colour they leave no doubt which colour it is.
+    # White marks are invisible on yellow. On every other colour they leave the body colour unambiguous.
     marks = _mix(body, (0, 0, 0), 0.72) if colour == "yellow" else _mix(body, (255, 255, 255), 0.9)
     return body, _mix(body, (0, 0, 0), 0.45), marks
 
@@ -59,14 +63,14 @@ def _background(background: Background, view: Viewport, width: int, height: int)
 
 
 def _lines(across: np.ndarray, scale: float) -> np.ndarray:
-    """How much of each pixel a set of diagonal lines covers, 0 to 1; `across` is x + y or x - y in pixels."""
+    """Return how much of each pixel a set of diagonal lines covers, 0 to 1; `across` is x + y or x - y in pixels."""
     period, line = _PATTERN_PERIOD * scale * math.sqrt(2), _PATTERN_LINE * scale * math.sqrt(2)
     from_centre = np.abs(across % period - period / 2)
     return np.clip((line - from_centre) / math.sqrt(2) + 0.5, 0.0, 1.0)
 
 
 def _paint(image: Image.Image, thing: SceneObject, view: Viewport) -> None:
-    """Draw one object: a patch of its colours at the finer scale, pasted through its outline."""
+    """Draw one object: its colours at the finer scale, pasted through its outline."""
     x0, y0, x1, y1 = view.box(bounds(thing))
     left, top = math.floor(x0), math.floor(y0)
     size = (math.ceil(x1) - left + 1) * SUPERSAMPLE, (math.ceil(y1) - top + 1) * SUPERSAMPLE
@@ -87,7 +91,7 @@ def _paint(image: Image.Image, thing: SceneObject, view: Viewport) -> None:
 
 
 def _frame(thing: SceneObject, view: Viewport, turn: float):
-    """A map from coordinates in radii, turned around the object's centre, to pixels."""
+    """Return a map from coordinates in radii, rotated around the object's centre, to pixels."""
     cos, sin = math.cos(turn) * thing.radius, math.sin(turn) * thing.radius
     return lambda u, v: view.pixel((thing.x + u * cos - v * sin, thing.y + u * sin + v * cos))
 
@@ -101,7 +105,7 @@ def _stripes(draw: ImageDraw.ImageDraw, thing: SceneObject, view: Viewport, mark
 
 def _dots(draw: ImageDraw.ImageDraw, thing: SceneObject, view: Viewport, marks: RGB) -> None:
     place = _frame(thing, view, thing.angle)
-    if thing.shape == "ring":  # along the band: a lattice would show as a few cut-off dots
+    if thing.shape == "ring":  # along the band: of a lattice only a few cut-off dots would be visible
         share, middle = 0.105, (1 + RING_HOLE) / 2
         turns = [2 * math.pi * k / 12 for k in range(12)]
         centres = [(middle * math.cos(turn), middle * math.sin(turn)) for turn in turns]

@@ -1,4 +1,4 @@
-"""Random scenes that leave no room for doubt: everything comes from the seed that the caller gives."""
+"""Random scenes without ambiguous sizes or relations. Everything follows from the given seed."""
 
 import math
 import random
@@ -21,18 +21,18 @@ from known_unknowns_pocket.scenes.relations import covered_share
 
 MAX_OBJECTS = 8
 ASPECTS = (0.4, 2.5)
-"""The narrowest and the widest canvas that scenes are sampled for."""
+"""The least and the greatest aspect of a canvas."""
 
 CONTAINERS = ("disc", "square", "ring")
-"""Shapes in which another object sits well."""
+"""Shapes that may contain another object."""
 
 _SMALL, _LARGE = (0.080, 0.095), (0.155, 0.172)
 _CONTAINER, _CONTENT = (0.176, 0.186), (0.064, 0.072)
 _MARGIN, _GAP = 0.02, 0.03  # to the canvas edge, between neighbours
 _TILT = math.radians(10)
-_COVERED = (0.12, 0.32)  # narrower than what counts as "partly covered", so that the shape stays plain
+_COVERED = (0.12, 0.32)  # within the range of "partly covered", so that the shape stays recognisable
 _MOST_OF_FRONT = 0.50
-_REPEAT = 0.2  # chance that an object repeats an earlier one's colour and shape, for the counting questions
+_REPEAT = 0.2  # probability that an object repeats an earlier one's colour and shape, for counting questions
 _PREFERRED = 0.6
 _ATTEMPTS = 80
 _TRIES = 60
@@ -57,20 +57,31 @@ def sample_scene(
     nested: float = 0.3,
     overlap: float = 0.3,
 ) -> Scene:
-    """A scene that depends on the arguments alone.
+    """Return a scene that depends on the arguments alone.
 
-    Args:
-        seed: Two different seeds give independent scenes.
-        n_objects: Least and greatest number of objects, both included, 1 to `MAX_OBJECTS`.
-        palette: The colours allowed; all by default.
-        pairs: The (colour, shape) pairs allowed, such as `TRAINING_PAIRS`; all by default.
-        prefer: Pairs, such as `HELD_OUT_PAIRS`, that make up more than half of the objects where allowed.
-        aspect: Width over height of the canvas.
-        nested: Chance that one object is placed inside another, where the shapes admit it.
-        overlap: Chance that one object is placed partly in front of another, where the shapes admit it.
+    Parameters
+    ----------
+    seed : int or str
+        Different seeds give independent scenes.
+    n_objects : tuple of int
+        Least and greatest number of objects, within 1 to `MAX_OBJECTS`.
+    palette : iterable of str, optional
+        The colours allowed; all by default.
+    pairs : iterable of Pair, optional
+        The (colour, shape) pairs allowed, such as `TRAINING_PAIRS`; all by default.
+    prefer : iterable of Pair, optional
+        Pairs, such as `HELD_OUT_PAIRS`, that make up more than half of the objects if allowed.
+    aspect : float
+        Width over height of the canvas.
+    nested : float
+        Probability of one object inside another, if the shapes allow it.
+    overlap : float
+        Probability of one object partly in front of another, if the shapes allow it.
 
-    Raises:
-        ValueError: an argument is out of range, or no pair is left to choose from.
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or no pair is allowed.
     """
     low, high = n_objects
     if not 1 <= low <= high <= MAX_OBJECTS:
@@ -84,7 +95,7 @@ def sample_scene(
     looks = _looks(rng, rng.randint(low, high), allowed, [pair for pair in allowed if pair in preferred])
     canvas = Scene((), background, aspect).canvas
     for attempt in range(_ATTEMPTS):
-        # Crowded layouts may not fit: each further attempt makes large objects rarer.
+        # Crowded layouts may not fit. Each further attempt makes large objects rarer.
         patience = 1 - attempt / _ATTEMPTS
         groups = _groups(rng, looks, 0.5 * patience, nested * patience, overlap * patience)
         objects = _place(rng, groups, canvas)
@@ -102,7 +113,7 @@ def _known(pairs: Iterable[Pair], what: str) -> frozenset[Pair]:
 
 
 def _allowed(palette: Iterable[str] | None, pairs: Iterable[Pair] | None) -> list[Pair]:
-    """The pairs to choose from, in a fixed order: that of a set would differ between processes."""
+    """Return the allowed pairs in a fixed order; the order of a set differs between processes."""
     colours = frozenset(COLOURS if palette is None else palette)
     unknown = sorted(colours - COLOURS.keys())
     if unknown:
@@ -115,14 +126,16 @@ def _allowed(palette: Iterable[str] | None, pairs: Iterable[Pair] | None) -> lis
 
 
 def _background(rng: random.Random) -> Background:
-    """A pale one: no channel below 206, pattern included, so that it is no object's colour."""
+    """Return a pale background. No channel is below 206, pattern included, so that it has no object's colour."""
     base = rng.randint(222, 244)
     top, bottom = (tuple(base + rng.randint(-8, 8) for _ in range(3)) for _ in range(2))
     return Background(top, bottom, rng.choice(PATTERNS), contrast=rng.randint(5, 8))
 
 
 def _looks(rng: random.Random, count: int, allowed: list[Pair], preferred: list[Pair]) -> list[Pair]:
-    """Colour and shape of each object; few different ones, so that objects share a colour or a shape."""
+    """Return colour and shape of each object. There are few different ones, so that objects share a colour or a
+    shape.
+    """
     colours = frozenset(rng.sample(tuple(COLOURS), rng.randint(3, 5)))
     shapes = frozenset(rng.sample(SHAPES, rng.randint(2, 4)))
     usual = [pair for pair in allowed if pair[0] in colours and pair[1] in shapes] or allowed
@@ -150,7 +163,7 @@ def _object(rng: random.Random, pair: Pair, radii: tuple[float, float]) -> Scene
 
 
 def _groups(rng: random.Random, looks: list[Pair], large: float, nested: float, overlap: float) -> list[_Group]:
-    """The objects, some of them in pairs."""
+    """Return the objects, some of them in pairs."""
     left = rng.sample(looks, len(looks))
     groups = []
     for chance, make in ((nested, _nested), (overlap, _overlapping)):
@@ -167,23 +180,23 @@ def _groups(rng: random.Random, looks: list[Pair], large: float, nested: float, 
 
 
 def _nested(rng: random.Random, looks: list[Pair]) -> _Group | None:
-    """A small object in the middle of a large one."""
+    """Return a small object in the middle of a large one."""
     for outer in looks:
         for inner in looks:
             if outer[1] in CONTAINERS and inner[0] != outer[0]:
                 container = _object(rng, outer, _CONTAINER)
                 content = _object(rng, inner, _CONTENT)
                 if container.texture != "plain":
-                    content = replace(content, texture="plain")  # marks on marks would be hard to read
+                    content = replace(content, texture="plain")  # a texture on a texture is hard to recognise
                 return _Group((container, content), reach(container.shape, container.radius))
     return None
 
 
 def _overlapping(rng: random.Random, looks: list[Pair]) -> _Group | None:
-    """Two large objects, the second covering a part of the first."""
+    """Return two large objects, the second covering a part of the first."""
     for back_pair in looks:
         for front_pair in looks:
-            # A cross without an arm is a T, and through a ring one sees what it should hide.
+            # A cross without an arm looks like a T, and a ring does not hide what is behind it.
             if back_pair[0] == front_pair[0] or back_pair[1] == "cross" or front_pair[1] == "ring":
                 continue
             group = _overlap(rng, _object(rng, back_pair, _LARGE), _object(rng, front_pair, _LARGE))
@@ -211,7 +224,7 @@ def _overlap(rng: random.Random, back: SceneObject, front: SceneObject) -> _Grou
 
 
 def _place(rng: random.Random, groups: list[_Group], canvas: tuple[float, float]) -> tuple[SceneObject, ...] | None:
-    """Positions at which no two groups come near each other; None where they do not fit."""
+    """Return positions at which no two groups come near each other; None if there is no room."""
     placed: list[tuple[float, float, float]] = []
     objects: list[SceneObject] = []
     for group in sorted(groups, key=lambda group: -group.radius):  # the largest is the hardest to fit

@@ -1,8 +1,8 @@
-"""Lessons in ActiView's form: several images in a prompt, and replies that choose what is shown next.
+"""Training samples in ActiView's form: several images in a prompt, and replies that select the next image.
 
-The scenes are drawn as the pocket benchmark's are, but without held-out pairs of colour and shape, and at a quarter of
-their size: no view is larger than that for the model. A reply is the answer's words and the right option's letter, the
-views that hold a clue, or whether one is missing.
+Scenes are sampled as in the pocket benchmark, but without held-out pairs of colour and shape, and rendered at a
+quarter of their size, since no view is larger than that for the model. A reply is the answer in words with its
+letter, the views that hold a clue, or whether a view is missing.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ TEMPLATES = {
     "operate": 0.5,
     "text": 0.2,
 }
-"""The prompts of the protocols, and how often each comes. The first four ask for the answer."""
+"""The prompts of the protocols, and their relative frequencies. The first four ask for the answer."""
 
 _ANSWERS = ("full", "views", "zoomed", "mixed")
-_DECISIONS = 4  # in a lesson
-_SHARE_AS_NEEDED = 0.7  # of the lessons with views: those that show all that the first question needs
-_REDUCTION = 4  # of the originals' sides
+_DECISIONS = 4  # in a sample
+_SHARE_AS_NEEDED = 0.7  # share of the samples with views that show everything the first question needs
+_REDUCTION = 4  # factor of the sides of the originals
 _NAMED = re.compile(rf"\b({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})(?:e?s)?\b")
 
 
 def scene(seed: str) -> tuple[Scene, int, int]:
-    """A scene without held-out pairs, and its width and height in pixels."""
+    """Return a scene without held-out pairs, and its width and height in pixels."""
     rng = random.Random(f"pocket-training/actiview/{seed}")
     width, height = rng.choice(drawing.SIZES)
     found = drawing.sample(f"pocket-training/{seed}", width, height)
@@ -71,7 +71,7 @@ def scene(seed: str) -> tuple[Scene, int, int]:
 
 
 def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[ActiViewQuestion]:
-    """Questions of every sub-class, in random order, that name no held-out pair."""
+    """Yield questions of every sub-class in random order. None names a held-out pair."""
     rng = random.Random(f"pocket-training/actiview/{seed}/questions")
     image = drawing.SceneImage("", found, width, height)
     for category in rng.sample(sorted(asking.SHARES), len(asking.SHARES)):
@@ -89,7 +89,7 @@ def _names_held_out(text: str) -> bool:
 
 
 def actiview_sample(seed: str, *, side: int, grid: int, template: str | None = None) -> TrainingSample:
-    """A lesson in one of ActiView's templates, by chance or as told."""
+    """Return a sample in one of ActiView's templates, at random unless ``template`` is given."""
     rng = random.Random(f"pocket-training/active/{seed}")
     template = template or rng.choices([*TEMPLATES], [*TEMPLATES.values()])[0]
     found, width, height = scene(seed)
@@ -100,7 +100,7 @@ def actiview_sample(seed: str, *, side: int, grid: int, template: str | None = N
     looks = [patches_of(found, grid, window(found, number)) for number in shown]
     looks = [vary_colours(pixels, look, found, rng, hues=False)[1] for look in looks]
     shown_scene = ShownScene(found, tuple(shown), *_joined(looks, shown, grid, len(found.objects)))
-    made = list(_exercises(template, asked, shown_scene, rng))
+    made = list(_prompts(template, asked, shown_scene, rng))
     return TrainingSample(
         pixels,
         np.array([look.labels for look in looks], dtype=np.int64).reshape(len(shown), len(PATCH_LABELS), grid * grid),
@@ -112,7 +112,7 @@ def actiview_sample(seed: str, *, side: int, grid: int, template: str | None = N
 
 
 def _shown(template: str, first: ActiViewQuestion, rng: random.Random) -> list[int]:
-    """The images that the prompt shows: often those that the first question needs."""
+    """Return the images that the prompt shows: in most samples those that the first question needs."""
     as_needed = rng.random() < _SHARE_AS_NEEDED
     some = sorted(first.needed if as_needed else rng.sample(VIEWS, rng.choice((1, 2, 2, 3))))
     start = rng.choice(VIEWS)
@@ -128,8 +128,11 @@ def _shown(template: str, first: ActiViewQuestion, rng: random.Random) -> list[i
 def _joined(
     looks: list[Patches], shown: list[int], grid: int, objects: int
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Where each object is shown in any of the images, and its last anchor; and then, for each object, the same in
-    the full image, where that is among them (see `ShownScene`)."""
+    """Return where each object is shown in any image and its last anchor, followed by the same for the full image
+    alone.
+
+    If the full image is not shown, the second half repeats the first (see `ShownScene`).
+    """
     every = [(k * grid**2, look) for k, look in enumerate(looks)]
     seen: list[tuple[int, ...]] = []
     anchors: list[int] = []
@@ -141,10 +144,10 @@ def _joined(
     return tuple(seen), tuple(anchors)
 
 
-def _exercises(
+def _prompts(
     template: str, asked: list[ActiViewQuestion], shown_scene: ShownScene, rng: random.Random
 ) -> Iterator[TrainingPrompt]:
-    """Whole questions, of the sub-classes that are taught where they are to be answered; and lines."""
+    """Yield whole questions, answered only for the trained sub-classes, and object prompts."""
     decisions = 0
     for one in asked:
         if template in _ANSWERS:
@@ -159,7 +162,7 @@ def _exercises(
 
 
 def _prompt(template: str, one: ActiViewQuestion, shown: Sequence[int]) -> str:
-    """The prompt with a mark for each image, as the protocol sends it."""
+    """Return the prompt as the protocol sends it, with `MARK` for each image."""
     views = [number for number in shown if number != FULL]
     named = "".join(f" {MARK}, the {prompts.view_name(number, SPLIT)} view," for number in views)
     chosen = "".join(f"{MARK} is your selected {prompts.view_name(number, SPLIT)} view. " for number in views)
@@ -185,7 +188,7 @@ def _prompt(template: str, one: ActiViewQuestion, shown: Sequence[int]) -> str:
 
 
 def _whole(template: str, one: ActiViewQuestion, shown_scene: ShownScene) -> TrainingPrompt:
-    """The prompt and the reply."""
+    """Return the prompt with its reply."""
     views = set(shown_scene.shown) - {FULL}
     needed, held, missing = (
         ",".join(map(str, sorted(found))) or "none" for found in (one.needed, one.needed & views, one.needed - views)
@@ -205,18 +208,18 @@ def _whole(template: str, one: ActiViewQuestion, shown_scene: ShownScene) -> Tra
 
 
 def _before(prompt: str, images: int) -> tuple[str | None, ...]:
-    """The prompt up to and with its last image: texts, and `IMAGE_PLACE` for each mark."""
+    """Return the prompt up to and including its last image: texts, and `IMAGE_PLACE` for each image."""
     pieces = prompt.split(MARK)[:-1]
     made: list[str | None] = []
     for piece in pieces:
         made += [piece.strip(), IMAGE_PLACE] if piece.strip() else [IMAGE_PLACE]
     if made.count(IMAGE_PLACE) != images:
-        raise ValueError(f"{images} images, and marks for {made.count(IMAGE_PLACE)} in {prompt!r}")
+        raise ValueError(f"{images} images, but marks for {made.count(IMAGE_PLACE)} in {prompt!r}")
     return tuple(made)
 
 
 def _after_images(one: TrainingPrompt) -> TrainingPrompt:
-    """The exercise from its last image on."""
+    """Return the prompt after its last image."""
     cut = one.prompt.rfind(MARK) + 1
     rest = one.prompt[cut:]
     if cut:
@@ -226,7 +229,7 @@ def _after_images(one: TrainingPrompt) -> TrainingPrompt:
 
 
 def window(found: Scene, number: int) -> Box:
-    """The part of the canvas that an image shows, in canvas units."""
+    """Return the part of the canvas that an image shows, in canvas units."""
     across, down = found.canvas
     if number == FULL:
         return 0.0, 0.0, across, down
@@ -235,7 +238,7 @@ def window(found: Scene, number: int) -> Box:
 
 
 def image_pixels(found: Scene, width: int, height: int, shown: list[int], side: int, *, gridded: bool) -> np.ndarray:
-    """The images as the processor squeezes them, (images, side, side, 3)."""
+    """Return the images at the size of the model's input, (images, side, side, 3)."""
     if not shown:
         return np.zeros((0, side, side, 3), np.uint8)
     whole = render(found, width // _REDUCTION, height // _REDUCTION)
@@ -254,7 +257,9 @@ def image_pixels(found: Scene, width: int, height: int, shown: list[int], side: 
 
 
 def _rule(image: Image.Image) -> None:
-    """Lines between the four parts: red on white, as `known_unknowns.benchmarks.actiview.views.gridded` has them."""
+    """Draw lines between the four parts, red on white, as `known_unknowns.benchmarks.actiview.views.gridded`
+    does.
+    """
     across, down = image.size
     lines = [((across // 2, 0), (across // 2, down)), ((0, down // 2), (across, down // 2))]
     draw = ImageDraw.Draw(image)

@@ -1,8 +1,9 @@
-"""The steps of ActiView's questions: which objects they name, whether these are there, where, and what the answer says.
+"""Subtasks of ActiView's questions: the objects that a question names, whether they are shown, where, and the
+answer.
 
-A small object is a few pixels of the full image: its colour and its place can be told there, its shape hardly. A view
-tells its shape, and not where in the whole it is. So directions are looked up in the full image, where that is shown,
-and looks in any image.
+A small object has a few pixels in the full image: its colour and position are visible there, its shape hardly. A
+view shows the shape but not the position in the whole. Directions are therefore looked up in the full image if it
+is shown, all other attributes in any image.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from known_unknowns_pocket.training.actiview_replies import LETTERS, listed
 from known_unknowns_pocket.training.prompts import MOST_COUNTED, WORDS, TrainingPrompt, held_out_words, matching_objects
 
 FULL = 0
-"""The number of the full image among the images; the views are numbered from 1."""
+"""Number of the full image; the views are numbered from 1."""
 
 _OBJECT = re.compile(rf"\bsmall (?:(?:{'|'.join(COLOURS)}) )?(?:{'|'.join(SHAPES)})(?:e?s)?\b")
 _DIRECTED = ("orientation", "daily loc", "object-rel")
-_PRESENT, _ASKED, _ABSENT, _COUPLES, _COUNTS = 3, 3, 3, 3, 2  # lines in a lesson
+_PRESENT, _ASKED, _ABSENT, _COUPLES, _COUNTS = 3, 3, 3, 3, 2  # prompts in a sample
 _NAMING = frozenset(("colour", "shape", "size"))
 
 
@@ -47,24 +48,27 @@ class ActiViewQuestion:
 
     @property
     def right(self) -> str:
-        """The right option's letter."""
+        """The letter of the right option."""
         return LETTERS[self.options.index(self.truth)]
 
     @property
     def directed(self) -> bool:
-        """Whether it asks in which direction its first clue lies from its second."""
+        """Whether the question asks in which direction its first clue lies from its second."""
         return self.category in _DIRECTED or (self.category == "event-multi" and " runs after " in self.stem)
 
     @property
     def taught(self) -> bool:
-        """Whether its answer is taught. What takes one step more, such as which of the small stars lies to the left,
-        was not learned in the time, and what is near to it was unlearned: the colours of other questions."""
+        """Whether the answer is trained.
+
+        Answers that need one step more, such as the colour of the object to the left, were not learned in the
+        available time, and training them reduced the accuracy of similar questions.
+        """
         if self.category == "counting":
             return len(self.clues) <= MOST_COUNTED
         return self.category == "event-single" or (self.directed and self.category != "daily loc")
 
     def said(self, scene: Scene) -> dict[str, int]:
-        """What the answer says, by slot, where it is taught."""
+        """Return what the answer says, by slot, if it is trained."""
         if self.directed:
             return {"predicate": _predicate(scene, *self.clues)}
         if self.category == "event-single":
@@ -74,8 +78,18 @@ class ActiViewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ShownScene:
-    """What a prompt shows of a scene. ``shown``: its images. ``seen`` and ``anchors`` are a lesson's, (2 * objects,):
-    of each object in any image, and after those of each in the full image alone, where it is shown."""
+    """The part of a scene that a prompt shows.
+
+    Attributes
+    ----------
+    scene : Scene
+        The scene.
+    shown : tuple of int
+        Numbers of the images.
+    seen, anchors : tuple
+        As in `TrainingSample`, for 2 * objects: first each object in any image, then each in the full image
+        alone.
+    """
 
     scene: Scene
     shown: tuple[int, ...]
@@ -88,16 +102,16 @@ class ShownScene:
         return frozenset(self.shown) - {FULL}
 
     def shows_answer(self, one: ActiViewQuestion) -> bool:
-        """Whether the images tell the answer, or the full image alone is to do."""
+        """Whether the images show the answer, or the full image is the only one."""
         return one.needed <= self.views or not self.views or (one.directed and FULL in self.shown)
 
     def ids(self, found: Sequence[int], *, in_full_image: bool) -> tuple[int, ...]:
-        """The objects ``found`` where they are in the full image (``in_full_image``), or in any image."""
+        """Return the indices of objects in the full image (``in_full_image``) or in any image."""
         return tuple(number + len(self.scene.objects) * in_full_image for number in found)
 
 
 def with_subtasks(one: TrainingPrompt, asked: ActiViewQuestion, shown_scene: ShownScene) -> TrainingPrompt:
-    """The exercise with what its question asks along the way. Its prompt holds the question's first line."""
+    """Add the labels of a question's subtasks to its prompt, which contains the question's stem."""
     if not shown_scene.shown:
         return one
     scene, at = shown_scene.scene, one.prompt.index(asked.stem)
@@ -128,8 +142,7 @@ def _predicate(scene: Scene, one: int, other: int) -> int:
 
 
 def without_held_out_options(one: ActiViewQuestion, scene: Scene) -> ActiViewQuestion:
-    """The question without the options that would make a held-out pair with what the answer's object is: never right in
-    training, they would be taken for wrong."""
+    """Remove options that would make a held-out pair with the answer's object. They are never right in training."""
     if one.category != "event-single":
         return one
     wrong = set(held_out_words(scene.objects[one.clues[1]]))
@@ -137,7 +150,7 @@ def without_held_out_options(one: ActiViewQuestion, scene: Scene) -> ActiViewQue
 
 
 def object_prompts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Drills as `known_unknowns_pocket.training.subtasks` has them, about small objects."""
+    """Yield the prompts of `known_unknowns_pocket.training.subtasks` for small objects."""
     shown = [number for number in asking.small(shown_scene.scene) if shown_scene.seen[number]]
     if shown_scene.views:
         yield from _present(shown_scene, shown, rng)
@@ -148,9 +161,10 @@ def object_prompts(shown_scene: ShownScene, rng: random.Random) -> Iterator[Trai
 
 
 def _present(shown_scene: ShownScene, shown: Sequence[int], rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Objects by their colour and shape, and those that one of these picks out by that one, with the other asked.
+    """Yield objects by colour and shape, and objects by one of these if it identifies them, with the other as
+    label.
 
-    What is named is not asked: it would be read from the text, and how to read it from the image would be forgotten.
+    An attribute in the prompt is not a label: the model would read it from the text and not from the image.
     """
     scene = shown_scene.scene
     named = [(number, _NAMING) for number in rng.sample(shown, min(_PRESENT, len(shown)))]
@@ -187,7 +201,7 @@ def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPro
 
 
 def _counts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """How many there are of a colour and shape, where all of them are shown."""
+    """Yield prompts for the number of objects of a colour and shape, if all of them are shown."""
     looks = sorted({shown_scene.scene.objects[number].pair for number in asking.small(shown_scene.scene)})
     for pair in rng.sample(looks, min(_COUNTS, len(looks))):
         name = f"small {pair_name(pair)}"

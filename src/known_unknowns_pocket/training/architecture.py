@@ -1,4 +1,4 @@
-"""The pocket model's parts: tokenizer, processor and an untrained LLaVA of a SigLIP tower and a Llama.
+"""The parts of the pocket model: tokenizer, processor, and an untrained LLaVA of a LeViT tower and a Llama.
 
 All are standard classes of transformers, so that the Auto classes load the saved folder without remote code.
 """
@@ -30,7 +30,7 @@ SPECIAL = (PAD, BOS, EOS, IMAGE, SYSTEM, USER, ASSISTANT)
 
 
 def prompts_parts() -> tuple[str, ...]:
-    """What is the same in all of ActiView's prompts for four views, between the fields that are filled."""
+    """Return the constant parts of ActiView's prompts for four views."""
     fixed = {"split": "4", "description": prompts.description(4)}
     templates = (prompts.ANSWER, prompts.SELECT, prompts.ZOOMED, prompts.MORE, prompts.ZOOM, prompts.OPERATE)
     names = [prompts.view_name(view, 4) for view in range(1, 5)]
@@ -65,8 +65,9 @@ PHRASES = (
     '", "shift": "',
     '"}',
 )
-"""Fixed phrases of the prompts, one token each: a third of a prompt otherwise. Answers are among them that the letter
-before is looked up by: in one token that is learnt far sooner than in four."""
+"""Constant phrases of the prompts, one token each; they are a third of a prompt otherwise. They include answers,
+because a letter is looked up by its answer much sooner if that is one token.
+"""
 
 CHAT_TEMPLATE = (
     "{% for message in messages %}{% if loop.first %}<s>{% endif %}<|{{ message['role'] }}|>"
@@ -78,7 +79,7 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
-# An option's letter with its dot, a word, a digit or a mark with the space before it, a blank.
+# An option's letter with its dot; a word, a digit or a punctuation mark with the space before it; a space.
 _PIECES = Regex(r"[A-H]\.| ?[A-Za-z]+| ?\d| ?[^\sA-Za-z\d]|\s")
 _LONGEST_VOCABULARY = 4096
 _CONTEXT = 1024
@@ -86,9 +87,16 @@ _CONTEXT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of the model: sides of the square image and of its patches in pixels; widths, layers and heads.
+    """Sizes of the model.
 
-    Training wants at least four layers of text (see `heads`).
+    Attributes
+    ----------
+    side, patch : int
+        Sides of the square image and of its patches in pixels.
+    vision_width, vision_layers, heads : int
+        The vision tower.
+    text_width, text_layers, text_heads : int
+        The text model. The auxiliary losses need at least four layers.
     """
 
     side: int = 128
@@ -107,11 +115,12 @@ class Shape:
 
     @property
     def image_tokens(self) -> int:
+        """Tokens of an image."""
         return self.grid**2
 
 
 def build_tokenizer(corpus: Iterable[str]) -> PreTrainedTokenizerFast:
-    """A byte-level BPE in which every word of ``corpus`` is one token; any other text falls apart into bytes."""
+    """Return a byte-level BPE in which every word of ``corpus`` is one token; other words are split."""
     pieces = Tokenizer(models.BPE())
     pieces.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -146,7 +155,7 @@ def build_tokenizer(corpus: Iterable[str]) -> PreTrainedTokenizerFast:
 
 
 def build_processor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> LlavaProcessor:
-    """Images of any size are squeezed into ``shape.side`` squared pixels, and scaled to -1..1."""
+    """Return a processor that resizes images to ``shape.side`` squared pixels and scales them to -1..1."""
     images = SiglipImageProcessorPil(
         size={"height": shape.side, "width": shape.side}, image_mean=[0.5] * 3, image_std=[0.5] * 3
     )
@@ -162,7 +171,7 @@ def build_processor(tokenizer: PreTrainedTokenizerFast, shape: Shape) -> LlavaPr
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, shape: Shape, *, seed: int) -> LlavaForConditionalGeneration:
-    """An untrained model; its weights depend on ``seed`` alone."""
+    """Return an untrained model; its weights depend on ``seed`` alone."""
     torch.manual_seed(seed)
     config = LlavaConfig(
         vision_config=_tower(shape),
@@ -190,9 +199,10 @@ def build_model(tokenizer: PreTrainedTokenizerFast, shape: Shape, *, seed: int) 
 
 
 def _tower(shape: Shape) -> LevitConfig:
-    """LeViT's convolutions, of 16 pixels a patch, and one stage of its layers, which keeps the patches' number.
+    """Return LeViT's convolutions, 16 pixels a patch, and one stage of its layers, which keeps the number of
+    patches.
 
-    Convolutions tell shapes apart after a tenth of the images that a vision transformer on plain patches takes.
+    Convolutions learn shapes from a tenth of the images that a vision transformer on plain patches needs.
     """
     width = shape.vision_width
     return LevitConfig(
@@ -204,6 +214,6 @@ def _tower(shape: Shape) -> LevitConfig:
         key_dim=[width // shape.heads // 2],
         mlp_ratio=[2],
         attention_ratio=[2],
-        down_ops=[[""]],  # no smaller stage comes after it
+        down_ops=[[""]],  # no further stage
         hidden_size=width,  # for LLaVA's projector
     )

@@ -47,16 +47,16 @@ _WEIGHTS = {
 _EMPTY_PATCH = 0.2  # weight of a patch that shows no object
 _PARTS = (1.0, 0.6, 0.1)  # weights of a reply's first token, of those that follow, and of its end
 _EXCLUDED_LOGIT = -1e4
-_UNIT_SCALE = 10.0  # of the likeliest unit of a kind, on the average: the others are then as good as silent
-_WORD_SCALE = 0.5  # of a word's embedding, in the weights of its unit: a look is then as large as five words
-_OTHER_SCALE = 0.05  # of the weights of a unit that no word stands for
-_COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units: the first of the first head is no object
-_WORDS = 2  # layers before the last at which the heads for words and options listen
+_UNIT_SCALE = 10.0  # mean output of the most active unit of a head; the other units are near zero
+_WORD_SCALE = 0.5  # of a word's embedding in the weights of its unit: an active unit adds five times the embedding
+_OTHER_SCALE = 0.05  # weights of a unit without a word
+_COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units; the first unit of the first head is "no object"
+_WORDS = 2  # the heads for words and options read the states this many layers before the last
 _OBJECT_LAYER, _REPLY_LAYER, _LETTER_LAYER = (
     4,
     2,
     1,
-)  # layers before the end: those whose first attention head is told where to look
+)  # layers before the end whose first attention head is supervised
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class AuxiliaryHeads(nn.Module):
 
     def _places(self, model: LlavaForConditionalGeneration, batch: Batch, states: States) -> dict[str, HeadResult]:
         """Return the losses of patch positions, of named objects, and of counted objects."""
-        # What looks at a patch must learn from it where it is: it is the patch's number in row and column.
+        # A layer that attends to a patch must obtain its position: its row and column.
         token = model.config.image_token_id
         shown = states.prefix[len(states.prefix) - 1 - _OBJECT_LAYER][batch.prefix == token]
         numbers = torch.arange(batch.patches.shape[2], device=shown.device).repeat(len(batch.patches))
@@ -356,7 +356,7 @@ def _exclude(
             likeliest = torch.zeros_like(out).scatter(
                 1, ours.masked_fill(out, -torch.inf).argmax(1, keepdim=True), True
             )
-            others = ~out & ~likeliest  # the likeliest is the right one, or soon will be
+            others = ~out & ~likeliest  # the likeliest class is usually the right one
             mean = (ours.detach() * others).sum(1, keepdim=True) / others.sum(1, keepdim=True)
             apart.append(F.smooth_l1_loss(ours[out], mean.expand_as(ours)[out]))
     return guesses.masked_fill(mask, _EXCLUDED_LOGIT), torch.stack(apart).sum()

@@ -193,7 +193,7 @@ class Packer:
         made = self.images(samples)
         prefixes = [self._prefix(sample) for sample in samples]
         texts = [self._texts(sample, prefix) for sample, prefix in zip(samples, prefixes, strict=True)]
-        longest = max((len(text.tokens) for of_lesson in texts for text in of_lesson), default=1)
+        longest = max((len(text.tokens) for of_sample in texts for text in of_sample), default=1)
         length = -(-max(longest, _LEAST) // _MULTIPLE) * _MULTIPLE
         chunks = [(number, chunk) for number, of in enumerate(texts) for chunk in _chunks(of, length)]
 

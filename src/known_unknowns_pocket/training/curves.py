@@ -1,4 +1,4 @@
-"""Training's curves in MLflow, for those who have it and ask for them."""
+"""Training curves in MLflow (optional)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ EXPERIMENT = "pocket-model"
 
 @contextmanager
 def curves(uri: str, settings: Settings) -> Iterator[Report]:
-    """A run in the tracking store at ``uri``; what it yields takes the lines of the log.
+    """Open a run in the tracking store at ``uri``; yield the function that logs lines of the training log.
 
-    A metric is named after its stage and head, as "answer/spots", and its step is the stage's. A training that was
-    stopped goes on in a run of its own.
+    A metric is named after its stage and head, such as "answer/spots"; its step is that of the stage. A training
+    that is resumed has a run of its own.
 
-    Raises:
-        ConfigError: MLflow is not installed.
+    Raises
+    ------
+    ConfigError
+        If MLflow is not installed.
     """
     try:
         import mlflow

@@ -1,7 +1,7 @@
-"""How well a model answers scenes that no training saw: held-out colour and shape pairs, and the benchmarks' own.
+"""Accuracy of a model on newly rendered pocket benchmarks, half of whose objects are held-out pairs.
 
-Every reply is read by the scorers that the report uses. The shipped editions' own seeds are in params.yaml: give
-another one, to measure on other images.
+Replies are read by the parsers of the report. The seeds of the pocket edition are in params.yaml; use other ones
+here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from known_unknowns.scoring import SCORERS, Parsed
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 
 Tally = dict[str, tuple[int, int]]
-"""Sort of question to how many were right, and of how many."""
+"""Type of question to the number of right answers and of questions."""
 
 OFFICIAL, ROBUST = "official", "robust"
 
@@ -33,9 +33,26 @@ def tally(
     scorer: str = ROBUST,
     kinds: bool = False,
 ) -> Tally:
-    """Right answers, by type, on the pocket HumbleBench that ``seed`` makes, five questions an image, in a variant.
+    """Count right answers on a pocket HumbleBench, five questions an image.
 
-    With ``kinds`` by kind, such as "count" or "existence", and only those of which an option other than None is right.
+    Parameters
+    ----------
+    engine : Engine
+        The model.
+    seed, images : int
+        Seed and number of images.
+    vary : callable
+        The variant of each question.
+    scorer : str
+        Name of the parser.
+    kinds : bool
+        Count by template, such as "count" or "existence", and only questions whose right option is not the
+        refusal.
+
+    Returns
+    -------
+    Tally
+        By type of question.
     """
     from known_unknowns.benchmarks.humblebench import loader as benchmark
 
@@ -63,10 +80,26 @@ def mmsap_tally(
     vary: Callable[[Question], Question] = lambda question: question,
     scorer: str = ROBUST,
 ) -> Tally:
-    """Right answers on the pocket MM-SAP that ``seed`` makes, first turns only.
+    """Count right answers on a pocket MM-SAP, first turns only.
 
-    By subset and, with a slash: BasicVisQA by sub-task; KnowVisQA's emblems that are taught, which are to be named, and
-    those that are not, which are to be refused; BeyondVisQA's wordings that training may know, and those held out.
+    Parameters
+    ----------
+    engine : Engine
+        The model.
+    seed, images : int
+        Seed and number of images.
+    refusal_prompt : bool
+        Use the refusal prompt.
+    vary : callable
+        The variant of each question.
+    scorer : str
+        Name of the parser.
+
+    Returns
+    -------
+    Tally
+        By subset and, after a slash, the sub-task of BasicVisQA; whether the emblem of KnowVisQA is taught (the
+        others are to be refused); whether the wording of BeyondVisQA is held out.
     """
     from known_unknowns.benchmarks.mmsap import loader as benchmark
 
@@ -82,7 +115,7 @@ def mmsap_tally(
 def actiview_tally(
     engine: Engine, *, seed: int, images: int, protocol: str = "full_image", scorer: str = ROBUST
 ) -> Tally:
-    """Right answers, by sub-class, on the pocket ActiView that ``seed`` makes, in a ``protocol`` of a single turn."""
+    """Count right answers, by sub-class, on a pocket ActiView with a ``protocol`` of one turn."""
     from known_unknowns.benchmarks.actiview import loader as benchmark
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:

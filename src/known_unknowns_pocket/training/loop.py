@@ -183,7 +183,7 @@ class _Run:
         self.settings, self.work, self.device = settings, work, device
         self.packer = Packer(processor.tokenizer, shape.grid)
         self.model = build_model(processor.tokenizer, shape, seed=settings.seed).to(device).train()
-        # On short chunks PyTorch's fused attention is the slower one on a CPU, several times so backwards.
+        # On a CPU, PyTorch's fused attention is slower for short chunks, several times so in the backward pass.
         self.model.model.language_model.set_attn_implementation("eager")
         self.heads = build_heads(processor.tokenizer, shape).to(device)
         self.done = {stage.name: 0 for stage in settings.stages}

@@ -14,8 +14,8 @@ from known_unknowns_pocket.training.prompts import WORDS
 PATCH_LABELS = ("colour", "shape", "texture", "size", "anchor")
 NOT_ASKED = -100
 
-_LEAST_COVER = 0.08  # share of a patch
-_LEAST_OF_ALL = 0.03  # of the one patch of an object that covers no more of any
+_LEAST_COVER = 0.08  # least covered share of a patch
+_LEAST_OF_ALL = 0.03  # the same for an object whose patches are all covered less
 _FINE = 8  # raster cells along a patch
 
 

@@ -133,7 +133,7 @@ def humblebench_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *,
         question = replace(question, answer=question.refusal)
     letter = question.labels[question.answer]
     reply = f" {made.truth} {letter}" if seen and made.kind in OPEN else letter
-    return _exercise(question, humblebench.prompt(question), reply, made, scene, seen=seen)
+    return _training_prompt(question, humblebench.prompt(question), reply, made, scene, seen=seen)
 
 
 def mmsap_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen: bool) -> TrainingPrompt:
@@ -144,7 +144,7 @@ def mmsap_prompt(made: SceneQuestion, scene: Scene, rng: random.Random, *, seen:
         question = replace(question, answer=question.refusal)
     chosen = seen and made.kind not in OPEN and question.answer != question.refusal
     reply = question.labels[question.answer] if chosen else mmsap_reply(question)
-    return _exercise(question, _mmsap_text(question, rng), reply, made, scene, seen=seen)
+    return _training_prompt(question, _mmsap_text(question, rng), reply, made, scene, seen=seen)
 
 
 def _mmsap_text(question: Question, rng: random.Random) -> str:
@@ -265,7 +265,7 @@ def _record(made: SceneQuestion, options: tuple[Option, ...], answer: int, refus
     return Question("", humblebench.NAME, made.stem, options, answer, refusal, (), made.type, "")
 
 
-def _exercise(
+def _training_prompt(
     question: Question, prompt: str, reply: str, made: SceneQuestion, scene: Scene, *, seen: bool
 ) -> TrainingPrompt:
     ends = [

@@ -37,10 +37,10 @@ from known_unknowns_pocket.training.unanswerable_prompts import unanswerable_pro
 SHARE_NOTHING_TO_SEE = 0.08
 SHARE_NO_PICTURE = 0.04
 _SHARE_OF_MMSAP = 0.35
-_SHARE_LISTED = 0.2  # of the whole questions that can be: in ActiView's form
+_SHARE_LISTED = 0.2  # share in ActiView's form of the whole questions that allow it
 _SHARE_CROWDED = 0.7
-_LETTER_WEIGHTS = (0.22, 0.22, 0.22, 0.22, 0.12)  # with the forms that take out the right option, E is 20%
-_SHORT_SIDES = (128, 176)  # pixels: drawn somewhat finer than seen, as the benchmark's images are
+_LETTER_WEIGHTS = (0.22, 0.22, 0.22, 0.22, 0.12)  # E is 20% after the forms that remove the right option
+_SHORT_SIDES = (128, 176)  # pixels; larger than the model's input, as the benchmark's images are
 
 
 @dataclass(frozen=True, slots=True)

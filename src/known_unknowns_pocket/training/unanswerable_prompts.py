@@ -1,8 +1,8 @@
-"""Questions that no image answers, for MM-SAP's form: only the refusal is right.
+"""Prompts that no image answers, in MM-SAP's form: only the refusal is right.
 
-None is worded as a held-out wording of the pocket BeyondVisQA. A few sentences would be learnt by heart; so most are
-put together by chance, some of them from words that do not exist: what is not one of the questions that an image
-answers is to be refused, however it is worded.
+No prompt uses a held-out wording of the pocket BeyondVisQA. A few fixed sentences would be memorised, so most
+prompts are random combinations, some with invented words: any question that is not one of the answerable ones is
+to be refused.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FALSE = 4
 
 
 def unanswerable_prompt(scene: Scene, rng: random.Random) -> TrainingPrompt | None:
-    """A question about the scene that only the refusal answers; None where chance finds none."""
+    """Return a question about the scene that only the refusal answers; None if none was found."""
     drawn = rng.random()
     if drawn < 0.35:
         return _absent(scene, rng)
@@ -70,7 +70,7 @@ def _refused(stem: str, false: list[str], rng: random.Random) -> TrainingPrompt:
 
 
 def _absent(scene: Scene, rng: random.Random) -> TrainingPrompt | None:
-    """About an object that is not there, though its colour and its shape are: in the words of answerable questions."""
+    """Ask about an absent object whose colour and shape are both present, in the words of answerable questions."""
     present = {thing.pair for thing in scene.objects}
     colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
     found = [p for p in sorted(TRAINING_PAIRS - present) if p[0] in colours and p[1] in shapes]
@@ -106,7 +106,7 @@ def _answers(which: tuple[str, ...] | str, scene: Scene, rng: random.Random) -> 
 
 
 def _pairs(scene: Scene, rng: random.Random) -> list[str]:
-    """Objects of the scene, as far as there are different ones, and others."""
+    """Return objects of the scene, as far as they differ, and others."""
     pairs = list(dict.fromkeys(thing.pair for thing in scene.objects))[:3]
     pairs += [p for p in rng.sample(sorted(TRAINING_PAIRS), 2 * _FALSE) if p not in pairs]
     return [pair_name(pair) for pair in pairs[:_FALSE]]
