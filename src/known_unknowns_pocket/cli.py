@@ -35,6 +35,10 @@ def train(
     """Train the pocket model on rendered images. This takes more than an hour on one core of a CPU.
 
     `make run` never trains: it uses the weights in models/.
+
+    \b
+    Example:
+      known-unknowns train --smoke --work /tmp/training
     """
     import torch
     from transformers.utils import logging
