@@ -150,7 +150,7 @@ def code_of_source(wildcards):
 def held_to(wildcards):
     """Changes when what params.lock.yaml holds a benchmark's source to does."""
     entry = PARAMS.data(wildcards.benchmark)
-    return rerun_stamp.given(Path(DATA, "raw", wildcards.benchmark), entry)
+    return rerun_stamp.rule_parameter(Path(DATA, "raw", wildcards.benchmark), entry)
 
 
 def pin(wildcards):
@@ -175,7 +175,7 @@ def reply_settings(wildcards):
     """A model's entry, less what cannot change a reply: a larger batch must not ask everything again. And the commit
     that params.lock.yaml holds it to."""
     entry = PARAMS.model(wildcards.model)
-    held = params_lock.of_model(entry)
+    held = params_lock.model_entry(entry)
     commit = {"commit": held.commit} if held else {}
     return commit | {
         key: value

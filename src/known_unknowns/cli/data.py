@@ -17,7 +17,7 @@ def fetch(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder to write; by default data/<edition>/raw/NAME.")
     ] = None,
-    given: Annotated[
+    user_folder: Annotated[
         Path | None,
         typer.Option("--from", metavar="FOLDER", help="Copy files from this folder if their hashes are right."),
     ] = None,
@@ -39,7 +39,7 @@ def fetch(
     from known_unknowns.workflow import configuration
 
     chosen = configuration.load(params, edition=edition)
-    run(chosen, name, out or default_out(chosen, name), given=given)
+    run(chosen, name, out or default_out(chosen, name), user_folder=user_folder)
 
 
 def lock(

@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """All that a check found, the worst findings first. A promise that is not kept is one, with the code "count"."""
 
     benchmark: str
@@ -41,7 +41,7 @@ class Checked:
         return EXIT_CODES[self.worst]
 
 
-def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = None) -> Checked:
+def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = None) -> CheckResult:
     """Check the published files of a benchmark under ``raw``, which ``settings`` (params.yaml's data entry) describe.
 
     Raises:
@@ -59,7 +59,7 @@ def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = Non
     broken = [_broken(number) for number in held if number.kept is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))
     ordered = sorted([*broken, *findings], key=lambda f: (-SEVERITIES.index(f.severity), codes.index(f.code)))
-    return Checked(benchmark, raw, tuple(held), tuple(ordered))
+    return CheckResult(benchmark, raw, tuple(held), tuple(ordered))
 
 
 def _broken(number: Held) -> Finding:
@@ -67,7 +67,7 @@ def _broken(number: Held) -> Finding:
     return Finding(WARNING, "count", "", text)
 
 
-def as_json(checked: Checked) -> str:
+def as_json(checked: CheckResult) -> str:
     """One object: {"benchmark", "raw", "worst", "counts": {severity: n}, "held": [...], "findings": [...]}."""
     counts = Counter(finding.severity for finding in checked.findings)
     whole = {
@@ -81,7 +81,7 @@ def as_json(checked: Checked) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def as_table(checked: Checked) -> str:
+def as_table(checked: CheckResult) -> str:
     """What is held beside what was promised, then the findings, worst first."""
     lines = [f"{checked.benchmark} in {checked.raw}", ""]
     rows = [("", "found", "promised", ""), *(_held_row(number) for number in checked.held)]

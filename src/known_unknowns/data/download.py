@@ -34,7 +34,7 @@ _SPARE = 2**20
 _BUSY = (408, 429, 500, 502, 503, 504)
 
 
-class Stopped(Exception):
+class DownloadCancelled(Exception):
     """Another file has failed, so that this one is given up. What has come of it is kept."""
 
 
@@ -56,7 +56,7 @@ def download(
     ``advance`` gets bytes, fewer than none when some have to be fetched again.
 
     Raises one of `FAILURES` when the server cannot be had, DataError when it sends far more than ``size``, and
-    `Stopped`.
+    `DownloadCancelled`.
     """
     stop = stop or threading.Event()
     failures = 0
@@ -71,7 +71,7 @@ def download(
             if failures >= (_ATTEMPTS_TO_CONNECT if isinstance(error, httpx2.ConnectError) else _ATTEMPTS):
                 raise
             if stop.wait(PAUSE * 2 ** (failures - 1)):
-                raise Stopped from error
+                raise DownloadCancelled from error
 
 
 def _stream(remote: Remote, part: Path, size: int | None, advance: Advance, stop: threading.Event) -> None:
@@ -117,7 +117,7 @@ def _write(response: Any, part: Path, start: int, size: int | None, advance: Adv
             if size is not None and file.tell() > size + _SPARE:
                 raise DataError(f"the server sends more than the {size} bytes that the file has", file=part.name)
             if stop.is_set():
-                raise Stopped
+                raise DownloadCancelled
 
 
 def _continues(response: Any, have: int) -> bool:

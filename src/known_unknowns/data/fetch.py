@@ -1,4 +1,4 @@
-"""A benchmark's data in its published format: rendered here (pocket edition), or fetched and held to the lock."""
+"""A benchmark's data in its published format: rendered on this machine, or fetched and checked against the lock."""
 
 from __future__ import annotations
 
@@ -13,30 +13,51 @@ from known_unknowns.data import lock_file
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
 if TYPE_CHECKING:
-    from known_unknowns.data.fetch_files import Wanted
+    from known_unknowns.data.fetch_files import FetchPlan
     from known_unknowns.data.store import Store
 
 
 def fetch(
-    params: Params, name: str, out: Path, *, given: Path | None = None, lock_path: str | Path = lock_file.PATH
+    params: Params,
+    name: str,
+    out: Path,
+    *,
+    user_folder: Path | None = None,
+    lock_path: str | Path = lock_file.PATH,
 ) -> None:
-    """Put the files of a benchmark, or of a data set that one is constructed from, into ``out``.
+    """Put the files of a data set into a folder.
 
-    They are what params.yaml pins (rendered ones, a git repository's) or the lock holds them to. A source that is not
-    locked yet is locked first. ``given`` is a folder of files that a user has, which are checked in the same way.
+    The files are those that params.yaml pins (rendered data, a git repository) or that the lock lists. A source
+    without an entry in the lock is locked first.
 
-    Raises:
-        ConfigError: params.yaml knows no such name.
-        DataError: a file is not the pinned one. It was not put into ``out``, which is as it was.
-        MachineError: files cannot be had. They are named, with what is to be done; what came is kept.
+    Parameters
+    ----------
+    params : Params
+    name : str
+        A benchmark, or a data set that a benchmark is made from.
+    out : Path
+        The folder to write.
+    user_folder : Path, optional
+        A folder of files that the user has. Files with the right hash are copied from it.
+    lock_path : str or Path
+        The lock.
+
+    Raises
+    ------
+    ConfigError
+        If params.yaml has no such name, or ``user_folder`` does not exist.
+    DataError
+        If a file has the wrong hash. ``out`` is unchanged.
+    MachineError
+        If files cannot be downloaded. The message lists them and says what to do. Finished downloads are kept.
     """
     entry = entry_of(params, name)
-    if given is not None and not given.is_dir():
-        raise ConfigError(f"there is no folder {given}", path="--from")
+    if user_folder is not None and not user_folder.is_dir():
+        raise ConfigError(f"there is no folder {user_folder}", path="--from")
     if entry["source"] == "scenes":
         from known_unknowns.data import rendered
 
-        if given is not None:
+        if user_folder is not None:
             raise ConfigError(f"{name} is rendered in this edition, not fetched; choose --edition full", path="--from")
         return rendered.render(name, entry, out)
 
@@ -44,18 +65,18 @@ def fetch(
     from known_unknowns.data.store import Store
 
     store = Store(out)
-    with store.held():
+    with store.lock():
         if entry["source"] == "git":
-            git.check_out(name, entry, store, given=given)
+            git.check_out(name, entry, store, user_folder=user_folder)
             print(f"{out}: at {entry['revision']}")
         else:
             edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
-            task = _Task(name, entry, store, given, Path(lock_path), f"known-unknowns fetch {name}{edition}")
-            print(f"{out}: {_fetch_locked(task).told()}")
+            task = _Task(name, entry, store, user_folder, Path(lock_path), f"known-unknowns fetch {name}{edition}")
+            print(f"{out}: {_fetch_locked(task).describe()}")
 
 
 def entry_of(params: Params, name: str) -> dict[str, Any]:
-    """Where the data of a benchmark, or of a source of one, come from: their entry in params.yaml."""
+    """Return the entry in params.yaml of a benchmark's data, or of a data set that a benchmark is made from."""
     if name in params.raw["benchmarks"]:
         return params.data(name)
     sources = sources_of(params)
@@ -65,7 +86,7 @@ def entry_of(params: Params, name: str) -> dict[str, Any]:
 
 
 def sources_of(params: Params) -> dict[str, Mapping[str, Any]]:
-    """The data sets that benchmarks are constructed from."""
+    """Return the entries of the data sets that benchmarks are made from."""
     return {
         name: entry
         for benchmark in params.raw["benchmarks"].values()
@@ -74,80 +95,81 @@ def sources_of(params: Params) -> dict[str, Mapping[str, Any]]:
 
 
 def default_out(params: Params, name: str) -> Path:
-    """Where the files go if nobody says otherwise. What benchmarks are constructed from is of the full edition."""
+    """Return the default folder of a data set. Data sets that benchmarks are made from are in the full edition."""
     return Path("data", params.data_name if name in params.raw["benchmarks"] else "full", "raw", name)
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be fetched: a data set's name and entry, where to, from what of the user's; ``command`` says how to
-    ask for it again."""
+    """A data set to fetch. ``command`` is the command line that fetches it again."""
 
     name: str
     entry: Mapping[str, Any]
     store: Store
-    given: Path | None
+    user_folder: Path | None
     lock_path: Path
     command: str
 
     @property
     def source(self) -> lock_file.Source:
-        return lock_file.data_source(self.name, self.entry)
+        source = lock_file.data_source(self.name, self.entry)
+        assert source is not None, "rendered data have no source"
+        return source
 
 
-def _fetch_locked(task: _Task) -> lock_file.Locked:
+def _fetch_locked(task: _Task) -> lock_file.LockEntry:
     from known_unknowns.data import rerun_stamp
-    from known_unknowns.data.fetch_files import gather
+    from known_unknowns.data.fetch_files import fetch_files
 
-    locked, first = _held_to(task)
-    gather(_wanted(task, locked), task.store, given=task.given)
-    rerun_stamp.note(task.store.out, locked, first=first)
-    return locked
+    entry, is_new = _lock_entry(task)
+    fetch_files(_fetch_plan(task, entry), task.store, user_folder=task.user_folder)
+    rerun_stamp.write_stamp(task.store.out, entry, is_new=is_new)
+    return entry
 
 
-def _wanted(task: _Task, locked: lock_file.Locked) -> Wanted:
+def _fetch_plan(task: _Task, entry: lock_file.LockEntry) -> FetchPlan:
     from known_unknowns.data import hub
     from known_unknowns.data.download import Remote
-    from known_unknowns.data.fetch_files import Wanted
+    from known_unknowns.data.fetch_files import FetchPlan
 
     source = task.source
     if source.kind == "http":
         remotes = {path: Remote(address) for path, address in source.addresses.items() if address is not None}
-        return Wanted(task.name, task.entry["home"], task.command, locked.files, remotes.get)
+        return FetchPlan(task.name, task.entry["home"], task.command, entry.files, remotes.get)
 
     def remote(path: str) -> Remote:
-        return hub.remote(source.repository, locked.commit, "dataset", path)
+        return hub.remote(source.repository, str(entry.commit), "dataset", path)
 
-    return Wanted(task.name, f"{source.repository} at {locked.commit}", task.command, locked.files, remote)
+    return FetchPlan(task.name, f"{source.repository} at {entry.commit}", task.command, entry.files, remote)
 
 
-def _held_to(task: _Task) -> tuple[lock_file.Locked, bool]:
-    """What the lock holds the source to, and whether it was locked just now, for the first time."""
+def _lock_entry(task: _Task) -> tuple[lock_file.LockEntry, bool]:
+    """Return the source's entry in the lock, and whether it was written just now."""
     from known_unknowns.data import download
-    from known_unknowns.data.unlocked_download import files_at_addresses
+    from known_unknowns.data.unlocked_download import download_unlocked
 
     key = task.source.key
-    locked = lock_file.read(task.lock_path).get(key)
-    if locked is not None:
-        return locked, False
-    with lock_file.changing(task.lock_path) as entries:
+    entry = lock_file.read(task.lock_path).get(key)
+    if entry is not None:
+        return entry, False
+    with lock_file.update(task.lock_path) as entries:
         if key in entries:
             return entries[key], False
         try:
-            locked = lock_file.learn(
-                task.source, lambda source: files_at_addresses(task.name, source, task.store, task.given)
+            entry = lock_file.resolve(
+                task.source, lambda source: download_unlocked(task.name, source, task.store, task.user_folder)
             )
         except download.FAILURES as error:
-            raise MachineError(_unknown(task, download.reason(error))) from error
-        entries[key] = locked
-    print(f"{task.name}: locked for the first time {locked.told()}; {task.lock_path} has it", file=sys.stderr)
-    return locked, True
+            raise MachineError(_unlocked_message(task, download.reason(error))) from error
+        entries[key] = entry
+    print(f"{task.name}: locked for the first time {entry.describe()}, in {task.lock_path}", file=sys.stderr)
+    return entry, True
 
 
-def _unknown(task: _Task, cause: str) -> str:
+def _unlocked_message(task: _Task, cause: str) -> str:
     return (
-        f"{task.name} ({task.source.key}) is not locked, and cannot be asked for ({cause}), so that nothing says which "
-        "files it has. Where there is a connection (HF_ENDPOINT names a mirror, HF_TOKEN a token), run known-unknowns "
-        f"lock {task.name} once, and bring params.lock.yaml here: then {task.command} --from FOLDER takes files that "
-        "you have, checks them, and says which are missing"
+        f"{task.name} ({task.source.key}) is not locked and its source does not answer ({cause}), so its files are "
+        "unknown. On a machine with a connection (HF_ENDPOINT names a mirror, HF_TOKEN an access token), run "
+        f"known-unknowns lock {task.name}, and copy params.lock.yaml here. Then {task.command} --from FOLDER checks "
+        "and copies the files that you have, and lists the missing ones"
     )

@@ -12,7 +12,7 @@ _CHUNK = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class FilePin:
     """A file's ``size`` in bytes, and one hash: ``sha256``, or ``git``, its name as a git blob (a sha1 of size and
     content), where a hub's listing has only that."""
 
@@ -32,7 +32,7 @@ class Pinned:
     def as_dict(self) -> dict[str, Any]:
         return {"size": self.size} | ({"git": self.git} if self.sha256 is None else {"sha256": self.sha256})
 
-    def of(self, path: Path) -> Pinned:
+    def of(self, path: Path) -> FilePin:
         """What ``path`` is, by the same kind of hash. Raises OSError where it cannot be read."""
         name, digest = "sha256", sha256()
         if self.sha256 is None:
@@ -42,19 +42,19 @@ class Pinned:
             while chunk := content.read(_CHUNK):
                 digest.update(chunk)
                 size += len(chunk)
-        return Pinned(size, **{name: digest.hexdigest()})
+        return FilePin(size, **{name: digest.hexdigest()})
 
 
-Files = Mapping[str, Pinned]
+Files = Mapping[str, FilePin]
 """Paths within a data set, with slashes, to what lies there."""
 
 
-def pin(path: Path) -> Pinned:
+def pin(path: Path) -> FilePin:
     """What ``path`` is, by its sha256."""
-    return Pinned(0, sha256="").of(path)
+    return FilePin(0, sha256="").of(path)
 
 
-def difference(found: Pinned, wanted: Pinned) -> str | None:
+def difference(found: FilePin, wanted: FilePin) -> str | None:
     """What is wrong with a file, naming both hashes; None where it is right."""
     if found == wanted:
         return None
@@ -62,7 +62,7 @@ def difference(found: Pinned, wanted: Pinned) -> str | None:
     return f"its {found.label} is not the pinned {wanted.label.rpartition(' ')[2]}{sizes}"
 
 
-def is_right(path: Path, wanted: Pinned) -> bool:
+def is_right(path: Path, wanted: FilePin) -> bool:
     """Whether ``path`` is a file that holds what it must. The size is looked at first: it costs nothing."""
     try:
         return path.is_file() and path.stat().st_size == wanted.size and wanted.of(path) == wanted

@@ -12,11 +12,11 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
 from known_unknowns.data import download
-from known_unknowns.data.files import Files, Pinned, safe
+from known_unknowns.data.files import FilePin, Files, safe
 from known_unknowns.errors import DataError, MachineError
 
 
-def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, Pinned]]:
+def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, FilePin]]:
     """The commit that a branch, a tag or a commit's name is now, and its files. ``kind`` is "dataset" or "model".
 
     Of files in large storage the hub tells the sha256, of others the name as a git blob.
@@ -48,7 +48,7 @@ def _commit(repository: str, revision: str, kind: str) -> str:
     return response.json()["sha"]
 
 
-def _files(repository: str, entries: Iterable[RepoFile]) -> dict[str, Pinned]:
+def _files(repository: str, entries: Iterable[RepoFile]) -> dict[str, FilePin]:
     files = {}
     for entry in entries:
         try:
@@ -56,7 +56,7 @@ def _files(repository: str, entries: Iterable[RepoFile]) -> dict[str, Pinned]:
         except ValueError as error:
             raise DataError(f"{error}; nothing of it is fetched", file=repository) from error
         large = entry.lfs
-        files[path] = Pinned(large.size, sha256=large.sha256) if large else Pinned(entry.size, git=entry.blob_id)
+        files[path] = FilePin(large.size, sha256=large.sha256) if large else FilePin(entry.size, git=entry.blob_id)
     if not files:
         raise DataError("the repository holds no files", file=repository)
     return dict(sorted(files.items()))

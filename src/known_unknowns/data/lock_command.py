@@ -12,7 +12,7 @@ from known_unknowns.data import download, lock_file
 from known_unknowns.data.fetch import default_out, sources_of
 from known_unknowns.data.files import Files
 from known_unknowns.data.store import Store
-from known_unknowns.data.unlocked_download import files_at_addresses
+from known_unknowns.data.unlocked_download import download_unlocked
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
 Named = dict[str, tuple[lock_file.Source, list[str]]]
@@ -38,21 +38,21 @@ def run(
     unreachable: list[str] = []
     if check:
         entries = lock_file.read(lock_path)
-        states = [_tell(key, *named[key], entries, unreachable) for key in named]
+        states = [_check(key, *named[key], entries, unreachable) for key in named]
         sound = all(states)
     else:
-        with lock_file.changing(lock_path) as entries:
+        with lock_file.update(lock_path) as entries:
             for source, of in named.values():
                 _lock(params, source, of, entries, unreachable, update=update)
             if update and not names:
-                _forget(named, entries)
+                _remove_unused(named, entries)
         sound = True
     if unreachable:
         raise MachineError("\n".join([f"{len(unreachable)} source(s) could not be asked:", *unreachable]))
     return sound
 
 
-def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.Locked]) -> Named:
+def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.LockEntry]) -> Named:
     every = _every(params)
     extra = {name: lock_file.data_source(name, entry) for name, entry in sources_of(params).items()}
     for name, entry in catalogue.entries().items():
@@ -86,14 +86,14 @@ def _models_source(entry: Mapping[str, Any]) -> list[lock_file.Source]:
     return [source] if source else []
 
 
-def _learn(
+def _resolve(
     source: lock_file.Source, of: list[str], unreachable: list[str], store: Store | None = None
-) -> lock_file.Locked | None:
+) -> lock_file.LockEntry | None:
     def held(source: lock_file.Source) -> Files:
-        return files_at_addresses(of[0], source, store, None)
+        return download_unlocked(of[0], source, store, None)
 
     try:
-        return lock_file.learn(source, held)
+        return lock_file.resolve(source, held)
     except download.FAILURES as error:
         unreachable.append(f"  {', '.join(of)} ({source.key}): {download.reason(error)}")
         return None
@@ -103,51 +103,51 @@ def _lock(
     params: Params,
     source: lock_file.Source,
     of: list[str],
-    entries: dict[str, lock_file.Locked],
+    entries: dict[str, lock_file.LockEntry],
     unreachable: list[str],
     *,
     update: bool,
 ) -> None:
     name, old = ", ".join(of), entries.get(source.key)
     if old is not None and not update:
-        print(f"{name}: locked {old.told()}")
+        print(f"{name}: locked {old.describe()}")
         return
     store = Store(default_out(params, of[0]))
-    new = _learn(source, of, unreachable, store)
+    new = _resolve(source, of, unreachable, store)
     if new is None:
         return
     entries[source.key] = new
     if old is None:
-        print(f"{name}: locked for the first time {new.told()}")
+        print(f"{name}: locked for the first time {new.describe()}")
     else:
-        _print_moves(name, lock_file.diff(old, new), new)
+        _print_changes(name, lock_file.diff(old, new), new)
 
 
-def _tell(
-    key: str, source: lock_file.Source, of: list[str], entries: dict[str, lock_file.Locked], unreachable: list[str]
+def _check(
+    key: str, source: lock_file.Source, of: list[str], entries: dict[str, lock_file.LockEntry], unreachable: list[str]
 ) -> bool:
     name, old = ", ".join(of), entries.get(key)
     if old is None:
         print(f"{name}: not locked")
         return False
     if source.kind == "http":
-        print(f"{name}: locked {old.told()}; addresses are not asked")
+        print(f"{name}: locked {old.describe()}; addresses are not asked")
         return True
-    new = _learn(source, of, unreachable)
+    new = _resolve(source, of, unreachable)
     if new is None:
         return False
-    moves = lock_file.diff(old, new)
-    _print_moves(name, moves, old)
-    return not moves
+    changes = lock_file.diff(old, new)
+    _print_changes(name, changes, old)
+    return not changes
 
 
-def _print_moves(name: str, moves: list[str], state: lock_file.Locked) -> None:
-    print(f"{name}: moved" if moves else f"{name}: has not moved, locked {state.told()}")
-    for line in moves:
+def _print_changes(name: str, changes: list[str], state: lock_file.LockEntry) -> None:
+    print(f"{name}: moved" if changes else f"{name}: has not moved, locked {state.describe()}")
+    for line in changes:
         print(f"  {line}")
 
 
-def _forget(named: Named, entries: dict[str, lock_file.Locked]) -> None:
+def _remove_unused(named: Named, entries: dict[str, lock_file.LockEntry]) -> None:
     """Drop what params.yaml names no more. A source of construction stays: it is locked by its name only."""
     for key in [key for key in entries if key not in named and not key.startswith("http:")]:
         del entries[key]

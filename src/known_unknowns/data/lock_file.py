@@ -27,7 +27,7 @@ try:
 except ImportError:
     from yaml import SafeLoader
 
-from known_unknowns.data.files import Files, Pinned, human, safe
+from known_unknowns.data.files import FilePin, Files, human, safe
 from known_unknowns.errors import ConfigError
 
 PATH = Path("params.lock.yaml")
@@ -67,7 +67,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
+class LockEntry:
     """What a source is held to: a ``commit`` (of a hub or git), and its files (of a hub, or at addresses)."""
 
     commit: str | None
@@ -86,7 +86,7 @@ class Locked:
     def size(self) -> int:
         return sum(file.size for file in self.files.values())
 
-    def told(self) -> str:
+    def describe(self) -> str:
         at = f"at {self.commit[:12]}" if self.commit else "by hash"
         return f"{at}, {len(self.files)} file(s), {human(self.size)}" if self.files else at
 
@@ -111,13 +111,13 @@ def model_source(entry: Mapping[str, Any]) -> Source | None:
     return Source("model", entry["source"], entry["revision"])
 
 
-def of_model(entry: Mapping[str, Any], path: str | Path = PATH) -> Locked | None:
+def model_entry(entry: Mapping[str, Any], path: str | Path = PATH) -> LockEntry | None:
     """What the lock holds a model to; None for one that it does not, or need not."""
     source = model_source(entry)
     return None if source is None else read(path).get(source.key)
 
 
-def read(path: str | Path = PATH) -> dict[str, Locked]:
+def read(path: str | Path = PATH) -> dict[str, LockEntry]:
     """The lock: keys of sources to what they are held to. Empty where there is no such file.
 
     Raises ConfigError for a file that is not a lock, naming the path of the bad key.
@@ -147,15 +147,15 @@ def _check(raw: Any, path: Path) -> None:
         )
 
 
-def _locked(entry: Mapping[str, Any], path: Path, key: str) -> Locked:
+def _locked(entry: Mapping[str, Any], path: Path, key: str) -> LockEntry:
     try:
-        files = {safe(name): Pinned(**file) for name, file in entry.get("files", {}).items()}
+        files = {safe(name): FilePin(**file) for name, file in entry.get("files", {}).items()}
     except ValueError as error:
         raise ConfigError(str(error), path=f"{path}: sources.{key}") from error
-    return Locked(entry.get("commit"), files)
+    return LockEntry(entry.get("commit"), files)
 
 
-def write(entries: Mapping[str, Locked], path: str | Path = PATH) -> None:
+def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
     """Write the lock, sorted, one line a file, with a header that says what it is."""
     from known_unknowns.tables import write_text
 
@@ -165,7 +165,7 @@ def write(entries: Mapping[str, Locked], path: str | Path = PATH) -> None:
 
 
 @contextmanager
-def changing(path: str | Path = PATH) -> Iterator[dict[str, Locked]]:
+def update(path: str | Path = PATH) -> Iterator[dict[str, LockEntry]]:
     """The lock, to be changed by one process at a time; it is written when the block ends well."""
     from filelock import FileLock
 
@@ -179,21 +179,21 @@ def changing(path: str | Path = PATH) -> Iterator[dict[str, Locked]]:
             write(entries, path)
 
 
-def learn(source: Source, held: Callable[[Source], Files]) -> Locked:
+def resolve(source: Source, held: Callable[[Source], Files]) -> LockEntry:
     """What a source is now, asked of the hub; of addresses, ``held`` gets the files and tells what they are.
 
     Raises one of `known_unknowns.data.download.FAILURES`.
     """
     if source.kind == "git":
-        return Locked(source.revision, {})
+        return LockEntry(source.revision, {})
     if source.kind == "http":
-        return Locked(None, held(source))
+        return LockEntry(None, held(source))
     from known_unknowns.data import hub
 
-    return Locked(*hub.resolve(source.repository, source.revision, source.kind))
+    return LockEntry(*hub.resolve(source.repository, source.revision, source.kind))
 
 
-def diff(old: Locked, new: Locked) -> list[str]:
+def diff(old: LockEntry, new: LockEntry) -> list[str]:
     """What moved between two states of a source, a line each: the commit, then files added, removed and changed."""
     lines = [] if old.commit == new.commit else [f"commit {old.commit} -> {new.commit}"]
     for path in sorted(old.files.keys() | new.files.keys()):

@@ -56,7 +56,7 @@ class Provenance:
     data: Mapping[str, str | None]
 
 
-def gather(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Provenance:
+def collect(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Provenance:
     """All of it. ``folder`` is the project's, ``data`` are paths pinned with DVC.
 
     Raises DataError for a pin that cannot be read (not for one that is absent).

@@ -1,7 +1,8 @@
-"""When a workflow must fetch again: when what the lock holds a source to has changed since it was fetched.
+"""A stamp beside fetched data, from which the workflow decides whether to fetch again.
 
-A rule that is given the lock's digest would run again after the run that locked its source for the first time, for
-nothing. So the fetch notes with which digest it was made, and what the rule had been given then.
+The rule ``fetch`` has a parameter that must change when the lock's entry of its source changes. The digest of the entry
+alone would also change when the first run writes the entry, and would fetch the same files a second time. So each
+fetch writes a stamp with the digest and with the parameter that the rule had at that time.
 """
 
 from __future__ import annotations
@@ -11,27 +12,36 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.data.lock_file import PATH, Locked, data_source, read
+from known_unknowns.data.lock_file import PATH, LockEntry, data_source, read
 from known_unknowns.data.store import FOLDER
 
 
-def note(out: Path, locked: Locked, *, first: bool) -> None:
-    """Note that ``out`` is what the lock says. ``first``: it said nothing when the fetch began."""
+def write_stamp(out: Path, entry: LockEntry, *, is_new: bool) -> None:
+    """Record that ``out`` holds the files of a lock entry. ``is_new`` is whether this fetch wrote the entry."""
     from known_unknowns.tables import write_text
 
-    if _read(out).get("lock") != locked.digest:
-        given = "" if first else locked.digest
-        write_text(_path(out), json.dumps({"lock": locked.digest, "given": given}) + "\n")
+    if _read(out).get("lock") != entry.digest:
+        parameter = "" if is_new else entry.digest
+        write_text(_path(out), json.dumps({"lock": entry.digest, "given": parameter}) + "\n")
 
 
-def given(out: Path, entry: Mapping[str, Any], lock_file: str | Path = PATH) -> str:
-    """What to give to the rule that makes ``out`` by the data's ``entry``: it changes only when what the lock holds it
-    to does. Nothing for what params.yaml itself pins."""
-    locked = read(lock_file).get(data_source(out.name, entry).key) if entry["source"] == "hub" else None
-    if locked is None:
+def rule_parameter(out: Path, data: Mapping[str, Any], lock_path: str | Path = PATH) -> str:
+    """Return the parameter of the rule that makes ``out``. It changes only when the lock's entry does.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the data set.
+    data : mapping
+        The data's entry in params.yaml. For sources that params.yaml pins itself, the parameter is empty.
+    lock_path : str or Path
+    """
+    source = data_source(out.name, data) if data["source"] == "hub" else None
+    entry = read(lock_path).get(source.key) if source else None
+    if entry is None:
         return ""
-    noted = _read(out)
-    return noted["given"] if noted.get("lock") == locked.digest else locked.digest
+    stamp = _read(out)
+    return stamp["given"] if stamp.get("lock") == entry.digest else entry.digest
 
 
 def _path(out: Path) -> Path:
@@ -40,7 +50,7 @@ def _path(out: Path) -> Path:
 
 def _read(out: Path) -> dict[str, str]:
     try:
-        noted = json.loads(_path(out).read_text(encoding="utf-8"))
+        stamp = json.loads(_path(out).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return noted if isinstance(noted, dict) and noted.keys() == {"lock", "given"} else {}
+    return stamp if isinstance(stamp, dict) and stamp.keys() == {"lock", "given"} else {}

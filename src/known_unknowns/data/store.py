@@ -18,11 +18,11 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from known_unknowns.data.files import Files, Pinned, difference, is_right
+from known_unknowns.data.files import FilePin, Files, difference, is_right
 from known_unknowns.errors import DataError, MachineError
 
 FOLDER = ".fetched"
-_NOT_OURS = (".snakemake_timestamp",)
+_IGNORED = (".snakemake_timestamp",)
 
 
 class Store:
@@ -32,7 +32,7 @@ class Store:
         self.out, self.root = out, out.parent / FOLDER
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """One fetch into ``out`` at a time; others wait. The lock goes with the process, however that ends."""
         self.root.mkdir(parents=True, exist_ok=True)
         try:
@@ -46,15 +46,15 @@ class Store:
                 ) from error
             raise MachineError(str(error)) from error
 
-    def kept(self, pinned: Pinned) -> Path:
+    def path_of(self, pinned: FilePin) -> Path:
         """Where a file lies when it is whole and right. All data sets of the store share these."""
         return self._in("files") / pinned.label.replace(" ", "-")
 
-    def part(self, pinned: Pinned) -> Path:
+    def part(self, pinned: FilePin) -> Path:
         """Where a file is downloaded to. Each data set has its own: two may be fetched at once, and share a file."""
-        return self.part_of_address(pinned.label.replace(" ", "-"))
+        return self.unlocked_part(pinned.label.replace(" ", "-"))
 
-    def part_of_address(self, name: str) -> Path:
+    def unlocked_part(self, name: str) -> Path:
         """Where a file is downloaded to whose hash is not known yet."""
         return self._in(f"parts/{self.out.name}") / name
 
@@ -62,23 +62,23 @@ class Store:
         (self.root / folder).mkdir(parents=True, exist_ok=True)
         return self.root / folder
 
-    def has(self, pinned: Pinned) -> bool:
+    def has(self, pinned: FilePin) -> bool:
         """Whether the file is here, and still what it was. One that is not any more is removed."""
-        path = self.kept(pinned)
+        path = self.path_of(pinned)
         if is_right(path, pinned):
             return True
         path.unlink(missing_ok=True)
         return False
 
-    def accept(self, part: Path, pinned: Pinned, *, origin: str) -> None:
+    def move_if_right(self, part: Path, pinned: FilePin, *, origin: str) -> None:
         """Keep a part that is whole, if it is right. Raises DataError for one that is not, which is removed."""
         wrong = difference(pinned.of(part), pinned)
         if wrong is not None:
             part.unlink()
             raise DataError(f"{wrong}; it was refused", file=origin)
-        part.replace(self.kept(pinned))
+        part.replace(self.path_of(pinned))
 
-    def take(self, path: Path, pinned: Pinned) -> str | None:
+    def copy_if_right(self, path: Path, pinned: FilePin) -> str | None:
         """Keep a copy of somebody's file, if it is right, and else say what is wrong. The copy is what is checked."""
         part = self.part(pinned)
         copy = part.with_name(part.name + ".copy")
@@ -86,20 +86,20 @@ class Store:
             shutil.copyfile(path, copy)
             wrong = difference(pinned.of(copy), pinned)
             if wrong is None:
-                copy.replace(self.kept(pinned))
+                copy.replace(self.path_of(pinned))
             return wrong
         finally:
             copy.unlink(missing_ok=True)
 
-    def missing_in_out(self, files: Files) -> list[str]:
+    def missing_in_folder(self, files: Files) -> list[str]:
         """The paths of ``files`` that ``out`` lacks, or that are not right there."""
         return [path for path, pinned in files.items() if not is_right(self.out / path, pinned)]
 
-    def strangers(self, files: Mapping[str, object]) -> list[str]:
+    def unexpected_files(self, files: Mapping[str, object]) -> list[str]:
         """The files in ``out`` that are not among ``files``."""
         there = (path for path in self.out.rglob("*") if path.is_file() or path.is_symlink())
         found = (path.relative_to(self.out).as_posix() for path in there)
-        return sorted(path for path in found if path not in files and path not in _NOT_OURS)
+        return sorted(path for path in found if path not in files and path not in _IGNORED)
 
     def assemble(self, files: Files) -> None:
         """Make ``out`` of the files that are kept: it appears whole, in place of what was there."""
@@ -108,7 +108,7 @@ class Store:
         new.mkdir(parents=True)
         for path, pinned in files.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
-            _link(self.kept(pinned), new / path)
+            _link(self.path_of(pinned), new / path)
         replace_folder(new, self.out, self.root / f"{self.out.name}.old")
 
 

@@ -98,7 +98,7 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
             path=f"{path}.source",
         )
     else:
-        locked = lock_file.of_model(entry)
+        locked = lock_file.model_entry(entry)
         identity, where = {}, {"revision": locked.commit if locked else revision}
     where["trust_remote_code"] = entry.trust_remote_code
     if locked and where["trust_remote_code"]:
@@ -190,7 +190,7 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
     return {"revision": found, "settings": _files_sha256(settings)}
 
 
-def _check_locked_files(repository: str, locked: lock_file.Locked) -> None:
+def _check_locked_files(repository: str, locked: lock_file.LockEntry) -> None:
     """Compare the cached files with the lock file.
 
     The hub's client does not hash cached files, nor files downloaded over plain HTTP.

@@ -97,15 +97,15 @@ def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
     )
 
 
-def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[str, lock_file.Locked]) -> Data:
+def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[str, lock_file.LockEntry]) -> Data:
     source = lock_file.data_source(benchmark, entry)
     locked = held.get(source.key) if source else None
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     terms = licences.terms_of(benchmark, entry).as_dict()
-    return Data(benchmark, entry, pin, locked.told() if locked else None, terms)
+    return Data(benchmark, entry, pin, locked.describe() if locked else None, terms)
 
 
-def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_file.Locked]) -> Model:
+def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_file.LockEntry]) -> Model:
     """Facts are those of the first benchmark that the model answered: they do not differ between benchmarks."""
     engines = []
     for benchmark in params.benchmarks:
@@ -133,7 +133,7 @@ def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_fi
         turns=turns,
         spent=_spent(engines),
         computed=tuple(part for part in told if part is not None),
-        locked=locked.told() if locked and facts.get("revision") == locked.commit else None,
+        locked=locked.describe() if locked and facts.get("revision") == locked.commit else None,
     )
 
 

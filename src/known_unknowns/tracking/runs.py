@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.data.provenance import Provenance, gather
+from known_unknowns.data.provenance import Provenance, collect
 from known_unknowns.progress import progress
 from known_unknowns.tracking.contents import PinnedData, RunContents, read_cells, read_contents, read_pinned_data
 from known_unknowns.tracking.store import Store, open_store
@@ -58,7 +58,7 @@ def track(params: Params, metrics: list[Path], *, results: Path, data: Path, out
         cells = read_cells(params, metrics)
         pinned = {name: read_pinned_data(params, name, data=data) for name in {c.benchmark for c, _, _ in cells}}
         with open_store(tracking) as store, progress("Tracking", len(cells)) as advance:
-            writer = _RunWriter(store, params.edition, gather())
+            writer = _RunWriter(store, params.edition, collect())
             for cell, file, of_cell in cells:
                 contents = read_contents(
                     params, cell, file, of_cell, pinned[cell.benchmark], results=results, data=data

@@ -68,9 +68,9 @@ class Place:
     def lock_path(self) -> Path:
         return self.folder / "params.lock.yaml"
 
-    def fetch(self, name: str = "humblebench", *, given: Path | None = None) -> Path:
+    def fetch(self, name: str = "humblebench", *, user_folder: Path | None = None) -> Path:
         out = self.out.with_name(name)
-        fetch(self.params, name, out, given=given, lock_path=self.lock_path)
+        fetch(self.params, name, out, user_folder=user_folder, lock_path=self.lock_path)
         return out
 
     def files(self) -> dict[str, bytes]:

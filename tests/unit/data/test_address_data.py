@@ -32,7 +32,7 @@ def psg(serve, place, tmp_path):
 
 def test_the_first_time_locks_what_comes_and_what_is_given(psg):
     psg.hub.faults["val2017.zip"] = ["500", "cut"]
-    out = psg.fetch("psg", given=psg.mine)
+    out = psg.fetch("psg", user_folder=psg.mine)
     assert (out / "psg.json").read_bytes() == GRAPHS
     assert (out / "coco/val2017.zip").read_bytes() == PICTURES
     assert sum(request.sent for request in psg.hub.log) == len(PICTURES)
@@ -42,7 +42,7 @@ def test_the_first_time_locks_what_comes_and_what_is_given(psg):
 
 
 def test_a_file_without_an_address_is_asked_for_by_name(psg):
-    with pytest.raises(MachineError, match=r"psg\.json has no address that lasts.*--from FOLDER"):
+    with pytest.raises(MachineError, match=r"psg\.json has no permanent address.*--from FOLDER"):
         psg.fetch("psg")
     assert not psg.lock_path.exists()
 
@@ -51,29 +51,29 @@ def test_two_files_that_could_be_meant_are_not_guessed_between(psg):
     (psg.mine / "other").mkdir()
     (psg.mine / "other/psg.json").write_bytes(b"{}")
     with pytest.raises(ConfigError, match=r"several files could be psg\.json"):
-        psg.fetch("psg", given=psg.mine)
+        psg.fetch("psg", user_folder=psg.mine)
     (psg.mine / "psg.json").write_bytes(GRAPHS)
-    psg.fetch("psg", given=psg.mine)
+    psg.fetch("psg", user_folder=psg.mine)
 
 
 def test_afterwards_others_are_refused(psg, tmp_path):
-    out = psg.fetch("psg", given=psg.mine)
+    out = psg.fetch("psg", user_folder=psg.mine)
     for path in psg.folder.joinpath("raw").rglob("*"):
         if path.is_file():
             path.unlink()
     (psg.mine / "openpsg/psg.json").write_bytes(b'{"data": [1]}')
     with pytest.raises(MachineError, match=r"psg\.json  12 bytes  sha256"):
-        psg.fetch("psg", given=psg.mine)
+        psg.fetch("psg", user_folder=psg.mine)
     psg.hub.address("val2017.zip", PICTURES[::-1])
     (psg.folder / "raw/.fetched/files" / f"sha256-{sha256(PICTURES).hexdigest()}").unlink(missing_ok=True)
     with pytest.raises(DataError, match=sha256(PICTURES[::-1]).hexdigest()):
-        psg.fetch("psg", given=psg.mine)
+        psg.fetch("psg", user_folder=psg.mine)
     assert not (out / "psg.json").exists()
 
 
 def test_the_command_lock_downloads_what_has_an_address(psg, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(MachineError, match=r"psg\.json has no address"):
+    with pytest.raises(MachineError, match=r"psg\.json has no permanent address"):
         lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)
     del psg.params.raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"]["psg.json"]
     lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)
@@ -88,5 +88,5 @@ def test_the_command_lock_downloads_what_has_an_address(psg, monkeypatch, tmp_pa
 
 def test_no_token_is_sent_to_an_address(psg, monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    psg.fetch("psg", given=psg.mine)
+    psg.fetch("psg", user_folder=psg.mine)
     assert {request.token for request in psg.hub.log} == {None}

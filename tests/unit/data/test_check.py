@@ -14,7 +14,7 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns.benchmarks._checks import leaks
-from known_unknowns.data.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json, as_table, check
+from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Held, as_json, as_table, check
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Option
 from known_unknowns_pocket.benchmarks import mmsap as pocket_mmsap
@@ -24,7 +24,7 @@ SCENES = {"source": "scenes", "images": 2, "questions_per_image": 5}
 TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
 
 
-def humblebench(tmp_path: Path, *changed: dict[str, Any], count: int = 10) -> Checked:
+def humblebench(tmp_path: Path, *changed: dict[str, Any], count: int = 10) -> CheckResult:
     """Ten sound rows on two pictures, the last ones of which are changed."""
     rows = [
         published_row(n, question=TEXT.replace("What color is it", f"What color is number {n}")) for n in range(count)
@@ -35,11 +35,11 @@ def humblebench(tmp_path: Path, *changed: dict[str, Any], count: int = 10) -> Ch
     return check("humblebench", tmp_path / "raw", settings=SCENES)
 
 
-def found(checked: Checked, code: str) -> list[Finding]:
+def found(checked: CheckResult, code: str) -> list[Finding]:
     return [finding for finding in checked.findings if finding.code == code]
 
 
-def held(checked: Checked) -> dict[str, Held]:
+def held(checked: CheckResult) -> dict[str, Held]:
     return {number.what: number for number in checked.held}
 
 
@@ -179,7 +179,7 @@ def pocket() -> Path:
     return pocket_mmsap.build(Path(mkdtemp()) / "raw", seed=1, images=6, questions_per_image=1)
 
 
-def mmsap(tmp_path: Path, **changes: Any) -> Checked:
+def mmsap(tmp_path: Path, **changes: Any) -> CheckResult:
     """The pocket edition, with changes to the first question of KnowVisQA."""
     raw = Path(copytree(pocket(), tmp_path / "raw"))
     file = raw / "KnowVisQA.json"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.data.files import Pinned, difference, human, is_right, pin, safe
+from known_unknowns.data.files import FilePin, difference, human, is_right, pin, safe
 
 
 @pytest.fixture(params=[b"", b"x", b"a line\r\nanother\0", bytes(2**20 + 1)], ids=["empty", "short", "odd", "long"])
@@ -24,15 +24,15 @@ def test_the_hashes_are_those_of_git_and_of_sha256sum(file):
         ["git", "hash-object", "--no-filters", str(file)], capture_output=True, text=True, check=True
     ).stdout.strip()
     size = file.stat().st_size
-    assert Pinned(0, git="").of(file) == Pinned(size, git=blob)
-    assert pin(file) == Pinned(size, sha256=sha256(file.read_bytes()).hexdigest())
+    assert FilePin(0, git="").of(file) == FilePin(size, git=blob)
+    assert pin(file) == FilePin(size, sha256=sha256(file.read_bytes()).hexdigest())
 
 
 def test_what_differs_is_told_by_both_hashes(file):
     right = pin(file)
     assert difference(right, right) is None
     assert is_right(file, right)
-    for wrong in (Pinned(right.size + 1, sha256=right.sha256), Pinned(right.size, sha256="0" * 64)):
+    for wrong in (FilePin(right.size + 1, sha256=right.sha256), FilePin(right.size, sha256="0" * 64)):
         assert not is_right(file, wrong)
         told = difference(right, wrong)
         assert right.sha256 in told
@@ -48,7 +48,7 @@ def test_what_is_no_file_is_never_right(tmp_path):
 @pytest.mark.parametrize("hashes", [{}, {"sha256": "0" * 64, "git": "0" * 40}])
 def test_a_file_has_one_hash(hashes):
     with pytest.raises(ValueError, match="one hash"):
-        Pinned(1, **hashes)
+        FilePin(1, **hashes)
 
 
 @given(st.text(alphabet="ab./\\:\0 ", max_size=12))

@@ -47,10 +47,10 @@ def out(tmp_path):
     return tmp_path / "raw" / "actiview"
 
 
-def check_out(entry, out, given=None):
+def check_out(entry, out, user_folder=None):
     store = Store(out)
-    with store.held():
-        git.check_out("actiview", entry, store, given=given)
+    with store.lock():
+        git.check_out("actiview", entry, store, user_folder=user_folder)
 
 
 def test_the_files_of_the_commit_and_nothing_else(published, out):
@@ -76,7 +76,7 @@ def test_a_rerun_needs_no_repository_until_a_file_is_changed(published, out, tmp
     assert (out / "asset/data.json").stat().st_mtime_ns == before
 
     (out / "asset/data.json").write_text("[3]", encoding="utf-8")
-    with pytest.raises(MachineError, match="name a clone of it with --from FOLDER"):
+    with pytest.raises(MachineError, match="name a clone with --from FOLDER"):
         check_out(published, out)
     (tmp_path / "away").rename(tmp_path / "published")
     check_out(published, out)
@@ -104,7 +104,7 @@ def test_an_unknown_commit_is_one_clear_error_and_leaves_what_was_there(publishe
 def test_a_clone_that_the_user_has_will_do_if_it_has_the_commit(published, out, tmp_path):
     run(tmp_path, "clone", "--quiet", published["repository"], "mine")
     nowhere = published | {"repository": (tmp_path / "nowhere").as_uri()}
-    check_out(nowhere, out, given=tmp_path / "mine")
+    check_out(nowhere, out, user_folder=tmp_path / "mine")
     assert (out / "asset/data.json").read_text(encoding="utf-8") == "[1]"
 
 
@@ -114,8 +114,8 @@ def test_a_folder_of_files_proves_nothing(published, out, tmp_path, has_git):
     mine.mkdir()
     if has_git:
         run(mine, "init", "--quiet")
-    with pytest.raises(MachineError, match="no git repository with the commit"):
-        check_out(published, out, given=mine)
+    with pytest.raises(MachineError, match="is not a git repository with the commit"):
+        check_out(published, out, user_folder=mine)
 
 
 def test_what_a_killed_fetch_left_is_no_hindrance(published, out):
@@ -127,7 +127,7 @@ def test_what_a_killed_fetch_left_is_no_hindrance(published, out):
 
 
 def test_by_the_name_in_params(published, place, monkeypatch):
-    entry = GitData.model_construct(source="git", **published)  # a local folder, which params.yaml may not name
+    entry = GitData.model_construct(**published)  # a local folder, which params.yaml may not name
     monkeypatch.setattr(Params, "data", lambda self, benchmark: entry)
     assert (place.fetch("actiview") / "asset/data.json").read_text(encoding="utf-8") == "[1]"
     assert not place.lock_path.exists()

@@ -125,9 +125,9 @@ def test_a_wrong_file_is_refused_with_both_hashes_and_kept_out(serve, place, fau
 def test_what_stays_wrong_does_not_touch_what_is_there(hub, place):
     place.fetch()
     hub.commit(REPOSITORY, FILES | {"data/train-1.parquet": OTHER[::-1]})
-    with lock_file.changing(place.lock_path) as entries:
+    with lock_file.update(place.lock_path) as entries:
         key = f"hub:datasets/{REPOSITORY}@main"
-        entries[key] = lock_file.learn(lock_file.Source("dataset", REPOSITORY, "main"), None)
+        entries[key] = lock_file.resolve(lock_file.Source("dataset", REPOSITORY, "main"), None)
     hub.faults["data/train-1.parquet"] = ["flip"]
     with pytest.raises(DataError):
         place.fetch()
@@ -264,7 +264,7 @@ def test_progress_is_told_in_megabytes(monkeypatch):
         yield lambda steps=1: told.append((description, total, steps))
 
     monkeypatch.setattr(fetch_files, "progress", progress)
-    with fetch_files.Megabytes("fetching it", 2_500_000) as advance, ThreadPoolExecutor() as pool:
+    with fetch_files.MegabyteProgress("fetching it", 2_500_000) as advance, ThreadPoolExecutor() as pool:
         list(pool.map(advance, [300_000, -200_000, 400_000, *[200_000] * 10]))
     assert {(description, total) for description, total, _ in told} == {("fetching it (MB)", 3)}
     assert sum(steps for _, _, steps in told) == 2

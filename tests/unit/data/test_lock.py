@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 
 from known_unknowns.config import Params, catalogue
 from known_unknowns.data import lock_command, lock_file
-from known_unknowns.data.files import Pinned
-from known_unknowns.data.lock_file import Locked
+from known_unknowns.data.files import FilePin
+from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
 from .conftest import REPOSITORY, ROOT
@@ -55,13 +55,13 @@ def locked_sources():
         st.from_regex(r"[a-z0-9 :#'%é-]{1,8}(/[a-z0-9.-]{1,8})?", fullmatch=True).filter(
             lambda path: ":" not in path.split("/")[0]
         ),
-        st.builds(Pinned, size=st.integers(0, 2**50), sha256=st.from_regex(r"[0-9a-f]{64}", fullmatch=True))
-        | st.builds(Pinned, size=st.integers(0, 99), git=st.from_regex(r"[0-9a-f]{40}", fullmatch=True)),
+        st.builds(FilePin, size=st.integers(0, 2**50), sha256=st.from_regex(r"[0-9a-f]{64}", fullmatch=True))
+        | st.builds(FilePin, size=st.integers(0, 99), git=st.from_regex(r"[0-9a-f]{40}", fullmatch=True)),
         max_size=3,
     )
     keys = st.from_regex(r"hub:(datasets|models)/[A-Za-z0-9.-]{1,9}/[a-z]{1,4}@(main|refs/pr/1)", fullmatch=True)
     commits = st.from_regex(r"[0-9a-f]{40}", fullmatch=True)
-    return st.dictionaries(keys, st.builds(Locked, commit=commits, files=files), max_size=3)
+    return st.dictionaries(keys, st.builds(LockEntry, commit=commits, files=files), max_size=3)
 
 
 @given(entries=locked_sources())
@@ -103,21 +103,21 @@ def test_a_file_that_is_no_lock_is_refused(tmp_path, text, told):
 
 def test_a_change_that_fails_leaves_the_file(tmp_path):
     path = tmp_path / "params.lock.yaml"
-    with lock_file.changing(path) as entries:
-        entries[KEY] = Locked(COMMIT, {})
-    with pytest.raises(RuntimeError), lock_file.changing(path) as entries:
-        entries[KEY] = Locked(OTHER, {})
+    with lock_file.update(path) as entries:
+        entries[KEY] = LockEntry(COMMIT, {})
+    with pytest.raises(RuntimeError), lock_file.update(path) as entries:
+        entries[KEY] = LockEntry(OTHER, {})
         raise RuntimeError
-    assert lock_file.read(path) == {KEY: Locked(COMMIT, {})}
+    assert lock_file.read(path) == {KEY: LockEntry(COMMIT, {})}
 
 
 def test_two_that_change_it_at_once_both_have_their_way(tmp_path):
     path = tmp_path / "params.lock.yaml"
 
     def add(number):
-        with lock_file.changing(path) as entries:
+        with lock_file.update(path) as entries:
             time.sleep(0.01)
-            entries[f"http:source-{number}"] = Locked(COMMIT, {})
+            entries[f"http:source-{number}"] = LockEntry(COMMIT, {})
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(add, range(8)))
@@ -125,8 +125,10 @@ def test_two_that_change_it_at_once_both_have_their_way(tmp_path):
 
 
 def test_a_diff_names_the_commit_and_every_file():
-    old = Locked(COMMIT, {"a": Pinned(1, git=COMMIT), "b": Pinned(2_000, git=COMMIT), "c": Pinned(3, git=COMMIT)})
-    new = Locked(OTHER, {"b": Pinned(2_500_000, git=OTHER), "c": Pinned(3, git=COMMIT), "d": Pinned(4, git=OTHER)})
+    old = LockEntry(COMMIT, {"a": FilePin(1, git=COMMIT), "b": FilePin(2_000, git=COMMIT), "c": FilePin(3, git=COMMIT)})
+    new = LockEntry(
+        OTHER, {"b": FilePin(2_500_000, git=OTHER), "c": FilePin(3, git=COMMIT), "d": FilePin(4, git=OTHER)}
+    )
     assert lock_file.diff(old, new) == [
         f"commit {COMMIT} -> {OTHER}",
         "- a (1 bytes)",
@@ -237,7 +239,7 @@ def test_a_tag_or_a_commit_in_params_is_asked_as_such(world):
     for revision in (commit, "v1"):
         world.hub.repositories["dataset", REPOSITORY].branches["v1"] = commit
         source = lock_file.Source("dataset", REPOSITORY, revision)
-        assert lock_file.learn(source, None).commit == commit
+        assert lock_file.resolve(source, None).commit == commit
         assert source.key.endswith(f"@{revision}")
 
 

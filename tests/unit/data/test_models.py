@@ -41,8 +41,8 @@ def hub(serve, tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     source = lock_file.model_source(ENTRY)
-    with lock_file.changing() as entries:
-        entries[source.key] = lock_file.learn(source, None)
+    with lock_file.update() as entries:
+        entries[source.key] = lock_file.resolve(source, None)
     return hub
 
 
@@ -63,8 +63,8 @@ def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
     proposed = hub.commit(REPOSITORY, NEWER, kind="model", branch="refs/pr/70")
     entry = ENTRY | {"revision": "refs/pr/70"}
     source = lock_file.model_source(entry)
-    with lock_file.changing() as entries:
-        entries[source.key] = lock_file.learn(source, None)
+    with lock_file.update() as entries:
+        entries[source.key] = lock_file.resolve(source, None)
     hub.commit(REPOSITORY, FILES | {"more.json": b"{}"}, kind="model", branch="refs/pr/70")
     loaded = load(entry)
     assert loaded.identity["revision"] == proposed
@@ -95,9 +95,9 @@ def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
     settings = {"peft_type": "LORA", "bias": "none", "r": 1, "lora_alpha": 1, "target_modules": [layer]}
     adapter = {"adapter_config.json": json.dumps(settings).encode(), "adapter_model.safetensors": save(pair)}
     hub.commit(REPOSITORY, FILES | {f"lora/{file}": content for file, content in adapter.items()}, kind="model")
-    with lock_file.changing() as entries:
+    with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.learn(lock_file.model_source(ENTRY), None)
+        entries[key] = lock_file.resolve(lock_file.model_source(ENTRY), None)
     hub.faults["lora/adapter_model.safetensors"] = ["flip"]
     entry = ENTRY | {"adapter": "lora"}
     with pytest.raises(DataError, match=r"lora/adapter_model\.safetensors.*is not the pinned .*delete it"):
@@ -113,9 +113,9 @@ def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
 
 def test_code_of_a_repository_is_checked_before_it_is_run(hub, tmp_path, monkeypatch):
     hub.commit(REPOSITORY, FILES | {"code.py": b"1 / 1"}, kind="model")
-    with lock_file.changing() as entries:
+    with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.learn(lock_file.model_source(ENTRY), None)
+        entries[key] = lock_file.resolve(lock_file.model_source(ENTRY), None)
     hub.faults["code.py"] = ["flip"]
     monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
     with pytest.raises(DataError, match=r"code\.py"):

@@ -113,7 +113,7 @@ def test_versions_are_those_that_are_installed() -> None:
 
 def test_all_of_it_at_once(repository: Path) -> None:
     raw = pin(repository / "raw", "outs:\n- {md5: abc.dir, path: raw}\n")
-    facts = provenance.gather(repository, data=[raw, repository / "unpinned"])
+    facts = provenance.collect(repository, data=[raw, repository / "unpinned"])
     assert facts.commit == git(repository, "rev-parse", "HEAD")
     assert facts.dirty is True  # the pin is new
     assert facts.data == {str(raw): "abc.dir", str(repository / "unpinned"): None}
@@ -124,7 +124,7 @@ def test_all_of_it_at_once(repository: Path) -> None:
 
 def test_it_does_not_import_the_heavy_tools() -> None:
     code = (
-        "import sys, known_unknowns.data.provenance as p; p.gather(); "
+        "import sys, known_unknowns.data.provenance as p; p.collect(); "
         "sys.exit(str(sorted({'mlflow', 'dvc', 'torch', 'git'} & set(sys.modules))) if "
         "{'mlflow', 'dvc', 'torch', 'git'} & set(sys.modules) else 0)"
     )

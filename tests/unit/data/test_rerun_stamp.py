@@ -18,7 +18,7 @@ def rule(serve, place):
     hub.commit(REPOSITORY, {"a": b"1"})
 
     def given(name="humblebench"):
-        return rerun_stamp.given(place.out.with_name(name), place.params.data(name), place.lock_path)
+        return rerun_stamp.rule_parameter(place.out.with_name(name), place.params.data(name), place.lock_path)
 
     given.hub = hub
     return given
@@ -26,9 +26,9 @@ def rule(serve, place):
 
 def move(place, hub, content):
     hub.commit(REPOSITORY, {"a": content})
-    with lock_file.changing(place.lock_path) as entries:
+    with lock_file.update(place.lock_path) as entries:
         (key,) = entries
-        entries[key] = lock_file.learn(lock_file.Source("dataset", REPOSITORY, "main"), None)
+        entries[key] = lock_file.resolve(lock_file.Source("dataset", REPOSITORY, "main"), None)
 
 
 def test_a_fetch_that_locks_is_not_repeated_and_one_after_a_move_is_once(rule, place):
@@ -52,8 +52,8 @@ def test_a_fetch_that_locks_is_not_repeated_and_one_after_a_move_is_once(rule, p
 
 def test_what_was_locked_before_is_not_fetched_again(rule, place):
     source = lock_file.Source("dataset", REPOSITORY, "main")
-    with lock_file.changing(place.lock_path) as entries:
-        entries[source.key] = lock_file.learn(source, None)
+    with lock_file.update(place.lock_path) as entries:
+        entries[source.key] = lock_file.resolve(source, None)
     was_given = rule()
     assert was_given
     place.fetch()

@@ -114,10 +114,10 @@ def test_other_files_in_a_models_own_folder_make_the_model(tmp_path):
 def test_another_commit_in_the_lock_makes_the_model():
     infer("a")
     source = lock_file.model_source(ENTRY)
-    lock_file.write({source.key: lock_file.Locked(COMMIT, {})})
+    lock_file.write({source.key: lock_file.LockEntry(COMMIT, {})})
     infer("a")
     assert Engine.made == 1
-    lock_file.write({source.key: lock_file.Locked("2" * 40, {})})
+    lock_file.write({source.key: lock_file.LockEntry("2" * 40, {})})
     infer("a")
     assert Engine.made == 2
 

@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from known_unknowns.cli import app
-from known_unknowns.data.check import ERROR, NOTE, WARNING, Checked, Finding, Held, as_json
+from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Held, as_json
 from known_unknowns.errors import DataError
 from known_unknowns.report.checks import SHOWN, read
 
@@ -27,7 +27,7 @@ HELD = (
 
 def save(folder: Path, *findings: Finding, benchmark: str = "humblebench") -> Path:
     folder.mkdir(exist_ok=True)
-    checked = Checked(benchmark, Path("data/raw"), HELD, findings)
+    checked = CheckResult(benchmark, Path("data/raw"), HELD, findings)
     (folder / f"{benchmark}.json").write_text(as_json(checked), encoding="utf-8")
     return folder
 

@@ -9,21 +9,21 @@ import pytest
 
 from known_unknowns.config import Params
 from known_unknowns.data import lock_file
-from known_unknowns.data.files import Pinned
-from known_unknowns.data.lock_file import Locked
+from known_unknowns.data.files import FilePin
+from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.report.provenance import gather
 
 from .conftest import write
 from .fake_run import FakeRun, make
 
 COMMIT, NEWER = "0123456789abcdef" * 2 + "01234567", "f" * 40
-FILES = {"a.parquet": Pinned(1_500_000, sha256="a" * 64), "README.md": Pinned(500_000, git="b" * 40)}
+FILES = {"a.parquet": FilePin(1_500_000, sha256="a" * 64), "README.md": FilePin(500_000, git="b" * 40)}
 HUB = {"source": "hub", "repository": "maker/benchmark", "revision": "main"}
 TRANSFORMERS = {"engine": "transformers", "source": "maker/model", "revision": "main", "dtype": "float32"}
 
 
 def locked(root: Path, *keys: str) -> None:
-    lock_file.write(dict.fromkeys(keys, Locked(COMMIT, FILES)), root / lock_file.PATH)
+    lock_file.write(dict.fromkeys(keys, LockEntry(COMMIT, FILES)), root / lock_file.PATH)
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_without_a_connection_it_says_what_is_missing_and_how_to_place_it(offlin
 )
 def test_any_layout_will_do(offline, tmp_path, layout):
     mine = write(tmp_path / "mine", {layout[path]: content for path, content in FILES.items()})
-    offline.fetch(given=mine)
+    offline.fetch(user_folder=mine)
     assert offline.files() == FILES
     assert all((mine / layout[path]).read_bytes() == content for path, content in FILES.items())
 
@@ -72,21 +72,21 @@ def test_the_hubs_own_cache_will_do(offline, tmp_path):
         link = tmp_path / "hub/snapshots/abc" / path
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(blobs / str(number))
-    offline.fetch(given=tmp_path / "hub")
+    offline.fetch(user_folder=tmp_path / "hub")
     assert offline.files() == FILES
     assert not any(path.is_symlink() for path in offline.out.rglob("*"))
 
 
 def test_of_files_of_one_name_the_right_one_is_taken(offline, tmp_path):
     wrong = {"data/train-0.parquet": OTHER, "a/train-0.parquet": LARGE[::-1], "z/train-0.parquet": LARGE}
-    offline.fetch(given=write(tmp_path / "mine", FILES | wrong))
+    offline.fetch(user_folder=write(tmp_path / "mine", FILES | wrong))
     assert offline.files() == FILES
 
 
 def test_a_wrong_file_is_refused_with_both_hashes(offline, tmp_path, capsys):
     mine = write(tmp_path / "mine", FILES | {"data/train-0.parquet": LARGE[:-1]})
     with pytest.raises(MachineError, match=r"1 file\(s\) of humblebench") as error:
-        offline.fetch(given=mine)
+        offline.fetch(user_folder=mine)
     assert "train-1" not in str(error.value)
     told = capsys.readouterr().err
     assert str(mine / "data/train-0.parquet") in told
@@ -97,7 +97,7 @@ def test_a_wrong_file_is_refused_with_both_hashes(offline, tmp_path, capsys):
 
     write(mine, {"again/train-0.parquet": LARGE})
     (mine / "data/train-1.parquet").unlink()  # it was taken already
-    offline.fetch(given=mine)
+    offline.fetch(user_folder=mine)
     assert offline.files() == FILES
 
 
@@ -110,11 +110,11 @@ def test_files_that_were_put_into_the_folder_by_hand_are_checked_there(offline):
 def test_what_is_not_given_is_downloaded(serve, place, tmp_path):
     hub = serve()
     hub.commit(REPOSITORY, FILES)
-    place.fetch(given=write(tmp_path / "mine", {"train-0.parquet": LARGE}))
+    place.fetch(user_folder=write(tmp_path / "mine", {"train-0.parquet": LARGE}))
     assert place.files() == FILES
     assert hub.sent() == len(FILES["README.md"]) + len(OTHER)
 
 
 def test_a_folder_that_is_not_there(place, tmp_path):
     with pytest.raises(ConfigError, match="there is no folder"):
-        place.fetch(given=tmp_path / "nowhere")
+        place.fetch(user_folder=tmp_path / "nowhere")
