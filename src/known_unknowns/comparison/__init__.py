@@ -1,23 +1,22 @@
-"""Published numbers, transcribed with their source, and the table that sets them beside ours.
+"""Published numbers with their sources, and their comparison with the numbers of a run.
 
-One YAML file per benchmark, named after it; `load` reads it, `compare` writes results/<edition>/comparison.parquet.
+`load` reads the published cells of a benchmark, `compare` writes results/<edition>/comparison.parquet.
 """
 
 from known_unknowns.comparison.cells import PublishedCell, load
-from known_unknowns.comparison.compare import (
+from known_unknowns.comparison.compare import OFFICIAL, ROBUST, compare, compare_cells
+from known_unknowns.comparison.metric_index import MetricIndex
+from known_unknowns.comparison.rows import (
     COMPARISON,
     DIFFERS,
     NOT_RUN,
-    OFFICIAL,
     PARSER,
     REPRODUCED,
     VERDICTS,
-    Compared,
-    compare,
-    compare_cells,
+    ComparisonRow,
     read_comparison,
+    write_comparison,
 )
-from known_unknowns.comparison.numbers import Numbers
 
 __all__ = [
     "COMPARISON",
@@ -26,12 +25,14 @@ __all__ = [
     "OFFICIAL",
     "PARSER",
     "REPRODUCED",
+    "ROBUST",
     "VERDICTS",
-    "Compared",
-    "Numbers",
+    "ComparisonRow",
+    "MetricIndex",
     "PublishedCell",
     "compare",
     "compare_cells",
     "load",
     "read_comparison",
+    "write_comparison",
 ]

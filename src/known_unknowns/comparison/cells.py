@@ -1,4 +1,4 @@
-"""The published cells of a benchmark, read from the file published.yaml of its folder."""
+"""The published cells of a benchmark, from published.yaml in its folder."""
 
 from __future__ import annotations
 
@@ -22,13 +22,36 @@ UNITS = (PERCENT, QUESTIONS, VIEWS)
 class PublishedCell:
     """One number of a paper or of a released log.
 
-    ``row`` is the model as the table names it and ``column`` the table's own heading; ``variant``, ``category`` and
-    ``metric`` say which of our metrics it is. ``value`` is in percent, or a number of questions or views (``unit``),
-    with ``decimals`` decimals printed.
-
-    ``model`` is the name by which a model of ours stands for the row, where tables name one model in several ways.
-    ``spread`` is what stands after its ±, ``scorer`` the only scorer that reads as the table's did, where it is not
-    the released rule, and ``n`` the number of questions, where it is another than the published data have now.
+    Attributes
+    ----------
+    benchmark : str
+        The benchmark's name.
+    table : str
+        The table or figure of the paper, or the log.
+    row : str
+        The model as the table names it.
+    column : str
+        The column heading as printed.
+    variant, category, metric : str
+        The metric of this project that corresponds to the cell.
+    value : float
+        The printed number, in ``unit``.
+    decimals : int
+        The number of printed decimals.
+    source : str
+        The reference.
+    note : str
+        Remarks on the cell, including what the benchmark's audit finds.
+    model : str
+        One name for a model that tables name in several ways; ``row`` if empty.
+    unit : str
+        "percent", "questions" or "views".
+    spread : float, optional
+        The number printed after ±.
+    scorer : str, optional
+        The only scorer that corresponds to the table's parser, if it is not the official one.
+    n : int, optional
+        The number of questions, if it differs from that of the published data.
     """
 
     benchmark: str
@@ -61,7 +84,7 @@ class PublishedCell:
 
     @property
     def half_unit(self) -> float:
-        """Half a unit of the last printed place, in percentage points: what rounding may have hidden."""
+        """Half a unit of the last printed place: the largest rounding error."""
         return 0.5 * 10**-self.decimals
 
     @property
@@ -70,10 +93,23 @@ class PublishedCell:
 
 
 def load(benchmark: str) -> list[PublishedCell]:
-    """The published cells of a benchmark, in the order of its file; none where there is no such file.
+    """Return the published cells of a benchmark, in the order of its file.
 
-    Notes include what the benchmark's audit finds. Raises DataError naming the file, the table and the row of a cell
-    that is not a printed percentage, that names a source that is not listed, or that stands there twice.
+    Parameters
+    ----------
+    benchmark : str
+        The benchmark's name.
+
+    Returns
+    -------
+    list of PublishedCell
+        The cells, with the notes of the benchmark's audit. Empty if the benchmark has no published.yaml.
+
+    Raises
+    ------
+    DataError
+        If a cell is not a printed number, names an unlisted source, or occurs twice. The message names the file, the
+        table and the row.
     """
     found = benchmarks.get(benchmark)
     cells = read(found.published, benchmark) if found.published else []
@@ -85,7 +121,7 @@ def read(path: Path, benchmark: str) -> list[PublishedCell]:
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
         if raw["benchmark"] != benchmark:
-            raise ValueError(f"these are the numbers of {raw['benchmark']!r}, not of {benchmark!r}")
+            raise ValueError(f"the file has the numbers of {raw['benchmark']!r}, not of {benchmark!r}")
         cells = [cell for block in raw["blocks"] for cell in _block(raw, block)]
     except KeyError as error:
         raise DataError(f"the key {error} is missing", file=path) from error
@@ -95,7 +131,7 @@ def read(path: Path, benchmark: str) -> list[PublishedCell]:
     for cell in cells:
         key = (cell.table, cell.row, cell.column)
         if key in seen:
-            raise DataError(f"{', '.join(key)} stands there twice", file=path)
+            raise DataError(f"{', '.join(key)} occurs twice", file=path)
         seen.add(key)
     return cells
 
@@ -103,11 +139,11 @@ def read(path: Path, benchmark: str) -> list[PublishedCell]:
 def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:
     table, rows, columns = block["table"], block["rows"], block["columns"]
     notes, models = block.get("notes", {}), raw.get("models", {})
-    if strangers := set(notes) - set(rows):
-        raise ValueError(f"{table}: notes on rows that are not there: {', '.join(sorted(strangers))}")
+    if unknown := set(notes) - set(rows):
+        raise ValueError(f"{table}: notes on unknown rows: {', '.join(sorted(unknown))}")
     for row, text in rows.items():
         if not isinstance(text, str):
-            raise ValueError(f"{table}, {row}: write {text} in quotes, so that its decimals are kept")
+            raise ValueError(f"{table}, {row}: write {text} in quotes to keep its decimals")
         printed = text.split()
         if len(printed) != len(columns):
             raise ValueError(f"{table}, {row}: {len(printed)} cells for {len(columns)} columns")

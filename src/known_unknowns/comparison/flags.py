@@ -1,4 +1,4 @@
-"""Notes on published cells that do not follow from other cells."""
+"""Notes on published cells that are inconsistent with other cells."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 from known_unknowns.comparison.cells import PublishedCell
 
-Row = Mapping[str, PublishedCell]
+TableRow = Mapping[str, PublishedCell]
 """The cells of one row of one table, by column."""
-ROUNDING = 1e-9  # of binary fractions
+ROUNDING = 1e-9  # binary fractions
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """``text`` says of ``cell`` what does not follow."""
+    """A published cell, and a sentence on what it is inconsistent with."""
 
     cell: PublishedCell
     text: str
 
 
-def noted(cells: Sequence[PublishedCell], flags: Iterable[Flag]) -> list[PublishedCell]:
-    """The cells, with the flags' texts in the notes of those that are flagged."""
+def with_notes(cells: Sequence[PublishedCell], flags: Iterable[Flag]) -> list[PublishedCell]:
+    """Return the cells, with the texts of the flags appended to the notes of the flagged cells."""
     notes: dict[tuple[str, str, str], list[str]] = {}
     for flag in flags:
         notes.setdefault(_key(flag.cell), []).append(flag.text)
@@ -31,8 +31,8 @@ def noted(cells: Sequence[PublishedCell], flags: Iterable[Flag]) -> list[Publish
     ]
 
 
-def rows_of(cells: Iterable[PublishedCell]) -> dict[tuple[str, str], dict[str, PublishedCell]]:
-    """Cells by (table, row), then by column."""
+def cells_by_row(cells: Iterable[PublishedCell]) -> dict[tuple[str, str], dict[str, PublishedCell]]:
+    """Return the cells by (table, row), then by column."""
     found: dict[tuple[str, str], dict[str, PublishedCell]] = {}
     for cell in cells:
         found.setdefault((cell.table, cell.row), {})[cell.column] = cell

@@ -1,4 +1,4 @@
-"""What the papers promise against what the files hold, as `known-unknowns check --json` found it."""
+"""Expected and observed numbers of the data, from `known-unknowns check --json`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from known_unknowns.report.samples import printable
 from known_unknowns.report.section import section
 
 SHOWN = 5
-"""So many findings of one code are shown; the command's own table has as many, its JSON all."""
-_KEPT = {True: "kept", False: "not kept"}
+"""The number of findings of one code in the page. The command's table has as many, its JSON has all."""
+_AGREES = {True: "yes", False: "no"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """The ``count`` findings of one severity and ``code``: ``texts`` are the first, each after where it was found."""
+class FindingGroup:
+    """The findings of one severity and ``code``. ``texts`` are the first of them: the place and the sentence."""
 
     code: str
     count: int
@@ -29,25 +29,25 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Severity:
+class SeverityGroup:
     name: str
     count: int
-    kinds: tuple[Kind, ...]
+    groups: tuple[FindingGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """One benchmark's check: the numbers ``held`` beside those promised, and what was found, the worst first."""
+class CheckSummary:
+    """The check of one benchmark: expected and observed numbers, and findings by severity, errors first."""
 
     title: str
-    held: Table
-    severities: tuple[Severity, ...]
+    numbers: Table
+    severities: tuple[SeverityGroup, ...]
 
 
-def read(folder: Path | None, benchmarks: Sequence[str]) -> list[Checked]:
-    """The checks that lie in ``folder`` as <benchmark>.json; a benchmark without one is left out.
+def read(folder: Path | None, benchmarks: Sequence[str]) -> list[CheckSummary]:
+    """Read the checks <benchmark>.json in ``folder``. Benchmarks without a check are left out.
 
-    Raises DataError for a file that is no such check.
+    Raises DataError for a file that is not a check.
     """
     if folder is None:
         return []
@@ -55,30 +55,30 @@ def read(folder: Path | None, benchmarks: Sequence[str]) -> list[Checked]:
     return [_read(path, benchmark) for benchmark, path in paths.items() if path.is_file()]
 
 
-def _read(path: Path, benchmark: str) -> Checked:
+def _read(path: Path, benchmark: str) -> CheckSummary:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
         if raw["benchmark"] != benchmark:
             raise ValueError(f"it is a check of {raw['benchmark']!r}")
         title = section(benchmark).title
-        return Checked(title, _held(title, raw["held"]), tuple(_severities(raw["findings"])))
+        return CheckSummary(title, _numbers_table(title, raw["held"]), tuple(_severities(raw["findings"])))
     except (ValueError, KeyError, TypeError, OSError) as error:
         reason = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not the JSON of a check ({reason}); delete it and run again", file=path) from error
 
 
-def _held(title: str, numbers: Sequence[Mapping[str, Any]]) -> Table:
+def _numbers_table(title: str, numbers: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple(Row((Head(number["what"]),), _cells(number)) for number in numbers)
-    columns = (Head("found"), Head("promised"), Head("promise"), Head("by"))
-    return Table(f"{title}: what was promised, and what the files hold", ("What",), columns, rows)
+    columns = (Head("observed"), Head("expected"), Head("agrees"), Head("source"))
+    return Table(f"{title}: expected and observed numbers", ("Number",), columns, rows)
 
 
 def _cells(number: Mapping[str, Any]) -> tuple[Cell, ...]:
-    """What was found, what was promised, whether that was kept, and who promised it."""
+    """Return the observed and the expected number, whether they agree, and the source."""
     found, kept = Cell(_number(number["found"])), number["kept"]
     if number["promised"] is None:
         return found, *(Cell(DASH, kind="plain") for _ in range(3))
-    verdict = Cell(_KEPT[kept], kind="plain" if kept else "number")
+    verdict = Cell(_AGREES[kept], kind="plain" if kept else "number")
     return found, Cell(_number(number["promised"]), kind="plain"), verdict, Cell(number["source"], kind="text")
 
 
@@ -86,17 +86,17 @@ def _number(value: float) -> str:
     return f"{value:,.10g}"
 
 
-def _severities(findings: Sequence[Mapping[str, str]]) -> list[Severity]:
-    """The worst first, and within them the codes as they come."""
+def _severities(findings: Sequence[Mapping[str, str]]) -> list[SeverityGroup]:
+    """Group findings by severity, errors first, and by code in the order of the file."""
     by_severity: dict[str, dict[str, list[tuple[str, str]]]] = {name: {} for name in reversed(SEVERITIES)}
     for finding in findings:
-        said = printable(finding["where"]), printable(finding["text"])
-        by_severity[finding["severity"]].setdefault(finding["code"], []).append(said)
+        place_and_text = printable(finding["where"]), printable(finding["text"])
+        by_severity[finding["severity"]].setdefault(finding["code"], []).append(place_and_text)
     return [
-        Severity(
+        SeverityGroup(
             name,
             sum(map(len, codes.values())),
-            tuple(Kind(code, len(texts), tuple(texts[:SHOWN])) for code, texts in codes.items()),
+            tuple(FindingGroup(code, len(texts), tuple(texts[:SHOWN])) for code, texts in codes.items()),
         )
         for name, codes in by_severity.items()
         if codes

@@ -1,7 +1,7 @@
-"""How every figure is drawn: colours, axes, and SVG text made by Altair and vl-convert, without browser or network.
+"""The style of all figures: colours, axes, and SVG from Altair and vl-convert, without a browser or network access.
 
-The same numbers give the same bytes. Inside the page the colours in `INK`, `MUTED` and `GRID` follow the reader's
-light or dark theme (style.css overrides them); the files beside the page have a white ground.
+The same numbers give the same bytes. In the page, style.css replaces the colours `INK`, `MUTED` and `GRID` by those of
+the light or dark theme. The files beside the page have a white background.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ GREY = "#98a1ab"
 PUBLISHED = "published"
 
 _MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
-_PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the reader's font may be wider than measured
+_PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """``svg`` stands alone, ``inline`` goes into the page; ``alt`` says in words what is to be seen."""
+    """A figure as a file (``svg``) and as a part of the page (``inline``), with its text alternative (``alt``)."""
 
     name: str
     title: str
@@ -38,15 +38,15 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """One coordinate of a point, in percent; a published one has no interval."""
+class Coordinate:
+    """One coordinate of a point in percent, with its interval. Published coordinates have no interval."""
 
     value: float
     low: float | None = None
     high: float | None = None
 
     @classmethod
-    def of(cls, metric: Metric | None) -> Axis | None:
+    def of(cls, metric: Metric | None) -> Coordinate | None:
         if metric is None or metric.value is None:
             return None
         bounds = (None if b is None else 100 * b for b in (metric.low, metric.high))
@@ -55,28 +55,28 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A model at (``x``, ``y``); ``reading`` says which of its points this is."""
+    """One point of a model. ``series`` tells the points of a model apart."""
 
     model: str
-    reading: str
-    x: Axis
-    y: Axis
+    series: str
+    x: Coordinate
+    y: Coordinate
 
     def row(self) -> dict[str, Any]:
-        row: dict[str, Any] = {"model": self.model, "reading": self.reading}
+        row: dict[str, Any] = {"model": self.model, "series": self.series}
         for name, axis in (("x", self.x), ("y", self.y)):
             row |= {name: axis.value, f"{name}_low": axis.low, f"{name}_high": axis.high}
         return row
 
 
 def model_colours(models: Sequence[str], *, published: bool = False) -> tuple[list[str], list[str]]:
-    """The names of a colour legend and their colours: the run's models, then the published ones in grey."""
+    """Return the names of a colour legend and their colours: the models of this run, then published models in grey."""
     colours = [_MODELS[i % len(_MODELS)] for i in range(len(models))]
     return ([*models, PUBLISHED], [*colours, GREY]) if published else ([*models], colours)
 
 
 def percent_axis(field: str, title: str, *, highest: float = 100) -> dict[str, Any]:
-    """The arguments of a channel on which 0 to ``highest`` percent are drawn, with ticks at the twenties."""
+    """Return the arguments of a channel from 0 to ``highest`` percent, with a tick at every 20."""
     import altair as alt
 
     scale = alt.Scale(domain=[-0.03 * highest, 1.03 * highest], nice=False)
@@ -92,7 +92,7 @@ def figure(name: str, title: str, chart: Any, alt_text: str, *, note: str = "", 
 
 
 def placeholder(name: str, title: str, why: str) -> Figure:
-    """A figure that says why it is not drawn: the workflow promises the file whatever variants are configured."""
+    """Return a figure with the reason why it is not drawn. The workflow declares the file for every configuration."""
     import altair as alt
 
     chart = alt.Chart(alt.Data(values=[{}])).mark_text(text=why, fontSize=14, color=MUTED)
@@ -123,12 +123,12 @@ def _styled(chart: Any) -> Any:
 
 
 def _render(chart: Any) -> str:
-    held = StringIO()
-    chart.save(held, format="svg")
-    return held.getvalue()
+    buffer = StringIO()
+    chart.save(buffer, format="svg")
+    return buffer.getvalue()
 
 
 def _with_own_ids(svg: str, prefix: str) -> str:
-    """Several drawings share one page, and each numbers its clip paths from 0."""
+    """Make the ids of an SVG unique in the page: each SVG numbers its clip paths from 0."""
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)

@@ -1,4 +1,4 @@
-"""The figures that any benchmark has: accuracy on one variant against another, and what was answered."""
+"""The figures of all benchmarks: scatter plots of two variants, and the distribution of answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from known_unknowns.report.drawing import (
     GREY,
     MUTED,
     PUBLISHED,
-    Axis,
+    Coordinate,
     Figure,
     Point,
     figure,
@@ -19,14 +19,14 @@ from known_unknowns.report.drawing import (
     percent_axis,
     placeholder,
 )
-from known_unknowns.report.formatting import Cell, Head, Row, Table, in_words
+from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_text
 from known_unknowns.report.section import Scatter
-from known_unknowns.report.tables import Run, reader
+from known_unknowns.report.tables import Run, parser_name
 
 if TYPE_CHECKING:
     import altair as alt
 
-COUNTED, READ = "as the paper counts", "robust reading"
+OFFICIAL_SERIES, ROBUST_SERIES = "as in the paper", "robust parser"
 
 _REFUSAL = "#e08a2e"
 _LABELS = (
@@ -42,7 +42,7 @@ _LEGEND_CHARACTERS, _LEGEND_COLUMNS = 40, 4
 
 
 def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figure:
-    """Accuracy on one variant against another, our models in colour and the published ones in grey."""
+    """Draw accuracy on two variants, with models of this run in colour and published models in grey."""
     ours = _our_points(spec, run)
     theirs = _published_points(spec, published)
     x_name, y_name = run.section.name(spec.x), run.section.name(spec.y)
@@ -54,7 +54,7 @@ def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figu
         f"{len(run.models)} models of this run with error bars, and {len({p.model for p in theirs})} published "
         "models in grey. The table below has the numbers of this run."
     )
-    chance = {axis: Axis.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
+    chance = {axis: Coordinate.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
     chart = _scatter_chart(ours, theirs, chance, run.models, x_name, y_name)
     return figure(
         spec.name, spec.title, chart, alt_text, note=spec.note, table=_scatter_table(spec, run, x_name, y_name)
@@ -66,20 +66,20 @@ def _first_chance(run: Run, variant: str) -> Metric | None:
     return next((metric for metric in found if metric is not None), None)
 
 
-def _readings(spec: Scatter, run: Run) -> dict[str, tuple[str, str]]:
-    """Each reading that is drawn: its scorer and the metric on the vertical axis."""
-    every = {COUNTED: ("official", spec.official_metric), READ: ("robust", spec.robust_metric)}
-    return {reading: by for reading, by in every.items() if by[0] in run.scorers}
+def _series(spec: Scatter, run: Run) -> dict[str, tuple[str, str]]:
+    """Return the scorer and the metric on the vertical axis of each series."""
+    every = {OFFICIAL_SERIES: ("official", spec.official_metric), ROBUST_SERIES: ("robust", spec.robust_metric)}
+    return {series: by for series, by in every.items() if by[0] in run.scorers}
 
 
 def _our_points(spec: Scatter, run: Run) -> list[Point]:
     points = []
     for model in run.models:
-        for reading, (scorer, name) in _readings(spec, run).items():
-            x = Axis.of(run.get(model, spec.x, scorer, "accuracy"))
-            y = Axis.of(run.get(model, spec.y, scorer, name))
+        for series, (scorer, name) in _series(spec, run).items():
+            x = Coordinate.of(run.get(model, spec.x, scorer, "accuracy"))
+            y = Coordinate.of(run.get(model, spec.y, scorer, name))
             if x is not None and y is not None:
-                points.append(Point(model, reading, x, y))
+                points.append(Point(model, series, x, y))
     return points
 
 
@@ -88,10 +88,13 @@ def _published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list
         return {c.row: c.value for c in published if (c.variant, c.metric, c.category) == (variant, metric, OVERALL)}
 
     x = column(spec.x, "accuracy")
-    readings = {COUNTED: column(spec.y, spec.official_metric), READ: column(spec.y, spec.published_robust_metric)}
+    series_values = {
+        OFFICIAL_SERIES: column(spec.y, spec.official_metric),
+        ROBUST_SERIES: column(spec.y, spec.published_robust_metric),
+    }
     return [
-        Point(row, reading, Axis(x[row]), Axis(y))
-        for reading, values in readings.items()
+        Point(row, series, Coordinate(x[row]), Coordinate(y))
+        for series, values in series_values.items()
         for row, y in values.items()
         if row in x
     ]
@@ -99,15 +102,15 @@ def _published_points(spec: Scatter, published: Sequence[PublishedCell]) -> list
 
 def _scatter_table(spec: Scatter, run: Run, x_name: str, y_name: str) -> Table:
     rows = []
-    readings = _readings(spec, run)
+    series_values = _series(spec, run)
     for model in run.models:
-        for r, (reading, (scorer, name)) in enumerate(readings.items()):
-            heads = [Head(model, span=len(readings))] if r == 0 else []
+        for r, (series, (scorer, name)) in enumerate(series_values.items()):
+            heads = [Head(model, span=len(series_values))] if r == 0 else []
             cells = [run.get(model, spec.x, scorer, "accuracy"), run.get(model, spec.y, scorer, name)]
-            rows.append(Row((*heads, Head(reading)), tuple(Cell(in_words(m)) for m in cells)))
+            rows.append(Row((*heads, Head(series)), tuple(Cell(metric_text(m)) for m in cells)))
     return Table(
         caption=f"The points of “{spec.title}”",
-        corner=("Model", "Reading"),
+        corner=("Model", "Parser"),
         columns=(Head(x_name), Head(y_name)),
         rows=tuple(rows),
     )
@@ -116,7 +119,7 @@ def _scatter_table(spec: Scatter, run: Run, x_name: str, y_name: str) -> Table:
 def _scatter_chart(
     ours: Sequence[Point],
     theirs: Sequence[Point],
-    chance: Mapping[str, Axis | None],
+    chance: Mapping[str, Coordinate | None],
     models: Sequence[str],
     x_name: str,
     y_name: str,
@@ -132,8 +135,8 @@ def _scatter_chart(
         title="Model",
         legend=alt.Legend(columns=3, columnPadding=28),
     )
-    shapes = alt.Scale(domain=[COUNTED, READ], range=["circle", "diamond"])
-    shape = alt.Shape("reading:N", scale=shapes, title="Reading", legend=alt.Legend(columns=1))
+    shapes = alt.Scale(domain=[OFFICIAL_SERIES, ROBUST_SERIES], range=["circle", "diamond"])
+    shape = alt.Shape("series:N", scale=shapes, title="Parser", legend=alt.Legend(columns=1))
     layers = [*_chance_rules(chance, x, y), *_published_layers(theirs, x, y, colour, shape)]
     values = alt.Data(values=[p.row() | {"shown": p.model} for p in ours])
     bars = alt.Chart(values).mark_rule(strokeWidth=1.4, opacity=0.65, aria=False)
@@ -141,17 +144,17 @@ def _scatter_chart(
         bars.encode(x=alt.X(**percent_axis("x_low", x_title)), x2="x_high:Q", y=y, color=colour),
         bars.encode(x=x, y=alt.Y(**percent_axis("y_low", y_title)), y2="y_high:Q", color=colour),
     ]
-    for reading, filled, size in ((COUNTED, True, 75), (READ, False, 190)):
+    for series, filled, size in ((OFFICIAL_SERIES, True, 75), (ROBUST_SERIES, False, 190)):
         layers.append(
             alt.Chart(values)
-            .transform_filter(alt.datum.reading == reading)
+            .transform_filter(alt.datum.series == series)
             .mark_point(filled=filled, size=size, strokeWidth=1.8, opacity=1)
             .encode(x=x, y=y, color=colour, shape=shape)
         )
     return alt.layer(*layers).properties(width=560, height=400)
 
 
-def _chance_rules(chance: Mapping[str, Axis | None], x: Any, y: Any) -> list[alt.Chart]:
+def _chance_rules(chance: Mapping[str, Coordinate | None], x: Any, y: Any) -> list[alt.Chart]:
     import altair as alt
 
     layers = []
@@ -168,7 +171,7 @@ def _chance_rules(chance: Mapping[str, Axis | None], x: Any, y: Any) -> list[alt
 
 
 def _published_layers(points: Sequence[Point], x: Any, y: Any, colour: Any, shape: Any) -> Iterable[alt.Chart]:
-    """Grey points, and a line between the two readings of one model's replies where they differ."""
+    """Draw grey points, and a line between the two points of a model where they differ."""
     import altair as alt
 
     if not points:
@@ -192,14 +195,14 @@ def _published_layers(points: Sequence[Point], x: Any, y: Any, colour: Any, shap
 
 def answers(run: Run) -> Figure:
     """Draw a stacked bar of parsed labels, no label and failed requests for each model and variant."""
-    name, title = run.section.answers_figure, f"{run.section.title}: what was answered"
+    name, title = run.section.answers_figure, f"{run.section.title}: distribution of answers"
     bars = answer_shares(run)
     if not bars:
         return placeholder(name, title, "not drawn: no shares of answers were measured")
     alt_text = (
         f"Stacked bars, one for each of {len(run.models)} models under each of {len(run.variants)} variants: the "
         f"share of questions by the label of the answer, without a parsed label, and without a reply, under the "
-        f"{reader(run.reader)} parser."
+        f"{parser_name(run.main_scorer)} parser."
     )
     return figure(name, title, _answers_chart(bars, run), alt_text, note=run.section.answers_note)
 
@@ -218,7 +221,7 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
         }
         for m in run.numbers
         if m.benchmark == run.benchmark
-        and m.scorer == run.reader
+        and m.scorer == run.main_scorer
         and m.category == OVERALL
         and m.name.startswith("share_")
         and m.name != "share_unparsed"

@@ -1,4 +1,4 @@
-"""How a number is written: 72.2 [67.0, 77.4], n = 300, always in percent with one decimal. Undefined is a dash."""
+"""The format of numbers: 72.2 [67.0, 77.4], n = 300, in percent with one decimal. An undefined number is a dash."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{percent(low)}, {percent(high)}]"
 
 
-def in_words(metric: Metric | None) -> str:
+def metric_text(metric: Metric | None) -> str:
     """72.2 [67.0, 77.4], n = 300; with the denominator where it is not n."""
     if metric is None or metric.value is None:
         return DASH
@@ -118,7 +118,7 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
     )
 
 
-def say_n_once(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+def move_n_to_heading(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
     """Move n from the cells into the column's heading wherever all cells of the column have the same."""
     columns, rows = list(columns), list(rows)
     for index, column in enumerate(columns):

@@ -1,4 +1,4 @@
-"""How a model's replies were computed: by which plans of sharing, and how sure that is (docs/shared_prefixes.md)."""
+"""How replies were computed: the plans of the prefix cache and their checks (docs/shared_prefixes.md)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 from known_unknowns.metrics.intervals import wilson
 
 SECTIONS = ("sharing", "certificate")
-"""What of an engine's ``about`` is told here."""
+"""The parts of an engine's ``about`` that this module describes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flips:
-    """Of ``n`` turns that were asked again at batch 1, how many letters changed, with Wilson's interval of the share;
-    ``widest`` is the widest gap (nats) between the two likeliest letters of those."""
+class AnswerChanges:
+    """Answers that changed when ``n`` turns were asked again at batch size 1.
 
-    flips: int
+    ``count`` turns changed. ``share`` has a Wilson interval. ``widest`` is the largest gap (nats) between the two most
+    likely labels of the changed answers.
+    """
+
+    count: int
     n: int
     share: float
     low: float
@@ -26,44 +29,48 @@ class Flips:
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
-    """``plans``: prompts by plan, in this run; ``difference``: the largest from generate's logits, in their standard
-    deviations, on ``pictures`` pictures; ``given_up``: plan and reason."""
+class Computation:
+    """How the replies of one model to one benchmark were computed.
+
+    ``requested`` is the setting of the prefix cache and ``plans`` the number of prompts by plan. ``difference`` is the
+    largest difference from the logits of generate, in their standard deviations, on ``images`` images.
+    ``rejected_plans`` are plans with the reason for their rejection.
+    """
 
     model: str
     benchmark: str
-    asked: str
+    requested: str
     plans: Mapping[str, int]
-    pictures: int
+    images: int
     difference: float | None
-    given_up: tuple[tuple[str, str], ...]
-    flips: Flips | None
+    rejected_plans: tuple[tuple[str, str], ...]
+    changes: AnswerChanges | None
 
 
-def computed(model: str, benchmark: str, about: Mapping[str, Any], confidence: float) -> Computed | None:
-    """What an engine's ``about`` says of it; None for an engine that says nothing."""
+def computation(model: str, benchmark: str, about: Mapping[str, Any], confidence: float) -> Computation | None:
+    """Return the description from an engine's ``about``, or None if the engine has no prefix cache."""
     sharing = about.get("sharing")
     if not sharing:
         return None
     differences = sharing.get("differences", {})
-    given_up = tuple((entry["plan"], entry["why"]) for entry in sharing.get("fell_back", ()))
-    dropped = {plan for plan, _ in given_up}
+    rejected_plans = tuple((entry["plan"], entry["why"]) for entry in sharing.get("fell_back", ()))
+    dropped = {plan for plan, _ in rejected_plans}
     kept = [value for plan, value in differences.items() if plan not in dropped]
-    return Computed(
+    return Computation(
         model=model,
         benchmark=benchmark,
-        asked=sharing["asked"],
+        requested=sharing["asked"],
         plans=sharing.get("prompts", {}),
-        pictures=sharing.get("checked_on_pictures", 0),
+        images=sharing.get("checked_on_pictures", 0),
         difference=max(kept, default=None),
-        given_up=given_up,
-        flips=_flips(about.get("certificate"), confidence),
+        rejected_plans=rejected_plans,
+        changes=_answer_changes(about.get("certificate"), confidence),
     )
 
 
-def _flips(certificate: Mapping[str, Any] | None, confidence: float) -> Flips | None:
+def _answer_changes(certificate: Mapping[str, Any] | None, confidence: float) -> AnswerChanges | None:
     if not certificate or not certificate["compared"]:
         return None
     share, n = certificate["rate"], certificate["compared"]
     low, high = wilson(share, n, confidence)
-    return Flips(certificate["flips"], n, share, low, high, max(certificate["gaps"], default=None))
+    return AnswerChanges(certificate["flips"], n, share, low, high, max(certificate["gaps"], default=None))

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from known_unknowns import benchmarks, tables
-from known_unknowns.comparison import Numbers, load, read_comparison
+from known_unknowns.comparison import MetricIndex, load, read_comparison
 from known_unknowns.report.section import section
 
 if TYPE_CHECKING:
-    from known_unknowns.comparison import Compared
+    from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
-    from known_unknowns.report.provenance import WasRun
+    from known_unknowns.report.provenance import RunDescription
     from known_unknowns.report.tables import Run
 
 _SALT = 0
@@ -46,7 +46,7 @@ class ExtraContent:
 class BuildExtra(Protocol):
     """Build the content that only one benchmark has, from its measured run and its rows of the comparison."""
 
-    def __call__(self, run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> ExtraContent: ...
+    def __call__(self, run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent: ...
 
 
 def build(
@@ -87,17 +87,17 @@ def build(
     from known_unknowns.report import checks as checking
     from known_unknowns.report import provenance
 
-    numbers = Numbers(metric for path in metrics for metric in tables.read_metrics(path))
+    numbers = MetricIndex(metric for path in metrics for metric in tables.read_metrics(path))
     compared = read_comparison(comparison)
-    was_run = provenance.gather(params, results=results, data=data, root=root or Path.cwd())
+    description = provenance.describe_run(params, results=results, data=data, root=root or Path.cwd())
     parts = [
-        _part(run_of(params, numbers, benchmark), was_run, compared, results=results, data=data)
+        _part(run_of(params, numbers, benchmark), description, compared, results=results, data=data)
         for benchmark in params.benchmarks
     ]
     environment = _environment()
     page = environment.get_template("page.html.j2").render(
         edition=params.edition,
-        was_run=was_run,
+        description=description,
         parts=parts,
         most_open=_MOST_OPEN,
         checks=checking.read(checks, params.benchmarks),
@@ -111,7 +111,7 @@ def build(
     tables.write_text(out, page)
 
 
-def run_of(params: Params, numbers: Numbers, benchmark: str) -> Run:
+def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
     """Return what was measured of one benchmark, in the order of params.yaml."""
     from known_unknowns.report.tables import Run
 
@@ -141,7 +141,9 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     ]
 
 
-def _part(run: Run, was_run: WasRun, compared: Sequence[Compared], *, results: Path, data: Path) -> dict[str, Any]:
+def _part(
+    run: Run, description: RunDescription, compared: Sequence[ComparisonRow], *, results: Path, data: Path
+) -> dict[str, Any]:
     """Return everything that the page shows of one benchmark."""
     from known_unknowns.report import scorer_agreement, tables
 
@@ -158,17 +160,17 @@ def _part(run: Run, was_run: WasRun, compared: Sequence[Compared], *, results: P
         "has_refusals": tables.has_refusals(run),
         "all_variants": tables.all_variants(run),
         "parsers": scorer_agreement.disagreement(run, results),
-        "samples": _samples(run, was_run, results=results, data=data),
+        "samples": _samples(run, description, results=results, data=data),
         "verdicts": tables.comparison(rows, run.scorers),
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
 
 
-def _samples(run: Run, was_run: WasRun, *, results: Path, data: Path) -> dict[str, Any]:
+def _samples(run: Run, description: RunDescription, *, results: Path, data: Path) -> dict[str, Any]:
     """Return sample questions by model, without scripted respondents."""
     from known_unknowns.report.samples import samples
 
-    scripted = {model.name for model in was_run.models if model.scripted}
+    scripted = {model.name for model in description.models if model.scripted}
     return {
         model: samples(run, model, results=results, data=data, salt=_SALT)
         for model in run.models

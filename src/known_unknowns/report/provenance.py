@@ -1,4 +1,4 @@
-"""What was run, read from params.yaml, the data's pins and the engines' own records."""
+"""A description of the run, from params.yaml, the pins of the data and the records of the engines."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns.data import licences, lock_file, provenance
 from known_unknowns.errors import DataError
-from known_unknowns.report.numerics import SECTIONS, Computed, computed
+from known_unknowns.report.numerics import SECTIONS, Computation, computation
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
-"""Those whose version can change a number or a drawing."""
+"""Packages whose version can change a number or a figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where a benchmark's data came from, and under which ``terms``; ``pin`` is the hash in its .dvc file, ``locked``
-    what params.lock.yaml holds its source to, where there is one."""
+    """The source and the ``terms`` of a benchmark's data.
+
+    ``pin`` is the hash in its .dvc file, ``locked`` the revision in params.lock.yaml.
+    """
 
     benchmark: str
     source: Mapping[str, Any]
@@ -32,10 +34,11 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What a model's distinct replies took over all benchmarks, now or in an earlier run: how many there are, their
-    tokens (None where the engine does not count them), seconds, and US dollars (None without a price), of which
-    ``priced`` replies have one."""
+class Usage:
+    """Resources of a model's distinct replies over all benchmarks, in this or an earlier run.
+
+    Tokens are None if the engine does not count them. ``usd`` is None without a price; ``priced`` replies have one.
+    """
 
     replies: int
     seconds: float
@@ -47,18 +50,20 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """``entry`` is the model's in params.yaml; ``facts`` is all that can change a reply and ``about`` is worth
-    knowing besides, as the engine recorded them; ``turns`` counts what it was asked, over all benchmarks;
-    ``computed`` has a row for each benchmark whose replies came from weights in process; ``locked`` is what
-    params.lock.yaml holds its source to, where its replies are of that commit."""
+    """One model of the run.
+
+    ``entry`` is its entry in params.yaml. ``facts`` can change a reply and ``about`` cannot; the engine records both.
+    ``turns`` is the number of its turns over all benchmarks. ``computations`` has one item per benchmark that was
+    answered by local weights. ``locked`` is the revision in params.lock.yaml, if the replies have that revision.
+    """
 
     name: str
     entry: Mapping[str, Any]
     facts: Mapping[str, Any]
     about: Mapping[str, Any]
     turns: int | None
-    spent: Spent | None = None
-    computed: tuple[Computed, ...] = ()
+    usage: Usage | None = None
+    computations: tuple[Computation, ...] = ()
     locked: str | None = None
 
     @property
@@ -67,7 +72,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class WasRun:
+class RunDescription:
     edition: str
     seeds: tuple[int, ...]
     statistics: Mapping[str, Any]
@@ -78,35 +83,35 @@ class WasRun:
     dirty: bool | None
 
 
-def gather(params: Params, *, results: Path, data: Path, root: Path) -> WasRun:
-    """Read what was run. What is not there (no commit, no pin, no engine.json) is left out, never made up.
+def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> RunDescription:
+    """Describe a run. Absent parts (no commit, no pin, no engine.json) are None.
 
-    Raises DataError for a pin or an engine.json that is broken, ConfigError for a lock that is.
+    Raises DataError for an invalid pin or engine.json, and ConfigError for an invalid lock.
     """
     commit, dirty = provenance.git_state(root)
-    held = lock_file.read(root / lock_file.PATH)
-    return WasRun(
+    locks = lock_file.read(root / lock_file.PATH)
+    return RunDescription(
         edition=params.edition,
         seeds=tuple(params.seeds),
         statistics=params.statistics.as_dict(),
-        data=tuple(_data(benchmark, params.data(benchmark).as_dict(), data, held) for benchmark in params.benchmarks),
-        models=tuple(_model(params, model, results, held) for model in params.models),
+        data=tuple(_data(benchmark, params.data(benchmark).as_dict(), data, locks) for benchmark in params.benchmarks),
+        models=tuple(_model(params, model, results, locks) for model in params.models),
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
         dirty=dirty,
     )
 
 
-def _data(benchmark: str, entry: Mapping[str, Any], data: Path, held: Mapping[str, lock_file.LockEntry]) -> Data:
+def _data(benchmark: str, entry: Mapping[str, Any], data: Path, locks: Mapping[str, lock_file.LockEntry]) -> Data:
     source = lock_file.data_source(benchmark, entry)
-    locked = held.get(source.key) if source else None
+    locked = locks.get(source.key) if source else None
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     terms = licences.terms_of(benchmark, entry).as_dict()
     return Data(benchmark, entry, pin, locked.describe() if locked else None, terms)
 
 
-def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_file.LockEntry]) -> Model:
-    """Facts are those of the first benchmark that the model answered: they do not differ between benchmarks."""
+def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
+    """Describe a model. Its facts are those of its first benchmark; they do not differ between benchmarks."""
     engines = []
     for benchmark in params.benchmarks:
         path = results / "replies" / model / benchmark / "engine.json"
@@ -119,31 +124,31 @@ def _model(params: Params, model: str, results: Path, held: Mapping[str, lock_fi
     turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
     about = {name: value for name, value in first.get("about", {}).items() if name not in SECTIONS}
     told = [
-        computed(model, engine.get("benchmark", ""), engine.get("about", {}), params.statistics["confidence"])
+        computation(model, engine.get("benchmark", ""), engine.get("about", {}), params.statistics.confidence)
         for engine in engines
     ]
     facts = first.get("facts", {})
     source = lock_file.model_source(params.model(model))
-    locked = held.get(source.key) if source else None
+    locked = locks.get(source.key) if source else None
     return Model(
         name=model,
         entry=params.model(model).as_dict(),
         facts=facts,
         about=about,
         turns=turns,
-        spent=_spent(engines),
-        computed=tuple(part for part in told if part is not None),
+        usage=_usage(engines),
+        computations=tuple(part for part in told if part is not None),
         locked=locked.describe() if locked and facts.get("revision") == locked.commit else None,
     )
 
 
-def _spent(engines: Sequence[Mapping[str, Any]]) -> Spent | None:
-    """The sums over benchmarks; None where an engine's record does not say."""
+def _usage(engines: Sequence[Mapping[str, Any]]) -> Usage | None:
+    """Return the sums over benchmarks, or None if a record of an engine has no usage."""
     records = [engine["spent"] for engine in engines if engine.get("spent")]
     if not records or len(records) < len(engines):
         return None
     costs = [record["usd"] for record in records if record["usd"] is not None]
-    return Spent(
+    return Usage(
         replies=sum(record["replies"] for record in records),
         seconds=sum(engine.get("reply_seconds", 0.0) for engine in engines),
         input_tokens=sum(record["input_tokens"] for record in records) or None,

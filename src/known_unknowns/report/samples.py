@@ -1,4 +1,4 @@
-"""Sample questions for each outcome, chosen the same way every time and spread over categories and variants."""
+"""Sample questions for each outcome, from a deterministic choice that is spread over categories and variants."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
-from known_unknowns.report.scorer_agreement import final_readings, score_path
-from known_unknowns.report.tables import Run, reader
+from known_unknowns.report.scorer_agreement import final_scores, score_path
+from known_unknowns.report.tables import Run, parser_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,21 +30,21 @@ OUTCOMES: dict[tuple[str, bool], str] = {
     (UNPARSED, False): "unparsed",
     (FAILED, False): "failed",
 }
-KNEW, DID_NOT_KNOW = "refused, but knew", "refused, and did not know"
-"""What else a refusal can be, where the question was asked again without its refusal option."""
-NAMES = ("right", "wrong", "refused rightly", DID_NOT_KNOW, KNEW, "refused wrongly", "unparsed", "failed")
-"""All of them, in the order of the page."""
+REFUSED_KNOWN, REFUSED_UNKNOWN = "refused, but knew", "refused, and did not know"
+"""Outcomes of a refusal whose question was asked again without its refusal option."""
+NAMES = ("right", "wrong", "refused rightly", REFUSED_UNKNOWN, REFUSED_KNOWN, "refused wrongly", "unparsed", "failed")
+"""All outcomes in the order of the page."""
 PER_OUTCOME = 5
 LONGEST_REPLY = 1_500
-"""Characters of a reply that are shown: a model that never stops must not bury the page."""
-_LARGEST = (320, 320)  # pixels of a picture in the page
-_LARGEST_DRAWN = (128, 128)  # noise does not compress, and shows nothing at any size
+"""The number of characters of a reply that the page shows."""
+_LARGEST = (320, 320)  # pixels of an image in the page
+_LARGEST_DRAWN = (128, 128)  # noise does not compress
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Thumbnail:
     url: str
     width: int
     height: int
@@ -52,17 +52,17 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAs:
-    """How one scorer read the reply: "C, wrong". A refusal of what the model did not know is ``correct`` too."""
+class ParsedAnswer:
+    """The parsed answer of one scorer: "C, wrong". A refusal is ``correct`` if the model did not know the answer."""
 
-    reader: str
+    parser: str
     text: str
     correct: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``forced`` is the reply to the question without its refusal option, where that was asked."""
+    """A sample question. ``forced`` is the reply to the question without its refusal option, if it was asked."""
 
     question: Question
     variant: str
@@ -70,14 +70,14 @@ class Sample:
     cut: int
     error: str | None
     forced: str | None
-    pictures: tuple[Picture, ...]
-    readings: tuple[ReadAs, ...]
+    images: tuple[Thumbnail, ...]
+    parsed_answers: tuple[ParsedAnswer, ...]
     chosen: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Some of the ``count`` questions that ended this way."""
+    """One outcome, and samples of its ``count`` questions."""
 
     name: str
     count: int
@@ -99,7 +99,7 @@ def samples(run: Run, model: str, *, results: Path, data: Path, salt: int) -> li
     picture that a score speaks of is not there.
     """
     folder = data / "questions" / run.benchmark
-    questions, readings = {}, {}
+    questions, parsed_answers = {}, {}
     for variant in run.headline:
         if variant not in run.seeds:
             continue
@@ -109,10 +109,10 @@ def samples(run: Run, model: str, *, results: Path, data: Path, salt: int) -> li
             continue
         asked = tables.read_questions(folder / variant / f"seed{seed}.parquet")
         questions |= {(variant, question.id): question for question in asked}
-        readings[variant] = final_readings(scores)
-    pools = _pools(run, questions, readings, salt=f"{salt}:{model}")
+        parsed_answers[variant] = final_scores(scores)
+    pools = _pools(run, questions, parsed_answers, salt=f"{salt}:{model}")
     picked = {name: pick(pool, PER_OUTCOME, run.headline) for name, pool in pools.items()}
-    shown = _Shown(run, model, results, folder, questions, readings)
+    shown = _SampleBuilder(run, model, results, folder, questions, parsed_answers)
     return [
         Outcome(name, len(pools[name]), tuple(shown.sample(candidate) for candidate in picked[name]))
         for name in NAMES
@@ -123,13 +123,13 @@ def samples(run: Run, model: str, *, results: Path, data: Path, salt: int) -> li
 def _pools(
     run: Run,
     questions: dict[tuple[str, str], Question],
-    readings: dict[str, pd.DataFrame],
+    parsed_answers: dict[str, pd.DataFrame],
     *,
     salt: str,
 ) -> dict[str, list[_Candidate]]:
     pools: dict[str, list[_Candidate]] = defaultdict(list)
-    for variant, frame in readings.items():
-        read = frame[frame["scorer"] == run.reader]
+    for variant, frame in parsed_answers.items():
+        read = frame[frame["scorer"] == run.main_scorer]
         for row in read[["question_id", "outcome", "correct", "forced"]].itertuples(index=False):
             rank = sha256(f"{salt}:{variant}:{row.question_id}".encode()).hexdigest()
             category = questions[variant, row.question_id].category
@@ -161,7 +161,7 @@ def _taking_turns(queues: Sequence[Sequence[T]]) -> list[T]:
     return [queue[turn] for turn in rounds for queue in queues if turn < len(queue)]
 
 
-class _Shown:
+class _SampleBuilder:
     """Puts together what a sample shows; reads each table of replies once."""
 
     def __init__(
@@ -171,13 +171,15 @@ class _Shown:
         results: Path,
         folder: Path,
         questions: dict[tuple[str, str], Question],
-        readings: dict[str, pd.DataFrame],
+        parsed_answers: dict[str, pd.DataFrame],
     ) -> None:
         self.run, self.model, self.folder, self.questions = run, model, folder, questions
         self._replies_at = results / "replies" / model / run.benchmark
-        self._readings = {v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in readings.items()}
+        self._readings = {
+            v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in parsed_answers.items()
+        }
         self._turns: dict[str, dict[str, list[AnsweredTurn]]] = {}
-        self._pictures: dict[str, Picture] = {}
+        self._pictures: dict[str, Thumbnail] = {}
 
     def sample(self, candidate: _Candidate) -> Sample:
         question = self.questions[candidate.variant, candidate.question_id]
@@ -188,7 +190,7 @@ class _Shown:
         pictures = self._shown(candidate.variant, question, turns, by_step[ANSWER])
         frame = self._readings[candidate.variant]
         scored = [s for s in self.run.scorers if (question.id, s) in frame.index]
-        choice = frame.loc[(question.id, self.run.reader), "choice"]
+        choice = frame.loc[(question.id, self.run.main_scorer), "choice"]
         return Sample(
             question=question,
             variant=candidate.variant,
@@ -196,8 +198,8 @@ class _Shown:
             cut=max(0, len(reply.text) - LONGEST_REPLY),
             error=None if reply.error is None else printable(reply.error[:LONGEST_REPLY]),
             forced=None if forced is None else printable((forced.error or forced.text)[:LONGEST_REPLY]),
-            pictures=tuple(self._picture(image) for image in pictures),
-            readings=tuple(_read_as(scorer, frame.loc[(question.id, scorer)]) for scorer in scored),
+            images=tuple(self._picture(image) for image in pictures),
+            parsed_answers=tuple(_read_as(scorer, frame.loc[(question.id, scorer)]) for scorer in scored),
             chosen=None if choice != choice else int(choice),  # NaN is how a frame says None
         )
 
@@ -205,7 +207,7 @@ class _Shown:
         self, variant: str, question: Question, turns: Sequence[AnsweredTurn], turn: AnsweredTurn
     ) -> Sequence[Image]:
         """The pictures of a turn; the question's, where the replies were imported and do not tell."""
-        known = shown_images.pictures(self.run, self.model, variant, question, turns)
+        known = shown_images.dialogue_images(self.run, self.model, variant, question, turns)
         told = turn.text != "" and all(sha256 in known for sha256 in turn.images)
         return [known[sha256] for sha256 in turn.images] if told else question.images
 
@@ -221,7 +223,7 @@ class _Shown:
             raise DataError(f"no reply to question {question_id!r}, which is scored; ask again", file=path)
         return turns
 
-    def _picture(self, image: Image) -> Picture:
+    def _picture(self, image: Image) -> Thumbnail:
         if image.sha256 not in self._pictures:
             self._pictures[image.sha256] = thumbnail(image, self.folder)
         return self._pictures[image.sha256]
@@ -230,11 +232,11 @@ class _Shown:
 def _name(outcome: str, correct: bool, forced: str) -> str:
     """``forced`` says whether the second answer was "right" or "wrong"; empty where there was none."""
     if outcome == REFUSED and forced:
-        return KNEW if forced == "right" else DID_NOT_KNOW
+        return REFUSED_KNOWN if forced == "right" else REFUSED_UNKNOWN
     return OUTCOMES[outcome, bool(correct)]
 
 
-def _read_as(scorer: str, row: Any) -> ReadAs:
+def _read_as(scorer: str, row: Any) -> ParsedAnswer:
     name = _name(row["outcome"], row["correct"], row["forced"])
     label = row["letter"] if isinstance(row["letter"], str) else None
     if row["outcome"] == UNPARSED and label is not None:
@@ -243,7 +245,7 @@ def _read_as(scorer: str, row: Any) -> ReadAs:
         text = name
     else:
         text = f"{label}, {name}"
-    return ReadAs(reader(scorer), text, bool(row["correct"]) or name == DID_NOT_KNOW)
+    return ParsedAnswer(parser_name(scorer), text, bool(row["correct"]) or name == REFUSED_UNKNOWN)
 
 
 def printable(text: str) -> str:
@@ -258,7 +260,9 @@ def _visible(character: str) -> str:
     return "\u2421" if code == 0x7F else character
 
 
-def thumbnail(image: Image, folder: Path, *, largest: tuple[int, int] | None = None, alt: str | None = None) -> Picture:
+def thumbnail(
+    image: Image, folder: Path, *, largest: tuple[int, int] | None = None, alt: str | None = None
+) -> Thumbnail:
     """A small JPEG of the picture as a data URL; ``largest`` is its size in pixels at most."""
     drawn = images.is_drawn(image)
     picture = images.open_image(image, folder)
@@ -268,4 +272,4 @@ def thumbnail(image: Image, folder: Path, *, largest: tuple[int, int] | None = N
     url = "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode("ascii")
     kind = f"A drawn picture ({image.source.partition(':')[0]})" if drawn else "The picture asked about"
     alt = alt or f"{kind}, {image.width} by {image.height} pixels before scaling"
-    return Picture(url, picture.width, picture.height, alt)
+    return Thumbnail(url, picture.width, picture.height, alt)

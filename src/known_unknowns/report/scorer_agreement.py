@@ -1,6 +1,6 @@
-"""Score tables as frames of final readings, and how often two readers disagree.
+"""Score tables as data frames, and how often two parsers disagree.
 
-The published data make millions of rows, so they are handled as columns here and never as one object each.
+The published data have millions of rows, so scores are columns here, not objects.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
-from known_unknowns.report.formatting import Cell, Head, Row, Table, percent, say_n_once
-from known_unknowns.report.tables import Run, reader
+from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_heading, percent
+from known_unknowns.report.tables import Run, parser_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,10 +28,10 @@ def score_path(results: Path, model: str, benchmark: str, variant: str, seed: in
     return results / "scores" / model / benchmark / variant / f"seed{seed}.parquet"
 
 
-def final_readings(path: Path) -> pd.DataFrame:
-    """How each scorer read the turn that answers each question: the last one of the step "answer".
+def final_scores(path: Path) -> pd.DataFrame:
+    """Return the answer of each question under each scorer: the last turn of the step "answer".
 
-    Columns question_id, scorer, outcome, letter, choice, correct, ``reading``: the index of the option chosen as text,
+    Columns question_id, scorer, outcome, letter, choice, correct, ``parsed``: the index of the option chosen as text,
     or the outcome where none was; and ``forced``: "right" or "wrong" where the question was asked again without its
     refusal, else "". Raises DataError when the file is not a table of scores.
     """
@@ -45,8 +45,8 @@ def final_readings(path: Path) -> pd.DataFrame:
     scores = scores.sort_values("turn", kind="stable")
     answers, forced = (_last_of(scores, step) for step in (ANSWER, FORCED))
     chosen = answers["choice"].astype("Int64")
-    reading = chosen.astype("string").where(chosen.notna(), answers["outcome"].astype("string"))
-    found = answers.drop(columns=["turn", "step"]).assign(reading=reading)
+    parsed = chosen.astype("string").where(chosen.notna(), answers["outcome"].astype("string"))
+    found = answers.drop(columns=["turn", "step"]).assign(parsed=parsed)
     again = forced.set_index(_QUESTION)["correct"].map({True: "right", False: "wrong"}).rename("forced")
     return found.join(again, on=_QUESTION).fillna({"forced": ""}).reset_index(drop=True)
 
@@ -57,16 +57,16 @@ def _last_of(scores: pd.DataFrame, step: str) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """``table`` holds the models of which some reply was read in two ways; ``agreed`` are the others."""
+    """``table`` has the models with a reply on which two parsers disagree; ``agreed`` are the others."""
 
     table: Table | None
     agreed: tuple[str, ...]
 
 
 def disagreement(run: Run, results: Path) -> Disagreement | None:
-    """How often two scorers read the same reply differently, per model and variant, over all seeds.
+    """Return how often two parsers disagree on the same reply, per model and variant, over all seeds.
 
-    None with a single scorer. Raises DataError for a broken table of scores.
+    Returns None for a single scorer. Raises DataError for an invalid table of scores.
     """
     pairs = list(combinations(run.scorers, 2))
     if not pairs:
@@ -82,10 +82,10 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
             rows += _rows(run, model, counts)
         else:
             agreed.append(model)
-    columns = [Head(f"{reader(one)} and {reader(other)}") for one, other in pairs]
-    columns, rows = say_n_once(columns, rows)
+    columns = [Head(f"{parser_name(one)} and {parser_name(other)}") for one, other in pairs]
+    columns, rows = move_n_to_heading(columns, rows)
     table = Table(
-        caption=f"{run.section.title}: replies that two readers read differently, in percent (and in number)",
+        caption=f"{run.section.title}: replies on which two parsers disagree, in percent (and number)",
         corner=("Model", "Variant"),
         columns=columns,
         rows=rows,
@@ -105,17 +105,17 @@ def _share(differ: int, n: int) -> Cell:
 
 
 def _count(paths: Iterable[Path], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:
-    """For each pair of scorers: the questions that they read differently, and those that both of them read."""
+    """Return for each pair of scorers the number of questions on which they disagree, and of questions with both."""
     counts = dict.fromkeys(pairs, (0, 0))
     for path in paths:
         if not path.is_file():
             continue
-        readings = final_readings(path).pivot_table(
-            index="question_id", columns="scorer", values="reading", aggfunc="first"
+        answers_by_scorer = final_scores(path).pivot_table(
+            index="question_id", columns="scorer", values="parsed", aggfunc="first"
         )
         for pair in pairs:
-            if set(pair) <= set(readings.columns):
-                both = readings[list(pair)].dropna()
+            if set(pair) <= set(answers_by_scorer.columns):
+                both = answers_by_scorer[list(pair)].dropna()
                 differ, n = counts[pair]
                 counts[pair] = differ + int((both[pair[0]] != both[pair[1]]).sum()), n + len(both)
     return counts

@@ -1,4 +1,4 @@
-"""The report's tables of numbers, made of metrics."""
+"""The report's tables of metrics."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from known_unknowns.comparison import NOT_RUN, OFFICIAL, VERDICTS, Compared, Numbers
+from known_unknowns.comparison import NOT_RUN, OFFICIAL, VERDICTS, ComparisonRow, MetricIndex
 from known_unknowns.comparison.cells import PERCENT
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, percent, say_n_once
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.section import Section
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-READERS = {
+PARSER_NAMES = {
     "official": "as released",
     "robust": "robust",
     "likelihood": "likelihood",
 }
-"""How a scorer is called in a heading."""
+"""Headings of scorers."""
 ACCURACY = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What all tables of one benchmark are made of. ``variants`` and ``models`` are those that were measured,
-    ``seeds`` each variant's; ``params`` says how they were asked."""
+    """The metrics of one benchmark. ``variants`` and ``models`` are the measured ones, ``seeds`` are by variant."""
 
     benchmark: str
     section: Section
-    numbers: Numbers
+    numbers: MetricIndex
     models: tuple[str, ...]
     variants: tuple[str, ...]
     scorers: tuple[str, ...]
@@ -43,40 +42,40 @@ class Run:
         return self.numbers.get(model, self.benchmark, variant, scorer, name, category)
 
     def chance(self, model: str, variant: str, category: str = OVERALL) -> Metric | None:
-        """The share that guessing would get right: the same for every scorer that has it."""
+        """Return the chance level, which is the same for every scorer that has it."""
         found = (self.get(model, variant, scorer, "chance", category) for scorer in self.scorers)
         return next((metric for metric in found if metric is not None), None)
 
     @property
     def is_rendered(self) -> bool:
         """Whether the questions are rendered, so that no number is comparable with published ones."""
-        return self.params.data(self.benchmark)["source"] == "scenes"
+        return self.params.data(self.benchmark).source == "scenes"
 
     @property
     def confidence(self) -> float:
-        return self.params.statistics["confidence"]
+        return self.params.statistics.confidence
 
     @property
     def headline(self) -> tuple[str, ...]:
         return tuple(v for v in self.section.headline if v in self.variants) or self.variants[:1]
 
     @property
-    def reader(self) -> str:
-        """The reading that figures and samples follow."""
+    def main_scorer(self) -> str:
+        """The scorer of the figures and samples."""
         return "robust" if "robust" in self.scorers else self.scorers[0]
 
 
-def reader(scorer: str) -> str:
-    return READERS.get(scorer, scorer)
+def parser_name(scorer: str) -> str:
+    return PARSER_NAMES.get(scorer, scorer)
 
 
 def headline(run: Run) -> Table:
-    """Per model: what the section measures on each variant of the headline, under the released and robust reading."""
+    """Return the section's metric per model and headline variant, under the official and the robust parser."""
     measured, label = run.section.measured
     shown = [s for s in ("official", "robust") if s in run.scorers] or list(run.scorers[:1])
     groups, columns, names = [], [], []
     for variant in run.headline:
-        names_here = [(variant, scorer, measured, reader(scorer)) for scorer in shown]
+        names_here = [(variant, scorer, measured, parser_name(scorer)) for scorer in shown]
         if "official" in run.scorers:
             names_here += [
                 (variant, "official", metric.name, metric.heading)
@@ -96,7 +95,7 @@ def headline(run: Run) -> Table:
         )
         for model in run.models
     ]
-    columns, rows = say_n_once(columns, rows)
+    columns, rows = move_n_to_heading(columns, rows)
     chance = tuple(_chance_cell(run, variant) for variant, _, _ in names)
     return Table(
         caption=f"{run.section.title}: {label}, with {confidence(run)} intervals",
@@ -109,7 +108,7 @@ def headline(run: Run) -> Table:
 
 
 def _guessing(run: Run, model: str, variant: str) -> Metric | None:
-    """What a guess would get of what the section measures, where that is accuracy."""
+    """Return the chance level if the section's metric is accuracy."""
     return run.chance(model, variant) if run.section.measured[0] == ACCURACY else None
 
 
@@ -124,7 +123,7 @@ def confidence(run: Run) -> str:
 
 
 def by_category(run: Run) -> Table:
-    """Per model, variant and type of question: n, what the section measures under each reading, and the method."""
+    """Return the section's metric per model, variant and type of question, with n and the method of its interval."""
     categories, (measured_name, label) = _categories(run), run.section.measured
     variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
     rows = []
@@ -143,7 +142,7 @@ def by_category(run: Run) -> Table:
                     cells.append(_plain(metric_cell(run.chance(model, variant, category))))
                 cells.append(Cell("; ".join(methods) or DASH, kind="text"))
                 rows.append(Row(tuple(heads), tuple(cells)))
-    columns = [Head("n"), *(Head(reader(s)) for s in run.scorers)]
+    columns = [Head("n"), *(Head(parser_name(s)) for s in run.scorers)]
     columns += [Head("chance")] if measured_name == ACCURACY else []
     columns.append(Head("interval by"))
     return Table(
@@ -155,14 +154,14 @@ def by_category(run: Run) -> Table:
 
 
 def _categories(run: Run) -> list[str]:
-    """The types in the paper's order, then any others, and all questions together last."""
+    """Return the types in the paper's order, then other types, then all questions together."""
     measured = dict.fromkeys(m.category for m in run.numbers if m.benchmark == run.benchmark)
     order = dict.fromkeys((*run.section.categories, *measured))
     return [category for category in order if category in measured and category != OVERALL] + [OVERALL]
 
 
 def _quiet(cell: Cell) -> Cell:
-    """Without n, which stands in a column of its own."""
+    """Remove n, which has its own column."""
     return replace(cell, n=None, denominator="")
 
 
@@ -179,40 +178,40 @@ _DETAILS = {
     "share_unparsed": "unparsed",
     "share_failed": "failed",
 }
-_OF_REFUSALS = ("refusal_recall", "refusal_precision")
+_REFUSAL_METRICS = ("refusal_recall", "refusal_precision")
 
 
 def has_refusals(run: Run) -> bool:
     """Return whether any question has a refusal option, or any reply was a refusal."""
     return any(
-        metric.benchmark == run.benchmark and metric.name in _OF_REFUSALS and metric.value is not None
+        metric.benchmark == run.benchmark and metric.name in _REFUSAL_METRICS and metric.value is not None
         for metric in run.numbers
     )
 
 
 def all_variants(run: Run) -> Table:
-    """Per model and variant: accuracy under every reading, refusals, and what could not be read."""
+    """Return accuracy under every parser, refusals, and unparsed replies per model and variant."""
     groups = {
-        "right, by reading": [("accuracy", scorer, reader(scorer)) for scorer in run.scorers],
+        "right, by parser": [("accuracy", scorer, parser_name(scorer)) for scorer in run.scorers],
         "as released": [(metric.name, "official", metric.long_heading) for metric in run.section.official_metrics],
-        f"under the {reader(run.reader)} reading": [
-            (name, run.reader, label)
+        f"under the {parser_name(run.main_scorer)} parser": [
+            (name, run.main_scorer, label)
             for name, label in _DETAILS.items()
-            if has_refusals(run) or name not in _OF_REFUSALS
+            if has_refusals(run) or name not in _REFUSAL_METRICS
         ],
     }
     if "official" not in run.scorers or not run.section.official_metrics:
         del groups["as released"]
-    wanted = [column for within in groups.values() for column in within]
+    columns_of = [column for within in groups.values() for column in within]
     rows = []
     for model in run.models:
         for v, variant in enumerate(run.variants):
             heads = [Head(model, span=len(run.variants))] if v == 0 else []
             heads.append(Head(run.section.name(variant), note=variant))
             chance = run.chance(model, variant)
-            cells = [metric_cell(run.get(model, variant, scorer, name)) for name, scorer, _ in wanted]
+            cells = [metric_cell(run.get(model, variant, scorer, name)) for name, scorer, _ in columns_of]
             rows.append(Row(tuple(heads), (_plain(metric_cell(chance)), *cells)))
-    columns, rows = say_n_once([Head("chance"), *(Head(label) for *_, label in wanted)], rows)
+    columns, rows = move_n_to_heading([Head("chance"), *(Head(label) for *_, label in columns_of)], rows)
     return Table(
         caption=f"{run.section.title}: every variant, in percent, with {confidence(run)} intervals",
         corner=("Model", "Variant"),
@@ -230,8 +229,8 @@ class VerdictGroup:
     table: Table
 
 
-def comparison(rows: Sequence[Compared], scorers: Sequence[str]) -> list[VerdictGroup]:
-    """Published cells beside ours, grouped by the verdict under the released rule (or the first scorer there is)."""
+def comparison(rows: Sequence[ComparisonRow], scorers: Sequence[str]) -> list[VerdictGroup]:
+    """Return published cells and ours, grouped by the verdict under the official parser (or the first scorer)."""
     lines = [list(line) for _, line in groupby(rows, key=lambda r: (r.table, r.row, r.column, r.model))]
     leading = {id(line): _leading(line) for line in lines}
     groups = []
@@ -245,22 +244,22 @@ def comparison(rows: Sequence[Compared], scorers: Sequence[str]) -> list[Verdict
     return groups
 
 
-def _leading(line: Sequence[Compared]) -> Compared:
+def _leading(line: Sequence[ComparisonRow]) -> ComparisonRow:
     return next((row for row in line if row.scorer == OFFICIAL), line[0])
 
 
 def _verdict_table(
     verdict: str,
-    lines: Sequence[Sequence[Compared]],
+    lines: Sequence[Sequence[ComparisonRow]],
     scorers: Sequence[str],
     shared_reason: str,
 ) -> Table:
-    noted, explained = any(_leading(line).note for line in lines), verdict == NOT_RUN and not shared_reason
-    columns = [Head("published"), *(Head(reader(s)) for s in scorers)]
-    columns += [] if verdict == NOT_RUN else [Head("ours less theirs", note=reader(OFFICIAL))]
+    has_notes, has_reasons = any(_leading(line).note for line in lines), verdict == NOT_RUN and not shared_reason
+    columns = [Head("published"), *(Head(parser_name(s)) for s in scorers)]
+    columns += [] if verdict == NOT_RUN else [Head("ours minus published", note=parser_name(OFFICIAL))]
     columns += [Head("our metric, variant, type")]
-    columns += [Head("why")] if explained else []
-    columns += [Head("note")] if noted else []
+    columns += [Head("reason")] if has_reasons else []
+    columns += [Head("note")] if has_notes else []
     body = []
     for line in lines:
         first, by_scorer = _leading(line), {row.scorer: row for row in line}
@@ -270,8 +269,8 @@ def _verdict_table(
         ]
         cells += [] if first.value is None else [Cell(f"{first.value - first.published:+.1f}", kind="plain")]
         cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
-        cells += [Cell(first.reason, kind="text")] if explained else []
-        cells += [Cell(first.note, kind="text")] if noted else []
+        cells += [Cell(first.reason, kind="text")] if has_reasons else []
+        cells += [Cell(first.note, kind="text")] if has_notes else []
         model = first.row if first.model is None else f"{first.row} (our {first.model})"
         body.append(Row((Head(first.table), Head(model), Head(first.column)), tuple(cells)))
     return Table(
@@ -282,13 +281,13 @@ def _verdict_table(
     )
 
 
-def _printed(row: Compared) -> str:
-    """As it was printed: in percent, unless it says otherwise."""
+def _printed(row: ComparisonRow) -> str:
+    """Format a published number as printed, with its unit if it is not percent."""
     spread = "" if row.published_spread is None else f" ± {row.published_spread:.{row.decimals}f}"
     return f"{row.published:.{row.decimals}f}{spread}{'' if row.unit == PERCENT else f' {row.unit}'}"
 
 
-def _ours(row: Compared | None) -> Cell:
+def _ours(row: ComparisonRow | None) -> Cell:
     if row is None or row.value is None:
         return Cell(DASH, title="" if row is None else row.reason)
     bounds = "" if row.low is None or row.high is None else f"[{row.low:.1f}, {row.high:.1f}]"

@@ -55,7 +55,7 @@ def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
         ("source: paper", "source: rumour", "'rumour'"),
         ("notes: {One:", "notes: {Won:", "Won"),
         ("benchmark: toy", "benchmark: boy", "'boy'"),
-        ("name: Red", "name: All", "stands there twice"),
+        ("name: Red", "name: All", "occurs twice"),
         ("    metric: accuracy\n", "", "'metric'"),
         ("blocks:", "blocks: [", "toy.yaml"),
     ],

@@ -15,15 +15,15 @@ from known_unknowns.comparison import (
     NOT_RUN,
     PARSER,
     REPRODUCED,
-    Compared,
-    Numbers,
+    ComparisonRow,
+    MetricIndex,
     PublishedCell,
     compare,
     compare_cells,
     load,
     read_comparison,
 )
-from known_unknowns.comparison.compare import write_comparison
+from known_unknowns.comparison.rows import write_comparison
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import OVERALL, Metric
@@ -48,8 +48,8 @@ def metric(
     return Metric(model, "humblebench", variant, seed, scorer, OVERALL, name, value, low, high, 300, "wilson")
 
 
-def verdicts(cells: list[PublishedCell], metrics: list[Metric], **options: object) -> dict[str, Compared]:
-    settings: dict = {"standing": {"ours": "Qwen"}, "scorers": ["official", "robust"]} | options
+def verdicts(cells: list[PublishedCell], metrics: list[Metric], **options: object) -> dict[str, ComparisonRow]:
+    settings: dict = {"published_rows": {"ours": "Qwen"}, "scorers": ["official", "robust"]} | options
     return {row.scorer: row for row in compare_cells(cells, metrics, **settings)}
 
 
@@ -107,7 +107,7 @@ def test_what_both_readings_miss_is_no_matter_of_the_parser() -> None:
 
 
 def test_a_row_without_a_model_of_ours_is_not_run() -> None:
-    rows = verdicts([CELL], [metric()], standing={"ours": "Gemma"})
+    rows = verdicts([CELL], [metric()], published_rows={"ours": "Gemma"})
     assert {(r.verdict, r.model, r.value, r.low, r.n) for r in rows.values()} == {(NOT_RUN, None, None, None, None)}
     assert "no model of this run stands for Qwen" in rows["official"].reason
 
@@ -125,16 +125,16 @@ def test_rendered_questions_are_never_compared() -> None:
 
 
 def test_two_models_may_stand_for_one_row() -> None:
-    standing = {"ours": "Qwen", "theirs": "Qwen"}
+    published_rows = {"ours": "Qwen", "theirs": "Qwen"}
     other = metric(model="theirs", value=0.6, low=0.5, high=0.7)
-    rows = compare_cells([CELL], [metric(), other], standing=standing, scorers=["official"])
+    rows = compare_cells([CELL], [metric(), other], published_rows=published_rows, scorers=["official"])
     assert [(r.model, r.verdict) for r in rows] == [("ours", REPRODUCED), ("theirs", DIFFERS)]
 
 
 def test_the_pooled_row_counts_where_there_are_several_seeds() -> None:
-    numbers = Numbers([metric(seed=0, value=0.1), metric(seed=None, value=0.2), metric(seed=1, value=0.3)])
+    numbers = MetricIndex([metric(seed=0, value=0.1), metric(seed=None, value=0.2), metric(seed=1, value=0.3)])
     assert numbers.get("ours", "humblebench", "original", "official", "accuracy").value == 0.2
-    assert Numbers([metric(seed=2)]).get("ours", "humblebench", "original", "official", "accuracy").seed == 2
+    assert MetricIndex([metric(seed=2)]).get("ours", "humblebench", "original", "official", "accuracy").seed == 2
     assert numbers.get("ours", "humblebench", "noise", "official", "accuracy") is None
 
 
@@ -146,7 +146,7 @@ def test_reproduced_means_that_the_rounded_interval_meets_the_printed_value(
     high = min(low + width, 100000)
     cell = replace(CELL, value=published / 100)
     ours = metric(value=(low + high) / 2e5, low=low / 1e5, high=high / 1e5)
-    (row,) = compare_cells([cell], [ours], standing={"ours": "Qwen"}, scorers=["official"])
+    (row,) = compare_cells([cell], [ours], published_rows={"ours": "Qwen"}, scorers=["official"])
     meets = low - 5 <= published * 10 <= high + 5
     assert row.verdict == (REPRODUCED if meets else DIFFERS)
 

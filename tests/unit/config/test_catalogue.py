@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from known_unknowns import config
 from known_unknowns.cli import app
 from known_unknowns.comparison import compare_cells, load
-from known_unknowns.comparison.compare import _check_rows, _standing
+from known_unknowns.comparison.compare import _check_rows, _published_rows
 from known_unknowns.config import OpenAIModel, catalogue
 from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
 from known_unknowns.engines.endpoint.settings import EndpointSettings
@@ -142,22 +142,22 @@ def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     try:
         params = check(["new"])
         (listed,) = (row for row in catalogue.listing(params, Machine(24)) if row.on)
-        standing = _standing(params, "humblebench")
+        standing = _published_rows(params, "humblebench")
     finally:
         catalogue._file.cache_clear()
     assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", IN_RAM, "New")
-    rows = compare_cells(load("humblebench"), [], standing=standing, scorers=["official"])
+    rows = compare_cells(load("humblebench"), [], published_rows=standing, scorers=["official"])
     assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
 
 
 def test_a_model_stands_for_another_row_in_each_benchmark():
     params = check(["idefics3-8b", "llava-next-vicuna-7b"])
-    assert _standing(params, "humblebench") == {"idefics3-8b": "Idefics3"}
-    assert _standing(params, "actiview") == {
+    assert _published_rows(params, "humblebench") == {"idefics3-8b": "Idefics3"}
+    assert _published_rows(params, "actiview") == {
         "idefics3-8b": "Idefics3-8B-Llama3",
         "llava-next-vicuna-7b": "LLaVA-1.6 7B",
     }
-    assert _standing(params, "mmsap") == {}
+    assert _published_rows(params, "mmsap") == {}
     assert catalogue.stands_for({"published": "GPT-4V"}, "mmsap") == "GPT-4V"  # one name for all
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,23 +39,23 @@ def many(code: str, count: int, severity: str = NOTE) -> list[Finding]:
 
 def test_every_number_stands_beside_its_promise(tmp_path: Path):
     (found,) = read(save(tmp_path), ["humblebench"])
-    rows = {row.heads[0].text: [cell.text for cell in row.cells] for row in found.held.rows}
+    rows = {row.heads[0].text: [cell.text for cell in row.cells] for row in found.numbers.rows}
     assert rows == {
-        "questions": ["22,831", "22,831", "kept", "Section 3"],
-        "chance, percent": ["34.2411", "33.95", "not kept", "Section 5"],
+        "questions": ["22,831", "22,831", "yes", "Section 3"],
+        "chance, percent": ["34.2411", "33.95", "no", "Section 5"],
         "originals": ["3,582", "–", "–", "–"],
     }
-    assert "HumbleBench" in found.held.caption and not found.severities
+    assert "HumbleBench" in found.numbers.caption and not found.severities
 
 
 def test_findings_are_counted_by_severity_and_shown_by_kind(tmp_path: Path):
     folder = save(tmp_path, *many("odd", 7), Finding(WARNING, "count", "", "one too many"), *many("gone", 2, ERROR))
     (found,) = read(folder, ["humblebench"])
     assert [(s.name, s.count) for s in found.severities] == [(ERROR, 2), (WARNING, 1), (NOTE, 7)]
-    (odd,) = found.severities[2].kinds
+    (odd,) = found.severities[2].groups
     assert (odd.code, odd.count) == ("odd", 7)
     assert odd.texts == tuple((f"row {k}", f"odd {k}") for k in range(SHOWN))
-    assert found.severities[1].kinds[0].texts == (("", "one too many"),)
+    assert found.severities[1].groups[0].texts == (("", "one too many"),)
 
 
 def test_benchmarks_are_in_the_order_of_the_run_and_may_be_absent(tmp_path: Path):
@@ -87,7 +88,7 @@ def test_the_page_shows_them_as_text_and_only_when_given(tmp_path: Path):
     hostile = "<script>alert(1)</script>\x1b[31m"
     page = write(run, checks=save(tmp_path / "checks", Finding(WARNING, "leak", hostile, hostile), *many("odd", 7)))
     text = " ".join(page["run"].text.split())
-    assert "promised and found" in text and "not kept" in text and "and 2 more" in text
+    assert "expected and observed" in text and re.search(r"33\.95\s*no\s*Section 5", text) and "and 2 more" in text
     assert "<script>alert(1)</script>␛[31m" in text and not page.all("script")
     assert text.index("warning 1") < text.index("notes 7")
     assert "#run-checks" in {e.attributes["href"] for e in page.all("a")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from known_unknowns.report.numerics import computed
+from known_unknowns.report.numerics import computation
 
 
 def test_what_was_given_up_and_how_often_half_precision_changes_a_letter():
@@ -21,15 +21,15 @@ def test_what_was_given_up_and_how_often_half_precision_changes_a_letter():
         },
         "certificate": {"compared": 10, "flips": 1, "rate": 0.1, "gaps": [0.031]},
     }
-    row = computed("m", "humblebench", about, 0.95)
-    assert (row.plans, row.difference, row.given_up) == ({"rows": 12}, 2e-6, (("packed", "its logits differ"),))
-    assert (row.flips.flips, row.flips.n, row.flips.widest) == (1, 10, 0.031)
-    assert (row.flips.low, row.flips.high) == pytest.approx((0.0179, 0.4042), abs=5e-5)
+    row = computation("m", "humblebench", about, 0.95)
+    assert (row.plans, row.difference, row.rejected_plans) == ({"rows": 12}, 2e-6, (("packed", "its logits differ"),))
+    assert (row.changes.count, row.changes.n, row.changes.widest) == (1, 10, 0.031)
+    assert (row.changes.low, row.changes.high) == pytest.approx((0.0179, 0.4042), abs=5e-5)
 
 
 def test_nothing_is_made_up():
-    assert computed("m", "humblebench", {"torch": "2"}, 0.95) is None
-    off = computed("m", "humblebench", {"sharing": {"asked": "off"}}, 0.95)
-    assert (off.plans, off.difference, off.given_up, off.flips) == ({}, None, (), None)
+    assert computation("m", "humblebench", {"torch": "2"}, 0.95) is None
+    off = computation("m", "humblebench", {"sharing": {"asked": "off"}}, 0.95)
+    assert (off.plans, off.difference, off.rejected_plans, off.changes) == ({}, None, (), None)
     none_yet = {"sharing": {"asked": "off"}, "certificate": {"compared": 0, "flips": 0, "rate": None, "gaps": []}}
-    assert computed("m", "humblebench", none_yet, 0.95).flips is None
+    assert computation("m", "humblebench", none_yet, 0.95).changes is None

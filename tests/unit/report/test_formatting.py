@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.comparison import Numbers, compare_cells, load
+from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import _published_points, answer_shares
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, in_words, metric_cell, percent, say_n_once
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, metric_cell, metric_text, move_n_to_heading, percent
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run, comparison
 from known_unknowns.tables import read_metrics
@@ -20,16 +20,16 @@ METRIC = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy"
 
 
 def test_a_number_is_written_one_way() -> None:
-    assert in_words(METRIC) == "72.2 [67.0, 77.4], n = 300"
-    assert in_words(replace(METRIC, n=22831)) == "72.2 [67.0, 77.4], n = 22,831"
+    assert metric_text(METRIC) == "72.2 [67.0, 77.4], n = 300"
+    assert metric_text(replace(METRIC, n=22831)) == "72.2 [67.0, 77.4], n = 22,831"
     assert percent(0.05, signed=True) == "+5.0"
 
 
 def test_undefined_is_a_dash_and_never_a_zero() -> None:
     undefined = replace(METRIC, value=None, low=None, high=None, n=0)
-    assert in_words(undefined) == in_words(None) == percent(None) == DASH
+    assert metric_text(undefined) == metric_text(None) == percent(None) == DASH
     cell = metric_cell(undefined, gauge=True)
-    assert (cell.text, cell.gauge, cell.title) == (DASH, None, "undefined: a share of 0 questions")
+    assert (cell.text, cell.gauge, cell.title) == (DASH, None, "undefined: the denominator is 0")
     assert metric_cell(None).title == "not measured"
     assert metric_cell(replace(METRIC, value=0.0)).text == "0.0"
 
@@ -41,7 +41,7 @@ def test_the_spread_over_seeds_is_said() -> None:
 @given(st.lists(st.lists(st.sampled_from([None, 10, 20]), min_size=2, max_size=2), max_size=4))
 def test_n_is_said_in_the_heading_or_in_the_cells_but_never_lost(counts: list[list[int | None]]) -> None:
     rows = [Row((Head("m"),), tuple(Cell("1", n=n) for n in row)) for row in counts]
-    columns, written = say_n_once([Head("a"), Head("b")], rows)
+    columns, written = move_n_to_heading([Head("a"), Head("b")], rows)
     for index, column in enumerate(columns):
         before = [row[index] for row in counts]
         after = [row.cells[index].n for row in written]
@@ -54,13 +54,13 @@ def test_n_is_said_in_the_heading_or_in_the_cells_but_never_lost(counts: list[li
 
 def test_the_published_points_of_figure_4() -> None:
     points = _published_points(section("humblebench").scatters[0], load("humblebench"))
-    glm = {p.reading: (p.x.value, p.y.value) for p in points if p.model == "GLM-4.1V-Thinking"}
-    assert glm == {"as the paper counts": (73.46, 0.06), "robust reading": (73.46, 55.02)}
+    glm = {p.series: (p.x.value, p.y.value) for p in points if p.model == "GLM-4.1V-Thinking"}
+    assert glm == {"as in the paper": (73.46, 0.06), "robust parser": (73.46, 55.02)}
     assert len({p.model for p in points}) == 19
 
 
 def test_the_answers_of_a_bar_add_up(run: FakeRun) -> None:
-    numbers = Numbers(m for path in run.metrics for m in read_metrics(path))
+    numbers = MetricIndex(m for path in run.metrics for m in read_metrics(path))
     variants = tuple(run.params.variants("humblebench"))
     shown = Run(
         "humblebench", section("humblebench"), numbers, tuple(run.params.models), variants,
@@ -76,7 +76,7 @@ def test_the_answers_of_a_bar_add_up(run: FakeRun) -> None:
 
 def test_the_published_points_of_figure_5() -> None:
     points = _published_points(section("humblebench").scatters[1], load("humblebench"))
-    assert {(p.model, p.reading) for p in points if p.y.value == 90.53} == {("Qwen2.5-VL", "as the paper counts")}
+    assert {(p.model, p.series) for p in points if p.y.value == 90.53} == {("Qwen2.5-VL", "as in the paper")}
     assert len(points) == 6
 
 
@@ -84,7 +84,7 @@ def test_verdicts_are_grouped_under_the_released_rule() -> None:
     official = replace(METRIC, scorer="official")
     robust = replace(METRIC, value=0.9, low=0.88, high=0.92)
     cells = [c for c in load("humblebench") if c.table == "Table 3" and c.row in ("Qwen2.5-VL", "Phi-4")]
-    rows = compare_cells(cells, [official, robust], standing={"m": "Qwen2.5-VL"}, scorers=["official", "robust"])
+    rows = compare_cells(cells, [official, robust], published_rows={"m": "Qwen2.5-VL"}, scorers=["official", "robust"])
     groups = {group.verdict: group for group in comparison(rows, ["official", "robust"])}
     assert {verdict: group.count for verdict, group in groups.items()} == {"parser": 1, "not run": 7}
     (row,) = groups["parser"].table.rows
@@ -93,4 +93,4 @@ def test_verdicts_are_grouped_under_the_released_rule() -> None:
 
 
 def test_numbers_are_iterated_once_each() -> None:
-    assert len(list(Numbers([METRIC, replace(METRIC, seed=None)]))) == 1
+    assert len(list(MetricIndex([METRIC, replace(METRIC, seed=None)]))) == 1

@@ -11,7 +11,7 @@ from known_unknowns.config import Params
 from known_unknowns.data import lock_file
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
-from known_unknowns.report.provenance import gather
+from known_unknowns.report.provenance import describe_run
 
 from .conftest import write
 from .fake_run import FakeRun, make
@@ -46,9 +46,9 @@ def answered_at(run: FakeRun, commit: str) -> None:
 
 
 def gathered(run: FakeRun, root: Path):
-    was_run = gather(run.params, results=run.results, data=run.data, root=root)
-    data = {data.benchmark: data.locked for data in was_run.data}
-    return data, {model.name: model.locked for model in was_run.models}
+    description = describe_run(run.params, results=run.results, data=run.data, root=root)
+    data = {data.benchmark: data.locked for data in description.data}
+    return data, {model.name: model.locked for model in description.models}
 
 
 def test_data_and_models_that_are_locked_are_told_with_commit_and_size(run, tmp_path):
@@ -76,7 +76,7 @@ def test_replies_of_another_commit_are_not_said_to_be_held(run, tmp_path):
 
 def test_the_page_shows_it(run, tmp_path):
     def shown() -> list[str]:
-        return [row.text for row in write(run, root=tmp_path).all("tr") if "held by params.lock.yaml" in row.text]
+        return [row.text for row in write(run, root=tmp_path).all("tr") if "revision in params.lock.yaml" in row.text]
 
     assert shown() == []
     locked(tmp_path, "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main")

@@ -117,8 +117,8 @@ def test_the_headline_says_what_the_metrics_say(run: FakeRun, page: Page) -> Non
     text = numbers(page["humblebench-headline"].text)
     assert f"{value} [{low}, {high}]" in text
     assert "HumbleBench-E" in text and "exactly “E”" in text and "n = 150" in text and "chance" in text
-    in_words = f"{value} [{low}, {high}], n = 150"
-    assert in_words in numbers(page["humblebench-figures"].text)
+    metric_text = f"{value} [{low}, {high}], n = 150"
+    assert metric_text in numbers(page["humblebench-figures"].text)
 
 
 def test_types_are_in_the_papers_order(page: Page) -> None:
@@ -165,15 +165,15 @@ def test_fewer_variants_make_a_smaller_page(tmp_path: Path) -> None:
 
 def test_no_headline_variant_at_all(tmp_path: Path) -> None:
     page = write(make(tmp_path, questions=15, variants_kept=["text_only"]))
-    assert "no picture" in page["humblebench-headline"].text
-    assert "No picture was sent." in page["humblebench-samples"].text
+    assert "no image" in page["humblebench-headline"].text
+    assert "No image was sent." in page["humblebench-samples"].text
 
 
 def test_several_seeds(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original", "shuffled_options"], seeds=2)
     page = write(run)
     assert "0, 1" in page["run"].text
-    assert "n = 30" in numbers(page["humblebench-readers"].text)  # over both seeds
+    assert "n = 30" in numbers(page["humblebench-parsers"].text)  # over both seeds
 
 
 def test_one_reader_alone(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_one_reader_alone(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original", "nota_only"])
     run.params = Params(dict(run.params.raw) | {"scorers": ["official"]})
     page = write(run)
-    assert not [e for e in page.elements if e.attributes.get("id") == "humblebench-readers"]
+    assert not [e for e in page.elements if e.attributes.get("id") == "humblebench-parsers"]
     assert "robust" not in page["humblebench-headline"].text
 
 
@@ -227,7 +227,7 @@ def test_a_model_that_was_not_measured_is_left_out(tmp_path: Path) -> None:
         root=tmp_path,
     )
     text = run.page.read_text(encoding="utf-8")
-    assert "no commit is known" in text
+    assert "unknown commit" in text
     headline = text[text.index('id="humblebench-headline"') : text.index('id="humblebench-types"')]
     assert "always_refuse" in headline and "always_a" not in headline
 
@@ -235,7 +235,7 @@ def test_a_model_that_was_not_measured_is_left_out(tmp_path: Path) -> None:
 def test_how_the_replies_were_computed_is_told(page: Page) -> None:
     rows = [numbers(e.text) for e in page.all("tr") if "<b>its logits</b> differ" in e.text]
     assert rows
-    assert all("2e-06" in row and "packed 300" in row and "on 2 pictures" in row for row in rows)
+    assert all("2e-06" in row and "packed 300" in row and "on 2 images" in row for row in rows)
 
 
 def test_the_terms_of_the_data_are_told(page: Page) -> None:

@@ -10,7 +10,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.images import drawn
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Score
 from known_unknowns.report.samples import PER_OUTCOME, _Candidate, pick, printable, thumbnail
-from known_unknowns.report.scorer_agreement import final_readings
+from known_unknowns.report.scorer_agreement import final_scores
 from known_unknowns.tables import write_scores
 
 from .conftest import write
@@ -96,12 +96,12 @@ def test_the_last_turn_is_the_reading(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
     rows = [score("official", 1, REFUSED, 4), score("official", 0, ANSWERED, 1), score("robust", 0, UNPARSED, None)]
     write_scores(path, rows)
-    frame = final_readings(path).set_index("scorer")
-    assert frame["reading"].to_dict() == {"official": "4", "robust": UNPARSED}
+    frame = final_scores(path).set_index("scorer")
+    assert frame["parsed"].to_dict() == {"official": "4", "robust": UNPARSED}
 
 
 def test_readers_disagree_as_often_as_counted_by_hand(tmp_path: Path) -> None:
-    from known_unknowns.comparison import Numbers
+    from known_unknowns.comparison import MetricIndex
     from known_unknowns.records import OVERALL, Metric
     from known_unknowns.report.scorer_agreement import disagreement, score_path
     from known_unknowns.report.section import section
@@ -117,7 +117,7 @@ def test_readers_disagree_as_often_as_counted_by_hand(tmp_path: Path) -> None:
     write_scores(score_path(tmp_path, "same", "humblebench", "original", 0), rows[:6])
     metric = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.5, 0.4, 0.6, 4, "wilson")
     run = Run(
-        "humblebench", section("humblebench"), Numbers([metric]), ("m", "same"), ("original",),
+        "humblebench", section("humblebench"), MetricIndex([metric]), ("m", "same"), ("original",),
         ("official", "robust"), {"original": (0,)}, params(),
     )  # fmt: skip
     found = disagreement(run, tmp_path)

@@ -11,7 +11,7 @@ import pytest
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.benchmarks import Benchmark, Lazy
-from known_unknowns.comparison import Numbers, compare
+from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import answer_colours
@@ -106,7 +106,7 @@ def test_a_letter_has_the_same_colour_whatever_else_was_answered() -> None:
 
 @pytest.mark.parametrize("benchmark", benchmarks.names())
 def test_the_figures_are_those_that_are_declared(benchmark: str, tmp_path: Path) -> None:
-    run = run_of(params(benchmark), Numbers([]), benchmark)
+    run = run_of(params(benchmark), MetricIndex([]), benchmark)
     extra = ExtraContent()
     if run.section.extra is not None:
         extra = run.section.extra.build.get()(run, [], results=tmp_path, data=tmp_path)

@@ -1,6 +1,6 @@
-"""What in ActiView's published tables does not follow from their other cells; see docs/actiview_protocols.md.
+"""Inconsistencies in the published tables of ActiView; see docs/actiview_protocols.md.
 
-Everything is recomputed from the printed numbers, and a difference counts only where rounding cannot explain it.
+All values are computed from the printed numbers. A difference counts only if rounding cannot explain it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from known_unknowns.benchmarks.actiview.format import TYPES
 from known_unknowns.comparison.cells import PERCENT, PublishedCell
-from known_unknowns.comparison.flags import ROUNDING, Flag, Row, noted, rows_of
+from known_unknowns.comparison.flags import ROUNDING, Flag, TableRow, cells_by_row, with_notes
 
 HUMAN = 84.67
 """Percent: mean accuracy of six people who may look things up, on 60 of the questions (Table 4)."""
@@ -31,33 +31,38 @@ QUESTIONS: Mapping[str, int] = {
     "Type III": 74,
     "Overall": 325,
 }
-"""Of the published data."""
+"""Numbers of questions of the published data."""
 PIPELINES = ("Zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H")
-"""The columns of Table 2 that its AVG is of."""
+"""The columns of Table 2 that its AVG column averages."""
 BY_CLASS: Mapping[str, str] = dict(zip((f"Table {n}" for n in range(8, 13)), PIPELINES, strict=True))
-"""The tables of sub-classes, and the column of Table 2 that each is the whole of."""
+"""The tables of sub-classes, and the column of Table 2 with the accuracy over all their sub-classes."""
 _OVERALL_TABLES = ("Table 2", "Table 7")
-_EVERY_VIEW, _ONE_OFF = 4.00, 74.62
+_ALL_VIEWS, _RECALL_OFF_BY_ONE = 4.00, 74.62
 
 
 @dataclass(frozen=True, slots=True)
-class Recomputed:
-    """A cell, what other cells give for it (in its own unit), and by how much rounding may have moved that."""
+class DerivedValue:
+    """A published cell, its value from other cells (in its unit), and the largest rounding error of that value."""
 
     cell: PublishedCell
     value: float
     slack: float
 
     @property
-    def follows(self) -> bool:
-        """A whole unit of the last place is left to the cell itself: some numbers were cut off rather than rounded."""
+    def is_consistent(self) -> bool:
+        """Whether the two agree. The cell may differ by a whole unit of its last digit: some numbers are truncated."""
         return abs(self.value - self.cell.value) <= self.slack + 2 * self.cell.half_unit + ROUNDING
 
 
-def averages(cells: Iterable[PublishedCell]) -> list[Recomputed]:
-    """The AVG columns of Tables 2, 7 and 14: means of accuracies over pipelines."""
+def averages(cells: Iterable[PublishedCell]) -> list[DerivedValue]:
+    """Recompute the AVG columns of Tables 2, 7 and 14, which are means of accuracies over pipelines.
+
+    References
+    ----------
+    arXiv:2410.04659, Tables 2, 7 and 14.
+    """
     found = []
-    for (table, _), row in rows_of(cells).items():
+    for (table, _), row in cells_by_row(cells).items():
         if table in _OVERALL_TABLES:
             found.append(_mean(row["AVG"], [(row[name], 1) for name in PIPELINES]))
         elif table == "Table 14":
@@ -68,19 +73,29 @@ def averages(cells: Iterable[PublishedCell]) -> list[Recomputed]:
     return found
 
 
-def types(cells: Iterable[PublishedCell]) -> list[Recomputed]:
-    """The AVG columns of Tables 8 to 12: each type's accuracy, from its sub-classes'."""
+def type_averages(cells: Iterable[PublishedCell]) -> list[DerivedValue]:
+    """Recompute the AVG columns of Tables 8 to 12: the accuracy of each type from its sub-classes.
+
+    References
+    ----------
+    arXiv:2410.04659, Tables 8 to 12.
+    """
     return [
         _mean(row[f"{name} AVG"], [(row[part], QUESTIONS[part]) for part in parts])
-        for (table, _), row in rows_of(cells).items()
+        for (table, _), row in cells_by_row(cells).items()
         if table in BY_CLASS
         for name, parts in TYPES.items()
     ]
 
 
-def wholes(cells: Iterable[PublishedCell]) -> list[Recomputed]:
-    """The accuracies of Table 2 (and 7), from the sub-classes of Tables 8 to 12."""
-    rows = rows_of(cells)
+def overall_accuracies(cells: Iterable[PublishedCell]) -> list[DerivedValue]:
+    """Recompute the accuracies of Tables 2 and 7 from the sub-classes of Tables 8 to 12.
+
+    References
+    ----------
+    arXiv:2410.04659, Tables 2 and 7 to 12.
+    """
+    rows = cells_by_row(cells)
     overall = _by_model(rows)
     found = []
     for (table, _), row in rows.items():
@@ -91,46 +106,57 @@ def wholes(cells: Iterable[PublishedCell]) -> list[Recomputed]:
     return found
 
 
-def _mean(cell: PublishedCell, parts: Sequence[tuple[PublishedCell, int]]) -> Recomputed:
-    """The mean of parts with their weights."""
+def _mean(cell: PublishedCell, parts: Sequence[tuple[PublishedCell, int]]) -> DerivedValue:
+    """Return the weighted mean of the parts."""
     everything = sum(weight for _, weight in parts)
     value = sum(weight * part.value for part, weight in parts) / everything
-    return Recomputed(cell, value, sum(weight * part.half_unit for part, weight in parts) / everything)
+    return DerivedValue(cell, value, sum(weight * part.half_unit for part, weight in parts) / everything)
 
 
 def with_flags(cells: Sequence[PublishedCell]) -> list[PublishedCell]:
-    """The cells, with a note on each that does not follow from the others."""
-    return noted(cells, flags(cells))
+    """Return the cells, with a note on each inconsistent cell."""
+    return with_notes(cells, flags(cells))
 
 
 def flags(cells: Sequence[PublishedCell]) -> list[Flag]:
-    """All that does not follow."""
+    """Return all inconsistencies.
+
+    Parameters
+    ----------
+    cells : sequence of PublishedCell
+        The published cells.
+
+    Returns
+    -------
+    list of Flag
+        The inconsistent cells, each with a sentence.
+    """
     checks: tuple[Callable[[Sequence[PublishedCell]], Iterable[Flag]], ...] = (
-        _means_that_do_not_follow,
-        _no_number_of_questions,
-        _otherwise_in_another_table,
-        _recalls_that_are_one_off,
+        _inconsistent_means,
+        _impossible_shares,
+        _differences_between_tables,
+        _recalls_off_by_one,
         _more_shifts_than_views,
     )
     return [flag for check in checks for flag in check(cells)]
 
 
-def _means_that_do_not_follow(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
+def _inconsistent_means(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
     for found in averages(cells):
-        if not found.follows:
+        if not found.is_consistent:
             yield Flag(found.cell, f"Does not follow from its row: the pipelines' cells give {found.value:.2f}.")
-    for found in types(cells):
-        if not found.follows:
+    for found in type_averages(cells):
+        if not found.is_consistent:
             yield Flag(found.cell, f"Does not follow from its row: the sub-classes' cells give {found.value:.2f}.")
     table_of = {column: table for table, column in BY_CLASS.items()}
-    for found in wholes(cells):
-        if not found.follows:
+    for found in overall_accuracies(cells):
+        if not found.is_consistent:
             table = table_of[found.cell.column]
             yield Flag(found.cell, f"{table}'s sub-classes give {found.value:.2f}.")
 
 
-def _no_number_of_questions(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
-    """An accuracy is a whole number of right answers among the questions of its category."""
+def _impossible_shares(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
+    """Flag accuracies that are not a whole number of right answers among the questions of their category."""
     for cell in cells:
         if cell.metric == "accuracy" and cell.unit == PERCENT:
             n = QUESTIONS[cell.category]
@@ -141,9 +167,9 @@ def _no_number_of_questions(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
                 )
 
 
-def _otherwise_in_another_table(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
-    """Zooming and Shifting-R of Tables 13 and 14, where Table 2 (or 7) prints something else for the same model."""
-    rows = rows_of(cells)
+def _differences_between_tables(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
+    """Flag cells of Tables 13 and 14 that differ from Table 2 or 7 for the same model and pipeline."""
+    rows = cells_by_row(cells)
     overall = _by_model(rows)
     columns = {
         "Table 13": {f"{name} ACC_QA": name for name in PIPELINES[:2]},
@@ -151,29 +177,29 @@ def _otherwise_in_another_table(cells: Sequence[PublishedCell]) -> Iterator[Flag
     }
     for (table, _), row in rows.items():
         for column, name in columns.get(table, {}).items():
-            there = overall[row[column].model][name]
-            if row[column].printed != there.printed:
-                yield Flag(row[column], f"{there.table} has {there.printed}.")
+            other = overall[row[column].model][name]
+            if row[column].printed != other.printed:
+                yield Flag(row[column], f"{other.table} has {other.printed}.")
 
 
-def _recalls_that_are_one_off(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
-    """Who looks at all four views misses none: Equation 1 gives 100."""
-    for (table, _), row in rows_of(cells).items():
-        if table == "Table 13" and row["Shifting-R #view"].value == _EVERY_VIEW:
+def _recalls_off_by_one(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
+    """Flag recalls of models that used all four views: Equation 1 gives 100."""
+    for (table, _), row in cells_by_row(cells).items():
+        if table == "Table 13" and row["Shifting-R #view"].value == _ALL_VIEWS:
             cell = row["Shifting-R R_select"]
             text = "All four views were used, so that Equation 1 gives 100."
-            if cell.value == _ONE_OFF:
+            if cell.value == _RECALL_OFF_BY_ONE:
                 text += " Numbering the used views from 0 and the annotated ones from 1 gives 641 of 859, as printed."
             yield Flag(cell, text)
 
 
 def _more_shifts_than_views(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
-    for (table, _), row in rows_of(cells).items():
+    for (table, _), row in cells_by_row(cells).items():
         if table == "Table 3" and row["#shift"].value > row["#view"].value:
             text = f"More views shifted to than views used ({row['#view'].printed}): ours counts those that were used."
             yield Flag(row["#shift"], text)
 
 
-def _by_model(rows: Mapping[tuple[str, str], Row]) -> dict[str, Row]:
-    """The rows of Tables 2 and 7, by the model that they stand for."""
+def _by_model(rows: Mapping[tuple[str, str], TableRow]) -> dict[str, TableRow]:
+    """Return the rows of Tables 2 and 7 by model."""
     return {next(iter(row.values())).model: row for (table, _), row in rows.items() if table in _OVERALL_TABLES}

@@ -1,4 +1,4 @@
-"""Worked cases of ActiView as picture strips (the paper's Figure 5): what was seen, in which order, what was said."""
+"""Worked cases of ActiView as image strips (the paper's Figure 5): the images and replies of each turn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from known_unknowns.benchmarks.actiview.views import NAMES
 from known_unknowns.protocols import ANSWER, CAPTION, MORE, OPERATE, SELECT, VIEW, ZOOM
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
-from known_unknowns.report.samples import LONGEST_REPLY, Picture, ReadAs, printable, thumbnail
-from known_unknowns.report.tables import Run, reader
+from known_unknowns.report.samples import LONGEST_REPLY, ParsedAnswer, Thumbnail, printable, thumbnail
+from known_unknowns.report.tables import Run, parser_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,20 +31,20 @@ STEPS = {
     CAPTION: "Describes",
 }
 PIPELINES = (("zooming",), ("shifting_r", "shifting_h", "shifting_m", "shifting_e"), ("mixed",))
-"""A strip for the first of each that was run; Figure 5 has these three."""
+"""Groups of pipelines. There is one strip for the first pipeline of each group that was run, as in Figure 5."""
 MOST_PANELS = 20
-"""Of four views, no pipeline has more turns; with descriptions by the model itself there may be some."""
-_LARGEST = (240, 240)  # pixels of a picture
-_PICTURES = ("original", "full image", "full image with its grid")
-_COMPOSED = "pictures side by side"
+"""With four views, only pipelines that describe images have more turns."""
+_LARGEST = (240, 240)  # pixels of an image
+_IMAGES = ("original", "full image", "full image with its grid")
+_COMPOSED = "images side by side"
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One turn: its pictures, what the model was asked, and what it said (``cut``: so many characters are left out)."""
+    """One turn: its images, its prompt, and its reply, of which ``cut`` characters are left out."""
 
     step: str
-    pictures: tuple[Picture, ...]
+    images: tuple[Thumbnail, ...]
     asked: str
     reply: str
     cut: int
@@ -53,15 +53,15 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """``readings`` is what came of the last turn, and ``without`` what came of the question without these views."""
+    """One dialogue. ``parsed_answers`` are those of its last turn; ``without`` is the answer without these views."""
 
     pipeline: str
     model: str
     question: Question
     panels: tuple[Panel, ...]
     left_out: int
-    readings: tuple[ReadAs, ...]
-    without: ReadAs | None
+    parsed_answers: tuple[ParsedAnswer, ...]
+    without: ParsedAnswer | None
 
 
 def worked_cases(run: Run, outcomes: Outcomes, *, data: Path, salt: int = 0) -> list[Strip]:
@@ -79,7 +79,7 @@ def worked_cases(run: Run, outcomes: Outcomes, *, data: Path, salt: int = 0) -> 
         variant = next((name for name in names if name in run.variants), None)
         dialogues = None if variant is None else outcomes.dialogues(model, variant)
         if variant is not None and dialogues:
-            right, without = (outcomes.right(model, v, run.reader) for v in (variant, WITHOUT.get(variant, "")))
+            right, without = (outcomes.right(model, v, run.main_scorer) for v in (variant, WITHOUT.get(variant, "")))
             question, turns = min(dialogues, key=lambda d: _rank(*d, right, without, f"{salt}:{variant}"))
             found.append(_strip(run, outcomes, model, variant, question, turns, folder))
     return found
@@ -94,7 +94,7 @@ def _model(run: Run) -> str | None:
 def _rank(
     question: Question, turns: Sequence[AnsweredTurn], right: pd.Series | None, without: pd.Series | None, salt: str
 ) -> tuple[bool, bool, bool, str]:
-    """The smallest is shown."""
+    """Return the sort key of a dialogue. The smallest is shown."""
     looked = any(views_named(turn.text, question) for turn in turns if turn.step in (ANSWER, VIEW))
     was_right = right is not None and right[question.id] >= 0.5
     needed = was_right and without is not None and without[question.id] < 0.5
@@ -111,11 +111,11 @@ def _strip(
     turns: Sequence[AnsweredTurn],
     folder: Path,
 ) -> Strip:
-    images = shown_images.pictures(run, model, variant, question, turns)
-    readings = (
-        _read(outcomes, model, variant, scorer, question, reader(scorer))
+    images = shown_images.dialogue_images(run, model, variant, question, turns)
+    parsed_answers = (
+        _read(outcomes, model, variant, scorer, question, parser_name(scorer))
         for scorer in run.scorers
-        if scorer != "likelihood"  # a strip shows what was said
+        if scorer != "likelihood"  # a strip shows replies
     )
     start = WITHOUT.get(variant, "")
     return Strip(
@@ -124,17 +124,19 @@ def _strip(
         question=question,
         panels=tuple(_panel(turn, question, images, folder) for turn in turns[:MOST_PANELS]),
         left_out=max(0, len(turns) - MOST_PANELS),
-        readings=tuple(reading for reading in readings if reading is not None),
-        without=_read(outcomes, model, start, run.reader, question, f"from the {run.section.name(start)} alone"),
+        parsed_answers=tuple(reading for reading in parsed_answers if reading is not None),
+        without=_read(outcomes, model, start, run.main_scorer, question, f"from the {run.section.name(start)} alone"),
     )
 
 
-def _read(outcomes: Outcomes, model: str, variant: str, scorer: str, question: Question, label: str) -> ReadAs | None:
+def _read(
+    outcomes: Outcomes, model: str, variant: str, scorer: str, question: Question, label: str
+) -> ParsedAnswer | None:
     right = outcomes.right(model, variant, scorer)
     if right is None:
         return None
     was_right = bool(right[question.id] >= 0.5)
-    return ReadAs(label, "right" if was_right else "wrong", was_right)
+    return ParsedAnswer(label, "right" if was_right else "wrong", was_right)
 
 
 def _panel(turn: AnsweredTurn, question: Question, images: dict[str, Image], folder: Path) -> Panel:
@@ -142,7 +144,7 @@ def _panel(turn: AnsweredTurn, question: Question, images: dict[str, Image], fol
     said, error = turn.reply.text, turn.reply.error
     return Panel(
         step=STEPS.get(turn.step, turn.step),
-        pictures=tuple(thumbnail(image, folder, largest=_LARGEST, alt=_name(image, question, turn)) for image in shown),
+        images=tuple(thumbnail(image, folder, largest=_LARGEST, alt=_name(image, question, turn)) for image in shown),
         asked=printable(turn.text),
         reply=printable(said[:LONGEST_REPLY]),
         cut=max(0, len(said) - LONGEST_REPLY),
@@ -151,13 +153,13 @@ def _panel(turn: AnsweredTurn, question: Question, images: dict[str, Image], fol
 
 
 def _name(image: Image, question: Question, turn: AnsweredTurn) -> str:
-    """ "view 1, upper-left", and of pictures put side by side, which views are among them."""
+    """ "view 1, upper-left", and the views of images side by side."""
     digests = [other.sha256 for other in question.images]
     if image.sha256 in digests:
         place = digests.index(image.sha256)
-        if place < len(_PICTURES):
-            return _PICTURES[place]
-        number = place - len(_PICTURES) + 1
+        if place < len(_IMAGES):
+            return _IMAGES[place]
+        number = place - len(_IMAGES) + 1
         return f"view {number}, {NAMES[number - 1]}"
     views = views_named(turn.text, question)
     return f"{_COMPOSED}: views {', '.join(map(str, views))}" if views else _COMPOSED

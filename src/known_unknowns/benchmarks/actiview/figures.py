@@ -1,4 +1,4 @@
-"""ActiView's figures: the pipelines, what was only right thanks to the views, and accuracy against its cost."""
+"""Figures of ActiView: accuracy of pipelines, effect of the views, and accuracy against cost."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns.benchmarks.actiview.audit import HUMAN
 from known_unknowns.benchmarks.actiview.metrics import WITHOUT, Cost, ViewNecessity, view_necessity
-from known_unknowns.benchmarks.actiview.outcomes import Outcomes, blank
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes, empty_metric
 from known_unknowns.comparison import OFFICIAL, PublishedCell
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.drawing import (
     MUTED,
     PUBLISHED,
-    Axis,
+    Coordinate,
     Figure,
     figure,
     model_colours,
     percent_axis,
     placeholder,
 )
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, say_n_once
-from known_unknowns.report.paper_tables import scorer
-from known_unknowns.report.tables import ACCURACY, Run, confidence, reader
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
+from known_unknowns.report.paper_tables import table_scorer
+from known_unknowns.report.tables import ACCURACY, Run, confidence, parser_name
 
 if TYPE_CHECKING:
     import altair as alt
@@ -50,19 +50,19 @@ _COSTED = {
     "groundtruth_views": "triangle-down",
     "text_only_guess": "triangle-right",
 }
-"""The pipelines whose cost is drawn, and the shapes of their points."""
+"""The pipelines in the cost figures, with the shapes of their points."""
 _STEP = 8  # px between two models in a row of the dot plot
 
 
 def pipelines(run: Run, published: Sequence[PublishedCell]) -> Figure:
-    """Accuracy in every pipeline, ours with intervals, the published ones in grey, with chance and people."""
+    """Draw the accuracy of all pipelines with intervals, published numbers in grey, chance and human accuracy."""
     name, title = "actiview_pipelines", "Accuracy in every pipeline"
     shown = [variant for variant in PIPELINES if variant in run.variants]
     rows = [
         {"model": model, "pipeline": run.section.name(v), "value": axis.value, "low": axis.low, "high": axis.high}
         for v in shown
         for model in run.models
-        if (axis := Axis.of(run.get(model, v, scorer(run), ACCURACY))) is not None
+        if (axis := Coordinate.of(run.get(model, v, table_scorer(run), ACCURACY))) is not None
     ]
     if not rows:
         return placeholder(name, title, "not drawn: no pipeline was run")
@@ -74,18 +74,18 @@ def pipelines(run: Run, published: Sequence[PublishedCell]) -> Figure:
     alt_text = (
         f"Dot plot of accuracy in percent: a row for each of {len({row['pipeline'] for row in rows})} pipelines, a dot "
         f"with its {confidence(run)} interval for each of {len(run.models)} models, {len(theirs)} published numbers in "
-        "grey, and lines at chance and at the accuracy of people. The tables above have the numbers."
+        "grey, and lines at chance and at human accuracy. The tables above have the numbers."
     )
     note = (
-        f"Answers are read {_way(scorer(run))}. Dashed: chance, by the options of these questions. Dotted: people "
-        f"({HUMAN}%), of the published questions."
+        f"Answers are parsed {_parser_phrase(table_scorer(run))}. Dashed: chance, from the options of these questions. "
+        f"Dotted: human accuracy ({HUMAN}%) on the published questions."
     )
     chance = next((m.value for model in run.models for v in shown if (m := run.chance(model, v)) is not None), None)
     return figure(name, title, _pipelines_chart(rows, theirs, chance, run, shown), alt_text, note=note)
 
 
-def _way(scorer: str) -> str:
-    return "as released" if scorer == OFFICIAL else f"by the {reader(scorer)} reading"
+def _parser_phrase(scorer: str) -> str:
+    return "as released" if scorer == OFFICIAL else f"by the {parser_name(scorer)} parser"
 
 
 def _pipelines_chart(
@@ -125,11 +125,11 @@ def _pipelines_chart(
 
 
 def needed(run: Run, outcomes: Outcomes) -> Figure:
-    """How many right answers of each pipeline needed its views."""
-    name, title = "actiview_needed", "What the views were needed for"
+    """Draw how many right answers of each pipeline depend on its views."""
+    name, title = "actiview_needed", "Effect of the views"
     found = list(_needed(run, outcomes))
     if not found:
-        return placeholder(name, title, "not drawn: no pipeline was run beside what it starts from")
+        return placeholder(name, title, "not drawn: no pipeline was run together with its initial image")
     rows = [
         {"model": model, "pipeline": _against(run, variant), "place": place, "part": label, "share": 100 * share}
         for model, variant, counted, _ in found
@@ -140,24 +140,24 @@ def needed(run: Run, outcomes: Outcomes) -> Figure:
         "questions that are right with and without the pipeline's views, only with them, only without, and never."
     )
     note = (
-        "Of each question: was it right in the pipeline, and was it right from what the pipeline starts with, the "
-        f"full image or one view? Answers are read {_way(run.reader)}."
+        "Each question is right or wrong in the pipeline, and right or wrong from the initial image of the pipeline "
+        f"(the full image or one view). Answers are parsed {_parser_phrase(run.main_scorer)}."
     )
-    return figure(name, title, _needed_chart(rows, run), alt_text, note=note, table=_needed_table(found, run, outcomes))
+    return figure(name, title, _view_chart(rows, run), alt_text, note=note, table=_view_table(found, run, outcomes))
 
 
 def _against(run: Run, variant: str) -> str:
     return f"{run.section.name(variant)}, against {run.section.name(WITHOUT[variant])}"
 
 
-Compared = tuple[str, str, ViewNecessity, tuple["pd.Series", "pd.Series"]]
-"""A model, a variant, what was counted, and which questions were right with the views and without."""
+ViewComparison = tuple[str, str, ViewNecessity, tuple["pd.Series", "pd.Series"]]
+"""A model, a variant, the counts, and which questions were right with and without the views."""
 
 
-def _needed(run: Run, outcomes: Outcomes) -> Iterator[Compared]:
+def _needed(run: Run, outcomes: Outcomes) -> Iterator[ViewComparison]:
     for variant, start in WITHOUT.items():
         for model in run.models:
-            right = [outcomes.right(model, v, run.reader) for v in (variant, start)]
+            right = [outcomes.right(model, v, run.main_scorer) for v in (variant, start)]
             if any(series is None for series in right):
                 continue
             having, lacking = (series >= 0.5 for series in right)  # of several seeds: in most
@@ -165,12 +165,12 @@ def _needed(run: Run, outcomes: Outcomes) -> Iterator[Compared]:
 
 
 def _shares(counted: ViewNecessity) -> tuple[float, ...]:
-    """Of all questions, in the order of `PARTS`."""
+    """Return the shares of all questions, in the order of `PARTS`."""
     kept, wrong = counted.right - counted.needed, counted.n - counted.right - counted.spoiled
     return tuple(count / counted.n for count in (kept, counted.needed, counted.spoiled, wrong))
 
 
-def _needed_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
+def _view_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     import altair as alt
 
     labels, colours = zip(*PARTS.values(), strict=True)
@@ -194,10 +194,10 @@ def _needed_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     )
 
 
-def _needed_table(found: Sequence[Compared], run: Run, outcomes: Outcomes) -> Table:
+def _view_table(found: Sequence[ViewComparison], run: Run, outcomes: Outcomes) -> Table:
     rows = []
     for model, variant, counted, (having, lacking) in found:
-        of = blank(run, model, variant, run.reader, "needed")
+        of = empty_metric(run, model, variant, run.main_scorer, "needed")
         cells = (
             Cell(f"{counted.right:,} of {counted.n:,}", kind="plain"),
             metric_cell(outcomes.share(of, having, ~lacking)),
@@ -209,12 +209,12 @@ def _needed_table(found: Sequence[Compared], run: Run, outcomes: Outcomes) -> Ta
         Head("of these, wrong without the views"),
         Head("of the right without the views, wrong with them"),
     )
-    caption = f"What the views were needed for, in percent, with {confidence(run)} intervals"
-    return Table(caption, ("Pipeline", "Model"), columns, tuple(_under_one_head(rows)))
+    caption = f"Effect of the views, in percent, with {confidence(run)} intervals"
+    return Table(caption, ("Pipeline", "Model"), columns, tuple(_merge_first_heads(rows)))
 
 
-def _under_one_head(rows: Iterable[Row]) -> Iterator[Row]:
-    """Neighbouring rows whose first heads say the same, under one head."""
+def _merge_first_heads(rows: Iterable[Row]) -> Iterator[Row]:
+    """Merge the first heads of adjacent rows if they are equal."""
     for _, members in groupby(rows, key=lambda row: row.heads[0].text):
         together = list(members)
         for place, row in enumerate(together):
@@ -222,32 +222,30 @@ def _under_one_head(rows: Iterable[Row]) -> Iterator[Row]:
             yield replace(row, heads=((replace(first, span=len(together)),) if place == 0 else ()) + tuple(others))
 
 
-Measured = tuple[str, str, Metric, Cost]
+CostPoint = tuple[str, str, Metric, Cost]
 
 
-def cost_in_pictures(run: Run, outcomes: Outcomes) -> Figure:
-    """Accuracy against the pictures that were shown for it."""
-    return _cost_figure("pictures", "pictures shown for a question", lambda cost: cost.images, run, outcomes)
+def cost_in_images(run: Run, outcomes: Outcomes) -> Figure:
+    """Draw accuracy against the number of images sent."""
+    return _cost_figure("pictures", "images per question", lambda cost: cost.images, run, outcomes)
 
 
 def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
-    """Accuracy against the visual tokens that went in for it, of the models that count them."""
-    return _cost_figure("tokens", "visual tokens for a question", lambda cost: cost.visual_tokens, run, outcomes)
+    """Draw accuracy against visual tokens, for the models whose engine counts them."""
+    return _cost_figure("tokens", "visual tokens per question", lambda cost: cost.visual_tokens, run, outcomes)
 
 
 def _cost_figure(
     unit: str, x_title: str, amount: Callable[[Cost], float | None], run: Run, outcomes: Outcomes
 ) -> Figure:
-    name, title = (
-        f"actiview_cost_{unit}",
-        f"Accuracy against its cost in {'visual tokens' if unit == 'tokens' else unit}",
-    )
-    found = [one for one in _measured(run, outcomes) if amount(one[3]) is not None]
+    thing = {"pictures": "images", "tokens": "visual tokens"}[unit]
+    name, title = f"actiview_cost_{unit}", f"Accuracy against cost in {thing}"
+    found = [point for point in _cost_points(run, outcomes) if amount(point[3]) is not None]
     if not found:
-        return placeholder(name, title, f"not drawn: no model of this run counts its {unit}")
+        return placeholder(name, title, f"not drawn: no engine of this run counts {thing}")
     rows = []
     for model, variant, metric, cost in found:
-        axis = Axis.of(metric)
+        axis = Coordinate.of(metric)
         if axis is not None:
             values = {"y": axis.value, "y_low": axis.low, "y_high": axis.high}
             rows.append({"model": model, "pipeline": run.section.name(variant), "x": amount(cost), **values})
@@ -257,17 +255,17 @@ def _cost_figure(
         "error bars. The table below has the numbers."
     )
     note = (
-        f"Means over all questions. A {unit.removesuffix('s')} that is sent in two turns counts twice. "
-        f"Answers are read {_way(run.reader)}."
+        f"Means over all questions. The {thing} of an image that is sent in two turns count twice. "
+        f"Answers are parsed {_parser_phrase(run.main_scorer)}."
     )
     return figure(name, title, _cost_chart(rows, x_title, run), alt_text, note=note, table=_cost_table(found, run))
 
 
-def _measured(run: Run, outcomes: Outcomes) -> Iterator[Measured]:
-    """Of the models that were asked here: imported replies do not tell what was shown."""
+def _cost_points(run: Run, outcomes: Outcomes) -> Iterator[CostPoint]:
+    """Yield the points of models that this run asked. Imported replies have no record of their images."""
     for model in (model for model in run.models if not run.params.is_imported(model)):
         for variant in _COSTED:
-            metric, cost = run.get(model, variant, run.reader, ACCURACY), outcomes.cost(model, variant)
+            metric, cost = run.get(model, variant, run.main_scorer, ACCURACY), outcomes.cost(model, variant)
             if metric is not None and cost is not None:
                 yield model, variant, metric, cost
 
@@ -296,13 +294,13 @@ def _cost_chart(rows: list[dict[str, Any]], x_title: str, run: Run) -> alt.Layer
     ).properties(width=560, height=400)
 
 
-def _cost_table(found: Sequence[Measured], run: Run) -> Table:
+def _cost_table(found: Sequence[CostPoint], run: Run) -> Table:
     rows = []
     for model, variant, metric, cost in found:
         numbers = [f"{cost.turns:.2f}", f"{cost.images:.2f}"]
         numbers += [DASH if n is None else f"{n:,.0f}" for n in (cost.visual_tokens, cost.input_tokens)]
         cells = (metric_cell(metric), *(Cell(number, kind="plain") for number in numbers))
         rows.append(Row((Head(model), Head(run.section.name(variant))), cells))
-    columns = [Head("percent right"), Head("turns"), Head("pictures"), Head("visual tokens"), Head("input tokens")]
-    columns, body = say_n_once(columns, _under_one_head(rows))
-    return Table("Accuracy and what it cost, a question", ("Model", "Pipeline"), columns, body)
+    columns = [Head("percent right"), Head("turns"), Head("images"), Head("visual tokens"), Head("input tokens")]
+    columns, body = move_n_to_heading(columns, _merge_first_heads(rows))
+    return Table("Accuracy and cost per question", ("Model", "Pipeline"), columns, body)

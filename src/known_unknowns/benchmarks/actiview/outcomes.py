@@ -1,7 +1,7 @@
-"""What became of each question of ActiView in one pipeline and in another, and numbers that compare pipelines.
+"""The outcome of each question of ActiView in each pipeline, and metrics that compare pipelines.
 
-All pipelines ask the same questions, so that they are compared question by question; intervals resample the pictures,
-as those of the metrics do. Of several seeds, numbers are means; costs and dialogues are those of the first seed.
+All pipelines ask the same questions, so comparisons are paired by question. Intervals resample images, as those of the
+metrics do. With several seeds, numbers are means over seeds; costs and dialogues are those of the first seed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from known_unknowns.metrics.intervals import (
 )
 from known_unknowns.metrics.measure import Statistics
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
-from known_unknowns.report.scorer_agreement import final_readings, score_path
+from known_unknowns.report.scorer_agreement import final_scores, score_path
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import paired
 
@@ -38,18 +38,18 @@ Dialogues = Sequence[tuple[Question, list[AnsweredTurn]]]
 
 
 class Outcomes:
-    """Reads tables of scores and replies, each once. What was not asked of a model is None."""
+    """The outcomes of a run. Every table is read once. Outcomes that were not measured are None."""
 
     def __init__(self, run: Run, *, results: Path, data: Path) -> None:
         self._run, self._results = run, results
         self._questions = data / "questions" / run.benchmark
         self._statistics = Statistics(**run.params.statistics)
-        self._readings = lru_cache(maxsize=None)(final_readings)
+        self._scores = lru_cache(maxsize=None)(final_scores)
         self.right = lru_cache(maxsize=None)(self._right)
         self.cost = lru_cache(maxsize=None)(self._cost)
 
     def _right(self, model: str, variant: str, scorer: str) -> pd.Series | None:
-        """By question, in the order of the table of questions: the share of the seeds in which it was right."""
+        """Return the share of seeds in which a question was right, by question in the order of the table."""
         import pandas as pd
 
         if variant not in self._run.variants or scorer not in self._run.scorers:
@@ -59,12 +59,12 @@ class Outcomes:
         ]
         if not all(path.is_file() for path in paths):
             return None
-        found = [self._readings(path) for path in paths]
+        found = [self._scores(path) for path in paths]
         found = [frame[frame["scorer"] == scorer].set_index("question_id")["correct"].astype(float) for frame in found]
         return pd.concat(found, axis=1).mean(axis=1).reindex(self._groups.index)
 
     def dialogues(self, model: str, variant: str) -> Dialogues | None:
-        """Every question with all its turns."""
+        """Return every question with all its turns."""
         if variant not in self._run.variants:
             return None
         file = Path(variant) / f"seed{self._run.seeds[variant][0]}.parquet"
@@ -77,29 +77,29 @@ class Outcomes:
 
     @cached_property
     def _groups(self) -> pd.Series:
-        """The picture of each question, by its id: the same in every variant."""
+        """The image of each question, by its id. It is the same in every variant."""
         import pandas as pd
 
         variant = self._run.variants[0]
         file = self._questions / variant / f"seed{self._run.seeds[variant][0]}.parquet"
         return pd.Series({question.id: question.group for question in tables.read_questions(file)})
 
-    def average(self, blank: Metric, variants: Sequence[str]) -> Metric | None:
-        """The mean of the accuracies of several pipelines, weighing each the same; None unless all were asked.
+    def average(self, metric: Metric, variants: Sequence[str]) -> Metric | None:
+        """Return the mean of the accuracies of several pipelines, with equal weights; None unless all were asked.
 
-        ``blank`` says of which model, by which scorer, and the metric's name.
+        ``metric`` has the model, the scorer and the name.
         """
-        found = [self.right(blank.model, variant, blank.scorer) for variant in variants]
+        found = [self.right(metric.model, variant, metric.scorer) for variant in variants]
         if any(series is None for series in found):
             return None
-        return self._ratio(blank, sum(found) / len(found), None)
+        return self._ratio(metric, sum(found) / len(found), None)
 
-    def share(self, blank: Metric, among: pd.Series, those: pd.Series) -> Metric:
-        """The share of the questions ``among`` (flags by question) that are also ``those``."""
-        return self._ratio(blank, among & those, among)
+    def share(self, metric: Metric, among: pd.Series, those: pd.Series) -> Metric:
+        """Return the share of the questions ``among`` (flags by question) that are also ``those``."""
+        return self._ratio(metric, among & those, among)
 
-    def difference(self, blank: Metric, first: pd.Series, second: pd.Series) -> Metric:
-        """How much more often a question is right in the ``second`` way than in the ``first``."""
+    def difference(self, metric: Metric, first: pd.Series, second: pd.Series) -> Metric:
+        """Return the paired difference in accuracy: ``second`` minus ``first``."""
         more = second - first
         value = float(more.mean())
         replicates, groups = self._replicates(more, None)
@@ -109,21 +109,21 @@ class Outcomes:
             tail = (1 - self._statistics.confidence) / 2
             low, high = np.quantile(replicates, [tail, 1 - tail])
             interval = Interval(float(low), float(high), f"{self._statistics.bootstrap}, paired")
-        return _filled(blank, value, len(more), interval)
+        return _with_value(metric, value, len(more), interval)
 
-    def _ratio(self, blank: Metric, above: pd.Series, below: pd.Series | None) -> Metric:
+    def _ratio(self, metric: Metric, above: pd.Series, below: pd.Series | None) -> Metric:
         n = len(above) if below is None else int(below.sum())
         if not n:
-            return _filled(blank, None, 0, UNDEFINED)
+            return _with_value(metric, None, 0, UNDEFINED)
         value = float(above.sum() / n)
         replicates, groups = self._replicates(above, below)
         interval = clustered_interval(
             value, groups, replicates, confidence=self._statistics.confidence, bootstrap=self._statistics.bootstrap
         )
-        return _filled(blank, value, n, interval)
+        return _with_value(metric, value, n, interval)
 
     def _replicates(self, above: pd.Series, below: pd.Series | None) -> tuple[np.ndarray, int]:
-        """The ratio in every resample, and the number of groups with something in the denominator."""
+        """Return the ratio in every resample, and the number of groups with a non-zero denominator."""
         column, names = self._groups.factorize()
         below_values = np.ones(len(above)) if below is None else below.to_numpy(float)
         by_group = [
@@ -138,10 +138,10 @@ class Outcomes:
         return group_weights(self._groups.nunique(), self._statistics.resamples, self._statistics.seed)
 
 
-def blank(run: Run, model: str, variant: str, scorer: str, name: str) -> Metric:
-    """A metric of all questions without its value."""
+def empty_metric(run: Run, model: str, variant: str, scorer: str, name: str) -> Metric:
+    """Return a metric of all questions without a value."""
     return Metric(model, run.benchmark, variant, None, scorer, OVERALL, name, None, None, None, 0, "")
 
 
-def _filled(of: Metric, value: float | None, n: int, interval: Interval) -> Metric:
+def _with_value(of: Metric, value: float | None, n: int, interval: Interval) -> Metric:
     return replace(of, value=value, low=interval.low, high=interval.high, n=n, method=interval.method)

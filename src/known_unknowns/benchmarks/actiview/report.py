@@ -1,4 +1,4 @@
-"""What the report shows of ActiView alone: the paper's tables, what the toolkit's quirks cost, figures and cases."""
+"""The report's section on ActiView: the paper's tables, the effect of the parsers, figures and worked cases."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from known_unknowns.benchmarks.actiview import case_figures, figures
 from known_unknowns.benchmarks.actiview.audit import CHANCE, HUMAN
 from known_unknowns.benchmarks.actiview.format import TYPES
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED
-from known_unknowns.benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, blank
+from known_unknowns.benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, empty_metric
 from known_unknowns.benchmarks.actiview.views import SPLITS
-from known_unknowns.comparison import OFFICIAL, Compared, Numbers, PublishedCell, compare_cells, load
-from known_unknowns.comparison.compare import ROBUST
+from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, MetricIndex, PublishedCell, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, percent, say_n_once
+from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.page import ExtraContent
-from known_unknowns.report.paper_tables import Layout, Marks, PaperTable, paper_table
+from known_unknowns.report.paper_tables import Footnotes, Layout, PaperTable, paper_table
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
-Cellular = TypeVar("Cellular", PublishedCell, Compared)
+CellOrRow = TypeVar("CellOrRow", PublishedCell, ComparisonRow)
 MODEL_AVERAGE, AVERAGE_OF_TWO = "model_average", "average_of_two"
-QUIRKY = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h", "mixed")
-"""The pipelines whose steps are read in two ways, so that they are run in both."""
-_ROBUSTLY = "_robust"
-_COSTS = slice(3, 6)
-"""Where the costs stand in a row of the table of quirks."""
-_NOTHING = percent(0.0, signed=True)
+TWO_PARSER_PIPELINES = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h", "mixed")
+"""The pipelines that are run with both parsers of intermediate steps."""
+_ROBUST_SUFFIX = "_robust"
+_DIFFERENCES = slice(3, 6)
+"""The columns of differences in the table of parser effects."""
+_ZERO = percent(0.0, signed=True)
 
 _BANDS = {
     "Gemini-1.5-pro": "proprietary models",
@@ -54,12 +53,12 @@ _SELECTION = {
 
 
 def _of_split(variant: str, split: int) -> str:
-    """The variant's name in params.yaml: only splits into other than four are named."""
+    """Return the variant's name in params.yaml. Four views are the default and have no suffix."""
     return variant if split == 4 else f"{variant}_{split}"
 
 
 def _grouped(groups: Mapping[str, tuple[str, str]], title: str, **others: Any) -> Layout:
-    return Layout(title, parts=lambda column: groups.get(column, ("", column)), **others)
+    return Layout(title, split_heading=lambda column: groups.get(column, ("", column)), **others)
 
 
 LAYOUTS: dict[str, Layout] = {
@@ -69,96 +68,105 @@ LAYOUTS: dict[str, Layout] = {
         _SELECTION,
         "Table 13, the selection of views",
         bands=_TABLE_13_BANDS,
-        beside={"view_recall_as_published": ("view_recall", "by Equation 1: ")},
+        secondary={"view_recall_as_published": ("view_recall", "by Equation 1: ")},
     ),
     "Table 14": Layout(
         "Table 14, splits into more views",
-        ways={(_of_split("zooming", split), None): f"{split} views" for split in SPLITS},
+        conditions={(_of_split("zooming", split), None): f"{split} views" for split in SPLITS},
     ),
     "Table 5": Layout("Table 5, without a picture"),
     **{
-        f"Table {number}": _grouped(_CLASSES, f"Table {number}, the sub-classes in {name}", bands=_BANDS, folded=True)
+        f"Table {number}": _grouped(
+            _CLASSES, f"Table {number}, the sub-classes in {name}", bands=_BANDS, collapsed=True
+        )
         for number, name in enumerate(("zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H"), start=8)
     },
-    "Table 7": _grouped(_PIPELINES, "Table 7, the models that Table 2 leaves out", folded=True),
+    "Table 7": _grouped(_PIPELINES, "Table 7, the models that Table 2 leaves out", collapsed=True),
 }
 
 
-def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> ExtraContent:
+def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
     """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     outcomes = Outcomes(run, results=results, data=data)
     drawn = [
         figures.pipelines(run, cells),
         figures.needed(run, outcomes),
-        figures.cost_in_pictures(run, outcomes),
+        figures.cost_in_images(run, outcomes),
         figures.cost_in_tokens(run, outcomes),
     ]
     return ExtraContent(
         figures=drawn,
-        links={"papers": "The paper's tables", "quirks": "Parser effects", "looking": "Use of views", "cases": "Cases"},
+        links={
+            "papers": "The paper's tables",
+            "parser-effect": "Effect of the parser",
+            "views": "Use of views",
+            "cases": "Cases",
+        },
         values={
             "tables": paper_tables(run, outcomes, cells, compared),
-            "quirks": quirks(run, outcomes),
+            "effects": parser_effects(run, outcomes),
             "strips": case_figures.worked_cases(run, outcomes, data=data),
         },
     )
 
 
 def paper_tables(
-    run: Run, outcomes: Outcomes, cells: Sequence[PublishedCell], compared: Sequence[Compared]
+    run: Run, outcomes: Outcomes, cells: Sequence[PublishedCell], compared: Sequence[ComparisonRow]
 ) -> list[PaperTable]:
-    """The tables of which anything was run (all of them, where nothing was measured at all)."""
-    run = replace(run, numbers=Numbers([*run.numbers, *averages(run, outcomes)]))
+    """Return the tables with a measured variant, or all tables if nothing was measured."""
+    run = replace(run, numbers=MetricIndex([*run.numbers, *averages(run, outcomes)]))
     compared = [*compared, *_compared_averages(run, cells, compared)]
     ran = {cell.table for cell in cells if cell.variant in run.variants} if run.variants else set(LAYOUTS)
-    cells, compared = [_by_split(cell) for cell in cells], [_by_split(row) for row in compared]
+    cells, compared = [_split_row(cell) for cell in cells], [_split_row(row) for row in compared]
     return [
-        paper_table(name, layout, run, cells, compared, foot=lambda row, marks: _foot(run, row, marks))
+        paper_table(name, layout, run, cells, compared, foot=lambda row, footnotes: _foot(run, row, footnotes))
         for name, layout in LAYOUTS.items()
         if name in ran
     ]
 
 
 def averages(run: Run, outcomes: Outcomes) -> Iterator[Metric]:
-    """The columns AVG of Tables 2 and 14, with intervals over the pictures; they stand under zooming's variant."""
-    wanted = {("zooming", MODEL_AVERAGE): AVERAGED}
+    """Yield the AVG columns of Tables 2 and 14, with intervals that resample images, under the variant zooming."""
+    averaged = {("zooming", MODEL_AVERAGE): AVERAGED}
     for split in SPLITS:
         variants = tuple(_of_split(name, split) for name in ("zooming", "shifting_r"))
-        wanted[variants[0], AVERAGE_OF_TWO] = variants
+        averaged[variants[0], AVERAGE_OF_TWO] = variants
     for model in run.models:
         for scorer in run.scorers:
-            for (variant, name), variants in wanted.items():
-                found = outcomes.average(blank(run, model, variant, scorer, name), variants)
+            for (variant, name), variants in averaged.items():
+                found = outcomes.average(empty_metric(run, model, variant, scorer, name), variants)
                 if found is not None:
                     yield found
 
 
-def _compared_averages(run: Run, cells: Iterable[PublishedCell], compared: Iterable[Compared]) -> Iterator[Compared]:
-    """The verdicts on averages, which are no metric of one variant and so are not judged with the others."""
+def _compared_averages(
+    run: Run, cells: Iterable[PublishedCell], compared: Iterable[ComparisonRow]
+) -> Iterator[ComparisonRow]:
+    """Yield the verdicts on averages. An average is not a metric of one variant, so `compare` has no verdict on it."""
     published = {(cell.table, cell.row): cell.model for cell in cells}
-    standing = {row.model: published[row.table, row.row] for row in compared if row.model is not None}
+    published_rows = {row.model: published[row.table, row.row] for row in compared if row.model is not None}
     of_averages = [cell for cell in cells if cell.metric in (MODEL_AVERAGE, AVERAGE_OF_TWO)]
-    found = compare_cells(of_averages, run.numbers, standing=standing, scorers=run.scorers)
+    found = compare_cells(of_averages, run.numbers, published_rows=published_rows, scorers=run.scorers)
     return (row for row in found if row.model is not None)
 
 
-def _by_split(cell: Cellular) -> Cellular:
-    """Table 14 has a row for each split of a model; the published cells have them side by side."""
+def _split_row(cell: CellOrRow) -> CellOrRow:
+    """Give each split of Table 14 its own row. The published cells have the splits of a model in one row."""
     split, _, column = cell.column.partition(" splits, ")
     return replace(cell, row=f"{cell.row}, {split} views", column=column) if column else cell
 
 
-def _foot(run: Run, row: Sequence[PublishedCell], marks: Marks) -> Iterator[Row]:
-    """Chance and people, under what they can be compared with: accuracies."""
+def _foot(run: Run, row: Sequence[PublishedCell], footnotes: Footnotes) -> Iterator[Row]:
+    """Yield the rows of chance and of human accuracy, below the columns of accuracies."""
     right = [cell.metric in (ACCURACY, MODEL_AVERAGE, AVERAGE_OF_TWO) for cell in row]
     guessed = [_chance(run, cell) if of else None for cell, of in zip(row, right, strict=True)]
     if any(metric is not None for metric in guessed):
         yield Row((Head("chance"),), tuple(Cell("" if m is None else percent(m.value)) for m in guessed))
     overall = [of and cell.category == OVERALL for cell, of in zip(row, right, strict=True)]
     if any(overall):
-        printed = marks("Section 5. The options of the published questions give 34.24.")
-        people = marks("Table 4: six people who may look things up, on 60 of the published questions.")
+        printed = footnotes("Section 5. The options of the published questions give 34.24.")
+        people = footnotes("Table 4: six people who may look things up, on 60 of the published questions.")
         for name, value, mark in (("chance, as printed", CHANCE, printed), ("people", HUMAN, people)):
             yield Row((Head(name, mark=mark),), tuple(Cell(f"{value:.2f}" if of else "") for of in overall))
 
@@ -169,51 +177,62 @@ def _chance(run: Run, cell: PublishedCell) -> Metric | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Quirks:
-    """``table`` holds the models that some reply costs or gains an answer; ``unaffected`` are the others."""
+class ParserEffects:
+    """``table`` has the models whose accuracy depends on the parser; ``unaffected`` are the others."""
 
     table: Table | None
     unaffected: tuple[str, ...]
 
 
-def quirks(run: Run, outcomes: Outcomes) -> Quirks:
-    """What the toolkit's way of reading costs, per model and pipeline: first that of the answers, then that of the
-    steps, which decide what is asked next. Neither holds a model that was run in one reading only."""
+def parser_effects(run: Run, outcomes: Outcomes) -> ParserEffects:
+    """Return the effect of the official parser per model and pipeline: on answers, then on intermediate steps.
+
+    The parser of intermediate steps decides what the model is asked next. Models that were run with one of the two
+    parsers only are left out.
+    """
     rows: list[Row] = []
     unaffected = []
     for model in run.models:
-        found = [(v, cells) for v in QUIRKY if (cells := _quirk_cells(run, outcomes, model, v)) is not None]
-        if found and all(cell.text == _NOTHING for _, cells in found for cell in cells[_COSTS]):
+        found = [
+            (v, cells) for v in TWO_PARSER_PIPELINES if (cells := _effect_cells(run, outcomes, model, v)) is not None
+        ]
+        if found and all(cell.text == _ZERO for _, cells in found for cell in cells[_DIFFERENCES]):
             unaffected.append(model)
             continue
         for place, (variant, cells) in enumerate(found):
             heads = [Head(model, span=len(found))] if place == 0 else []
             rows.append(Row((*heads, Head(run.section.name(variant))), cells))
-    return Quirks(_quirks_table(run, rows) if rows else None, tuple(unaffected))
+    return ParserEffects(_effects_table(run, rows) if rows else None, tuple(unaffected))
 
 
-def _quirks_table(run: Run, rows: Sequence[Row]) -> Table:
+def _effects_table(run: Run, rows: Sequence[Row]) -> Table:
     columns = [
-        *(Head("as released"), Head("answers read robustly"), Head("steps too")),
-        *(Head("of reading answers"), Head("of reading steps"), Head("of both")),
-        *(Head("as released"), Head("robustly")),
+        *(Head("official"), Head("robust for answers"), Head("robust for all")),
+        *(Head("answers"), Head("steps"), Head("both")),
+        *(Head("official"), Head("robust")),
     ]
-    groups = (Head("right", span=3), Head("what the quirks cost", span=3), Head("invalid choices", span=2))
-    columns, rows = say_n_once(columns, rows)
-    caption = f"{run.section.title}: what the toolkit's quirks cost, in percentage points, with {confidence(run)} "
-    return Table(f"{caption}intervals", ("Model", "Pipeline"), columns, rows, groups)
+    groups = (
+        Head("right, by parser", span=3),
+        Head("gain from the robust parser", span=3),
+        Head("invalid choices", span=2),
+    )
+    columns, rows = move_n_to_heading(columns, rows)
+    caption = (
+        f"{run.section.title}: effect of the official parser, in percentage points, with {confidence(run)} intervals"
+    )
+    return Table(caption, ("Model", "Pipeline"), columns, rows, groups)
 
 
-def _quirk_cells(run: Run, outcomes: Outcomes, model: str, variant: str) -> tuple[Cell, ...] | None:
-    robustly = variant + _ROBUSTLY
-    ways = [(variant, OFFICIAL), (variant, ROBUST), (robustly, ROBUST)]
-    right = [outcomes.right(model, *way) for way in ways]
+def _effect_cells(run: Run, outcomes: Outcomes, model: str, variant: str) -> tuple[Cell, ...] | None:
+    robust_variant = variant + _ROBUST_SUFFIX
+    conditions = [(variant, OFFICIAL), (variant, ROBUST), (robust_variant, ROBUST)]
+    right = [outcomes.right(model, *condition) for condition in conditions]
     if any(series is None for series in right):
         return None
     lost = [
-        outcomes.difference(blank(run, model, variant, ROBUST, DIFFERENCE), right[before], right[after])
+        outcomes.difference(empty_metric(run, model, variant, ROBUST, DIFFERENCE), right[before], right[after])
         for before, after in ((0, 1), (1, 2), (0, 2))
     ]
-    measured = [run.get(model, *way, ACCURACY) for way in ways]
+    measured = [run.get(model, *condition, ACCURACY) for condition in conditions]
     invalid = [run.get(model, variant, scorer, "invalid_selections") for scorer in (OFFICIAL, ROBUST)]
     return tuple(replace(metric_cell(metric), kind="number stacked") for metric in (*measured, *lost, *invalid))

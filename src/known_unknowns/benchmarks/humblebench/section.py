@@ -1,4 +1,4 @@
-"""What the report says of HumbleBench alone."""
+"""The report's section on HumbleBench."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SECTION = Section(
         "nota_only_relettered": "HumbleBench-E, relettered",
         "noise": "HumbleBench-GN",
         "gaussian": "normal noise",
-        "blank": "blank pictures",
-        "text_only": "no picture",
+        "blank": "blank images",
+        "text_only": "no image",
         "shuffled_options": "shuffled options",
     },
     categories=("Object", "Relation", "Attribute"),
@@ -37,8 +37,8 @@ SECTION = Section(
             y="nota_only",
             official_metric="exact_refusal_recall",
             published_robust_metric="share_E",
-            note="The paper's Figure 4. It counts a reply only when it is exactly “E”; a line joins the two "
-            "readings of the same replies.",
+            note="Figure 4 of the paper, which counts a reply only if it is exactly “E”. A line joins the results of "
+            "the two parsers of the same replies.",
         ),
         Scatter(
             name="humblebench_vs_gn",
@@ -46,12 +46,12 @@ SECTION = Section(
             x="original",
             y="noise",
             official_metric="share_E",
-            note="The paper's Figure 5: the share of all questions answered E when every picture is noise. "
-            "Only the six values that are stated in words or logged can be drawn in grey.",
+            note="Figure 5 of the paper: the share of all questions answered E if every image is noise. Only the six "
+            "values that are stated in the text or logged are drawn in grey.",
         ),
     ),
     answers_figure="letters",
-    answers_note="E is the refusal, except where the options were relettered: there it is the last letter left, "
-    "mostly D. A letter that was not on offer is drawn as it was read, and counts as unparsed elsewhere.",
-    notes=Notes("humblebench/section.html.j2", "What the released code does", "The released code"),
+    answers_note="E is the refusal. If the options were relettered, the refusal has the last remaining label, mostly "
+    "D. A label that was not offered is shown here, and counts as unparsed elsewhere.",
+    notes=Notes("humblebench/section.html.j2", "The released code", "The released code"),
 )

@@ -1,4 +1,4 @@
-"""MM-SAP's figures: the scores against each other, the 19 sub-tasks, the knowledge quadrant, risk against coverage."""
+"""Figures of MM-SAP: the two scores, the 19 sub-tasks, the knowledge quadrants, and risk against coverage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from known_unknowns.report.drawing import (
     GREY,
     MUTED,
     PUBLISHED,
-    Axis,
+    Coordinate,
     Figure,
     Point,
     figure,
@@ -27,7 +27,7 @@ from known_unknowns.report.drawing import (
     placeholder,
 )
 from known_unknowns.report.formatting import Head, Row, Table, metric_cell
-from known_unknowns.report.paper_tables import scorer
+from known_unknowns.report.paper_tables import table_scorer
 from known_unknowns.report.tables import Run, confidence
 
 if TYPE_CHECKING:
@@ -35,30 +35,30 @@ if TYPE_CHECKING:
 
 LIKELIHOOD, AREA = "likelihood", "aurc"
 PROMPTS = {"shuffled_options": "plain prompt", "shuffled_refusal_prompt": "refusal prompt"}
-"""The variants whose scores are drawn against each other, and what tells them apart."""
+"""The variants in the figure of scores, with the names of their prompts."""
 QUADRANTS = {
     "quadrant_known_known": ("known known: right", "#3f7fbf"),
     "quadrant_known_unknown": ("known unknown: refused, not known", "#e08a2e"),
     "quadrant_unknown_known": ("unknown known: refused, but known", "#f2c48d"),
     "quadrant_unknown_unknown": ("unknown unknown: wrong", "#a8324a"),
-    "quadrant_unread": ("not read", "#7d858f"),
+    "quadrant_unread": ("unparsed", "#7d858f"),
 }
 _COVERAGES = np.arange(1, 101) / 100
 _STEP = 8  # px between two models in a row of the dot plot
 
 
 def _main(run: Run) -> str:
-    """The variant that everything but the scores is drawn of; "" where nothing was measured."""
+    """Return the variant of all figures except that of scores; "" if nothing was measured."""
     return run.headline[0] if run.headline else ""
 
 
-def _reading(run: Run) -> str:
-    return "direct matching" if scorer(run) == OFFICIAL else f"the {scorer(run)} reading"
+def _parser_phrase(run: Run) -> str:
+    return "direct matching" if table_scorer(run) == OFFICIAL else f"the {table_scorer(run)} parser"
 
 
 def scores(run: Run, published: Sequence[PublishedCell]) -> Figure:
-    """The final version's Figure 5: score_kk against score_ku, with lines of equal score_sa."""
-    name, title = "mmsap_scores", "Known knowns against known unknowns"
+    """Draw score_kk against score_ku with lines of equal score_sa (Figure 5 of the final version)."""
+    name, title = "mmsap_scores", "Known knowns and known unknowns"
     ours, theirs = _our_points(run), _published_points(published)
     if not ours:
         return placeholder(name, title, f"not drawn: {', '.join(PROMPTS)} were not run")
@@ -68,8 +68,8 @@ def scores(run: Run, published: Sequence[PublishedCell]) -> Figure:
         "published models in grey. The tables above have the numbers."
     )
     note = (
-        "The paper's Figure 5. On a dashed line score_sa, the sum of both, is the same. Hollow points were asked with "
-        "the refusal prompt (Table 3); a line joins the two points of a model."
+        "Figure 5 of the paper. On a dashed line, the sum score_sa is constant. Hollow points use the refusal prompt "
+        "(Table 3). A line joins the two points of a model."
     )
     return figure(name, title, _scores_chart(ours, theirs, run), alt_text, note=note)
 
@@ -78,20 +78,22 @@ def _our_points(run: Run) -> list[Point]:
     found = []
     for model in run.models:
         for variant, prompt in PROMPTS.items():
-            x, y = (Axis.of(run.get(model, variant, scorer(run), metric)) for metric in ("score_kk", "score_ku"))
+            x, y = (
+                Coordinate.of(run.get(model, variant, table_scorer(run), metric)) for metric in ("score_kk", "score_ku")
+            )
             if x is not None and y is not None:
                 found.append(Point(model, prompt, x, y))
     return found
 
 
 def _published_points(published: Iterable[PublishedCell]) -> list[Point]:
-    """Table 1, and of Table 3 the rows with the refusal prompt."""
+    """Return the points of Table 1, and of the rows of Table 3 with the refusal prompt."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     for cell in published:
         told = cell.table == "Table 1" or (cell.table == "Table 3" and cell.variant == "shuffled_refusal_prompt")
         if told and cell.category == OVERALL:
             found.setdefault((cell.model, PROMPTS[cell.variant]), {})[cell.metric] = cell.value
-    return [Point(*key, Axis(of["score_kk"]), Axis(of["score_ku"])) for key, of in found.items()]
+    return [Point(*key, Coordinate(of["score_kk"]), Coordinate(of["score_ku"])) for key, of in found.items()]
 
 
 def _scores_chart(ours: Sequence[Point], theirs: Sequence[Point], run: Run) -> alt.LayerChart:
@@ -112,7 +114,7 @@ def _scores_chart(ours: Sequence[Point], theirs: Sequence[Point], run: Run) -> a
         legend=alt.Legend(columns=3, columnPadding=28),
     )
     shapes = alt.Scale(domain=list(PROMPTS.values()), range=["circle", "diamond"])
-    shape = alt.Shape("reading:N", scale=shapes, title="Asked with", legend=alt.Legend(columns=1, padding=16))
+    shape = alt.Shape("series:N", scale=shapes, title="Prompt", legend=alt.Legend(columns=1, padding=16))
     layers = [*_iso_lines(highest, x, y), *_joined(theirs, x, y), *_joined(ours, x, y)]
     values = alt.Data(values=[p.row() | {"shown": PUBLISHED} for p in theirs])
     layers.append(
@@ -131,7 +133,7 @@ def _scores_chart(ours: Sequence[Point], theirs: Sequence[Point], run: Run) -> a
     for prompt, filled, size in zip(PROMPTS.values(), (True, False), (75, 150), strict=True):
         layers.append(
             alt.Chart(values)
-            .transform_filter(alt.datum.reading == prompt)
+            .transform_filter(alt.datum.series == prompt)
             .mark_point(filled=filled, size=size, strokeWidth=1.8, opacity=1)
             .encode(x=x, y=y, color=colour, shape=shape)
         )
@@ -139,7 +141,7 @@ def _scores_chart(ours: Sequence[Point], theirs: Sequence[Point], run: Run) -> a
 
 
 def _iso_lines(highest: float, x: Any, y: Any) -> list[alt.Chart]:
-    """Where score_kk + score_ku is 20, 40, ..., as far as the axes reach."""
+    """Draw lines where score_kk + score_ku is 20, 40, ..., within the axes."""
     import altair as alt
 
     lines = []
@@ -153,7 +155,7 @@ def _iso_lines(highest: float, x: Any, y: Any) -> list[alt.Chart]:
 
 
 def _joined(points: Sequence[Point], x: Any, y: Any) -> list[alt.Chart]:
-    """A line between the two points of a model."""
+    """Draw a line between the two points of a model."""
     import altair as alt
 
     of: dict[str, list[Point]] = {}
@@ -168,7 +170,7 @@ def _joined(points: Sequence[Point], x: Any, y: Any) -> list[alt.Chart]:
 
 
 def subtasks(run: Run) -> Figure:
-    """The first preprint's Figure 4, a radar with 19 axes, as points on a line each."""
+    """Draw score_AR of the 19 sub-tasks as a dot plot. Figure 4 of the first preprint is a radar chart of it."""
     name, title = "mmsap_subtasks", "The 19 sub-tasks"
     variant = _main(run)
     rows = [
@@ -176,7 +178,7 @@ def subtasks(run: Run) -> Figure:
         for subset, tasks in SUB_TASKS.items()
         for task in tasks
         for model in run.models
-        if (axis := Axis.of(run.get(model, variant, scorer(run), "score_AR", task))) is not None
+        if (axis := Coordinate.of(run.get(model, variant, table_scorer(run), "score_AR", task))) is not None
     ]
     if not rows:
         return placeholder(name, title, "not drawn: no sub-task was measured")
@@ -185,8 +187,8 @@ def subtasks(run: Run) -> Figure:
         f"subsets, a dot with its {confidence(run)} interval for each of {len(run.models)} models."
     )
     note = (
-        f"The first preprint's Figure 4, which is a radar: score_AR under {_reading(run)} on "
-        f"{run.section.name(variant)}, with intervals. Few questions stand behind a dot."
+        f"Figure 4 of the first preprint, which is a radar chart: score_AR under {_parser_phrase(run)} on "
+        f"{run.section.name(variant)}, with intervals. Each dot is based on few questions."
     )
     return figure(name, title, _subtasks_chart(rows, run), alt_text, note=note, table=_subtasks_table(run, variant))
 
@@ -220,32 +222,33 @@ def _subtasks_table(run: Run, variant: str) -> Table:
     for subset, tasks in SUB_TASKS.items():
         for place, task in enumerate(tasks):
             heads = [Head(subset, span=len(tasks))] if place == 0 else []
-            cells = [metric_cell(run.get(model, variant, scorer(run), "score_AR", task)) for model in run.models]
+            cells = [metric_cell(run.get(model, variant, table_scorer(run), "score_AR", task)) for model in run.models]
             rows.append(Row((*heads, Head(task)), tuple(cells)))
     columns = tuple(Head(model) for model in run.models)
     return Table("score_AR by sub-task", ("Subset", "Sub-task"), columns, tuple(rows))
 
 
 def quadrant(run: Run) -> Figure:
-    """What a model knows, and whether it is aware of that, from the two passes (Figure 2 has the quadrants)."""
-    name, title = "mmsap_quadrant", "The knowledge quadrant"
+    """Draw the knowledge quadrants from the two turns (Figure 2 of the paper)."""
+    name, title = "mmsap_quadrant", "The knowledge quadrants"
     variant = _main(run)
     rows = [
         {"model": model, "category": category, "place": place, "part": label, "share": 100 * metric.value}
         for category in (OVERALL, *SUBSETS)
         for model in run.models
         for place, (part, (label, _)) in enumerate(QUADRANTS.items())
-        if (metric := run.get(model, variant, scorer(run), part, category)) is not None and metric.value is not None
+        if (metric := run.get(model, variant, table_scorer(run), part, category)) is not None
+        and metric.value is not None
     ]
     if not rows:
         return placeholder(name, title, "not drawn: the quadrants were not measured")
     alt_text = (
         f"Stacked bars, one for each of {len(run.models)} models over all questions and over each subset: the share "
-        "answered rightly, refused without knowing, refused although known, answered wrongly, and not read."
+        "answered correctly, refused and not known, refused although known, answered wrongly, and unparsed."
     )
     note = (
-        "Of each question: was it answered or refused, and, asked again without the refusal, was it known? "
-        f"On {run.section.name(variant)}, under {_reading(run)}."
+        "A question is answered or refused, and a refused question is known if the reply without the refusal is right. "
+        f"On {run.section.name(variant)}, under {_parser_phrase(run)}."
     )
     return figure(name, title, _quadrant_chart(rows, run), alt_text, note=note, table=_quadrant_table(run, variant))
 
@@ -274,7 +277,7 @@ def _quadrant_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
 
 
 def _legend() -> alt.Legend:
-    """Names in columns, with room for a reader's font that is wider than measured."""
+    """Return a legend in columns, with padding for fonts that are wider than the measured one."""
     import altair as alt
 
     return alt.Legend(columns=4, columnPadding=28)
@@ -285,16 +288,16 @@ def _quadrant_table(run: Run, variant: str) -> Table:
     for model in run.models:
         for place, category in enumerate(categories):
             heads = [Head(model, span=len(categories))] if place == 0 else []
-            cells = [metric_cell(run.get(model, variant, scorer(run), part, category)) for part in QUADRANTS]
+            cells = [metric_cell(run.get(model, variant, table_scorer(run), part, category)) for part in QUADRANTS]
             rows.append(Row((*heads, Head(category)), tuple(cells)))
     columns = tuple(Head(label) for label, _ in QUADRANTS.values())
-    return Table("The knowledge quadrant, in percent", ("Model", "Subset"), columns, tuple(rows))
+    return Table("The knowledge quadrants, in percent", ("Model", "Subset"), columns, tuple(rows))
 
 
 def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
-    """The risk among the questions that refuse least, as more and more are answered, and where each model stands.
+    """Draw the risk at each coverage if questions with the least likely refusal are answered first.
 
-    Raises DataError for a table of questions, replies or scores that is broken.
+    Raises DataError for an invalid table of questions, replies or scores.
     """
     name, title = "mmsap_risk_coverage", "Risk against coverage"
     variant = _main(run)
@@ -304,15 +307,15 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
         if (curve := _curve(run, model, variant, results=results, data=data)) is not None
     }
     if not curves:
-        return placeholder(name, title, "not drawn: no engine of this run gives the likelihoods of options")
+        return placeholder(name, title, "not drawn: no engine of this run has likelihoods of options")
     alt_text = (
         f"Curves, one for each of {len(curves)} models: the percentage of wrong answers (vertical) among the share of "
-        "questions answered (horizontal), when those are answered first whose refusal is least likely; and a dot where "
-        "the model itself answers and refuses."
+        "questions answered (horizontal), with the least likely refusals first; and a dot at the operating "
+        "point of the model."
     )
     note = (
-        "If a model answered only where it finds the refusal unlikely enough, how often would it be wrong? The dot is "
-        "what it does by its likeliest letter. A smaller area under the curve (AURC) is better. "
+        "Share of wrong answers if a model answers only the questions with the least likely refusal. The dot is the "
+        "operating point of the most likely label. A smaller area under the curve (AURC) is better. "
         f"On {run.section.name(variant)}, mean of {len(run.seeds[variant])} "
         f"{'run' if len(run.seeds[variant]) == 1 else 'runs'}."
     )
@@ -321,7 +324,7 @@ def risk_coverage(run: Run, *, results: Path, data: Path) -> Figure:
 
 
 def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> np.ndarray | None:
-    """The risk at each of `_COVERAGES`, the mean over seeds; None where a model has no likelihoods."""
+    """Return the risk at `_COVERAGES` as the mean over seeds, or None for a model without likelihoods."""
     folders = [data / "questions" / run.benchmark]
     folders += [results / kind / model / run.benchmark for kind in ("scores", "replies")]
     found = [
@@ -345,9 +348,11 @@ def _risk_chart(curves: dict[str, np.ndarray], run: Run, variant: str) -> alt.La
     ]
     dots = []
     for model in curves:
-        x, y = (Axis.of(run.get(model, variant, LIKELIHOOD, f"operating_{part}")) for part in ("coverage", "risk"))
+        x, y = (
+            Coordinate.of(run.get(model, variant, LIKELIHOOD, f"operating_{part}")) for part in ("coverage", "risk")
+        )
         if x is not None and y is not None:
-            dots.append(Point(model, "operates here", x, y).row())
+            dots.append(Point(model, "operating point", x, y).row())
     x_title, y_title = "coverage: percent of questions answered", "risk: percent wrong among them"
     x, y = alt.X(**percent_axis("x", x_title)), alt.Y(**percent_axis("y", y_title))
     data = alt.Data(values=dots)
@@ -361,10 +366,10 @@ def _risk_chart(curves: dict[str, np.ndarray], run: Run, variant: str) -> alt.La
 
 
 def _risk_table(run: Run, variant: str, models: Sequence[str]) -> Table:
-    wanted = {AREA: "area under the curve", "operating_coverage": "answers", "operating_risk": "wrong among them"}
+    columns_of = {AREA: "area under the curve", "operating_coverage": "answers", "operating_risk": "wrong among them"}
     rows = [
-        Row((Head(model),), tuple(metric_cell(run.get(model, variant, LIKELIHOOD, name)) for name in wanted))
+        Row((Head(model),), tuple(metric_cell(run.get(model, variant, LIKELIHOOD, name)) for name in columns_of))
         for model in models
     ]
-    columns = tuple(Head(label) for label in wanted.values())
+    columns = tuple(Head(label) for label in columns_of.values())
     return Table("Risk and coverage by likelihood, in percent", ("Model",), columns, tuple(rows))

@@ -1,4 +1,4 @@
-"""What the report shows of MM-SAP alone: the papers' tables in their own layout, consistency, and figures."""
+"""The report's section on MM-SAP: the papers' tables, consistency across shuffles, and figures."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from known_unknowns.benchmarks.mmsap import figures
 from known_unknowns.benchmarks.mmsap.audit import spread_as_published
-from known_unknowns.comparison import Compared, load
-from known_unknowns.report.formatting import Head, Row, Table, metric_cell, say_n_once
+from known_unknowns.comparison import ComparisonRow, load
+from known_unknowns.report.formatting import Head, Row, Table, metric_cell, move_n_to_heading
 from known_unknowns.report.page import ExtraContent
-from known_unknowns.report.paper_tables import Layout, Way, paper_table, scorer
+from known_unknowns.report.paper_tables import Conditions, Layout, paper_table, table_scorer
 from known_unknowns.report.tables import Run, confidence
 
 TITLES = {
@@ -32,13 +32,13 @@ _CONSISTENCY = {
     "position_alone": "explained by position alone",
 }
 
-_WAYS: dict[Way, str] = {
+_CONDITIONS: dict[Conditions, str] = {
     ("shuffled_refusal_prompt", None): "refusal prompt",
     ("shuffled_options", "likelihood"): "perplexity",
 }
 
 
-def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) -> ExtraContent:
+def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
     """Build the content of section.html.j2."""
     cells = load(run.benchmark)
     drawn = [
@@ -58,7 +58,13 @@ def build(run: Run, compared: Sequence[Compared], *, results: Path, data: Path) 
 
 
 def layout(name: str) -> Layout:
-    return Layout(TITLES[name], parts=_parts, ways=_WAYS, folded="first" in name, spread=spread_as_published)
+    return Layout(
+        TITLES[name],
+        split_heading=_parts,
+        conditions=_CONDITIONS,
+        collapsed="first" in name,
+        spread=spread_as_published,
+    )
 
 
 def _parts(column: str) -> tuple[str, str]:
@@ -67,12 +73,12 @@ def _parts(column: str) -> tuple[str, str]:
 
 
 def consistency(run: Run) -> Table | None:
-    """Whether answers stay when options move, per model and variant; None where no variant had several seeds."""
+    """Return the consistency of answers across shuffles per model and variant, or None without several seeds."""
     rows = list(_consistency_rows(run))
     if not rows:
         return None
-    columns, rows = say_n_once([Head(label) for label in _CONSISTENCY.values()], rows)
-    caption = f"{run.section.title}: the same questions with their options in another order, with {confidence(run)} "
+    columns, rows = move_n_to_heading([Head(label) for label in _CONSISTENCY.values()], rows)
+    caption = f"{run.section.title}: the same questions with shuffled options, with {confidence(run)} "
     groups = (Head("of all questions", span=2), Head("of answers whose option moved", span=3))
     return Table(f"{caption}intervals", ("Model", "Variant"), columns, rows, groups)
 
@@ -80,7 +86,8 @@ def consistency(run: Run) -> Table | None:
 def _consistency_rows(run: Run) -> Iterator[Row]:
     for model in run.models:
         measured = {
-            variant: [run.get(model, variant, scorer(run), name) for name in _CONSISTENCY] for variant in run.variants
+            variant: [run.get(model, variant, table_scorer(run), name) for name in _CONSISTENCY]
+            for variant in run.variants
         }
         measured = {variant: metrics for variant, metrics in measured.items() if any(metrics)}
         for place, (variant, metrics) in enumerate(measured.items()):

@@ -1,4 +1,4 @@
-"""What the report says of MM-SAP alone."""
+"""The report's section on MM-SAP."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ SECTION = Section(
     title="MM-SAP",
     headline=("shuffled_options", "shuffled_refusal_prompt", "nota_only", "noise"),
     measured=("score_sa", "score_sa in percent"),
-    headline_note="As the paper scores it: answered rightly, or refused without knowing. No code was released: "
-    "“as released” is direct matching as the paper describes it.",
+    headline_note="The paper's score: answered correctly, or refused without knowledge of the answer. No code was "
+    "released: “as released” is direct matching as the paper describes it.",
     by_type=("shuffled_options",),
     refusal="Sorry, I can’t help with it",
     names={
@@ -21,13 +21,13 @@ SECTION = Section(
         "nota_only": "no right option",
         "noise": "noise",
         "gaussian": "normal noise",
-        "blank": "blank pictures",
-        "text_only": "no picture",
+        "blank": "blank images",
+        "text_only": "no image",
     },
     categories=(*SUBSETS, *(name for names in SUB_TASKS.values() for name in names)),
     answers_figure="mmsap_letters",
-    answers_note="The refusal stands at another letter in every question.",
-    notes=Notes("mmsap/notes.html.j2", "What the papers leave open", "What is left open"),
+    answers_note="The label of the refusal differs between questions.",
+    notes=Notes("mmsap/notes.html.j2", "Open choices of the papers", "Open choices"),
     extra=Extra(Lazy("known_unknowns.benchmarks.mmsap.report:build"), "mmsap/section.html.j2"),
     figures=("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage"),
 )

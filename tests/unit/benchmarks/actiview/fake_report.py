@@ -20,7 +20,7 @@ from known_unknowns import variants as making
 from known_unknowns.benchmarks.actiview import views
 from known_unknowns.benchmarks.actiview.audit import TYPES
 from known_unknowns.benchmarks.actiview.prompts import views_named
-from known_unknowns.comparison import Numbers, compare
+from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
@@ -168,7 +168,7 @@ def of(run: FakeRun) -> Run:
     return Run(
         benchmark="actiview",
         section=section("actiview"),
-        numbers=Numbers(m for path in run.metrics for m in tables.read_metrics(path)),
+        numbers=MetricIndex(m for path in run.metrics for m in tables.read_metrics(path)),
         models=tuple(run.params.models),
         variants=variants,
         scorers=tuple(run.params.scorers),

@@ -9,16 +9,24 @@ from dataclasses import replace
 
 import pytest
 
-from known_unknowns.benchmarks.actiview.audit import QUESTIONS, TYPES, averages, flags, types, wholes, with_flags
+from known_unknowns.benchmarks.actiview.audit import (
+    QUESTIONS,
+    TYPES,
+    averages,
+    flags,
+    overall_accuracies,
+    type_averages,
+    with_flags,
+)
 from known_unknowns.benchmarks.actiview.format import CATEGORIES
 from known_unknowns.benchmarks.actiview.format import TYPES as TYPES_OF_DATA
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED, average
 from known_unknowns.comparison import load
-from known_unknowns.comparison.flags import rows_of
+from known_unknowns.comparison.flags import cells_by_row
 from tests.paths import SHARED
 
 CELLS = load("actiview")
-ROWS = rows_of(CELLS)
+ROWS = cells_by_row(CELLS)
 
 
 def cell(table, row, column):
@@ -102,7 +110,7 @@ def test_the_numbers_of_questions_are_those_of_the_data():
 def test_all_averages_over_pipelines_follow():
     found = averages(CELLS)
     assert len(found) == 20 + 7 + 2 * 5
-    assert all(one.follows for one in found)
+    assert all(one.is_consistent for one in found)
     gemini = next(one for one in found if one.cell.row == "Gemini-1.5-pro")
     assert gemini.value == pytest.approx((72.31 + 67.08 + 67.38 + 65.54 + 67.69) / 5)
     for model in ("Qwen2-VL", "SEAL"):
@@ -111,20 +119,22 @@ def test_all_averages_over_pipelines_follow():
 
 
 def test_of_the_types_only_one_does_not_follow():
-    assert [(one.cell.table, one.cell.row) for one in types(CELLS) if not one.follows] == [("Table 8", "Mantis")]
-    assert len(types(CELLS)) == 3 * (27 + 25 + 26 + 26 + 26)
+    assert [(one.cell.table, one.cell.row) for one in type_averages(CELLS) if not one.is_consistent] == [
+        ("Table 8", "Mantis")
+    ]
+    assert len(type_averages(CELLS)) == 3 * (27 + 25 + 26 + 26 + 26)
 
 
 def test_the_sub_classes_of_some_models_are_of_another_run_than_table_2():
-    found = {(one.cell.row, one.cell.column): one for one in wholes(CELLS)}
+    found = {(one.cell.row, one.cell.column): one for one in overall_accuracies(CELLS)}
     assert len(found) == 27 + 25 + 26 + 26 + 26
     owl = found["mPLUG-Owl2-7B", "Zooming"]  # by hand, from Table 8
     right = 34 + 18 + 37 + 42 + 33 + 24 + 24 + 28
     assert owl.value == pytest.approx(100 * right / 325, abs=0.005) and owl.cell.printed == "55.38"
-    assert found["Qwen2-VL", "Zooming"].follows and found["InternVL2-8B", "Shifting-E"].follows
+    assert found["Qwen2-VL", "Zooming"].is_consistent and found["InternVL2-8B", "Shifting-E"].is_consistent
     assert ("mPLUG-Owl2-7B", "Zooming") in flagged("Table 2")
     assert ("Qwen2-VL", "Zooming") not in flagged("Table 2")
-    assert sum(not one.follows for one in found.values()) == 50
+    assert sum(not one.is_consistent for one in found.values()) == 50
 
 
 @pytest.mark.parametrize(

@@ -43,13 +43,13 @@ def test_every_picture_that_was_shown_is_found_again(tmp_path: Path, takes: str)
     outcomes = Outcomes(run, results=made.results, data=made.data)
     for variant in kept:
         for question, turns in outcomes.dialogues("pocket", variant):
-            found = shown_images.pictures(run, "pocket", variant, question, turns)
+            found = shown_images.dialogue_images(run, "pocket", variant, question, turns)
             assert {sha256 for turn in turns for sha256 in turn.images} <= set(found)
             assert all(image.sha256 == sha256 for sha256, image in found.items())
     shown = case_figures.worked_cases(run, outcomes, data=made.data)
-    composed = [p.alt for strip in shown for panel in strip.panels for p in panel.pictures if "side" in p.alt]
+    composed = [p.alt for strip in shown for panel in strip.panels for p in panel.images if "side" in p.alt]
     assert bool(composed) == (takes == "concatenated")
-    assert all(re.fullmatch(r"pictures side by side: views \d(, \d)*", alt) for alt in composed)
+    assert all(re.fullmatch(r"images side by side: views \d(, \d)*", alt) for alt in composed)
 
 
 def test_a_strip_shows_every_turn_in_order(run: FakeRun, made: Run, outcomes: Outcomes):
@@ -58,11 +58,11 @@ def test_a_strip_shows_every_turn_in_order(run: FakeRun, made: Run, outcomes: Ou
     assert {strip.model for strip in found.values()} == {"pocket"}
     zooming = found["zooming"]
     assert [panel.step for panel in zooming.panels] == ["Chooses views", "Answers"]
-    assert [p.alt for p in zooming.panels[0].pictures] == ["full image with its grid"]
-    alts = [p.alt for p in zooming.panels[1].pictures]
+    assert [p.alt for p in zooming.panels[0].images] == ["full image with its grid"]
+    alts = [p.alt for p in zooming.panels[1].images]
     assert alts[0] == "full image" and all(alt.startswith("view ") for alt in alts[1:])
     shifting = found["Shifting-R"]
-    seen = [[p.alt for p in panel.pictures] for panel in shifting.panels]
+    seen = [[p.alt for p in panel.images] for panel in shifting.panels]
     start = shifting.question.extra["random_start"]
     names = ["view 1, upper-left", "view 2, lower-left", "view 3, upper-right", "view 4, lower-right"]
     order = [*names[start:], *names[:start]]
@@ -94,17 +94,15 @@ def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, out
     strip = case_figures._strip(made, outcomes, "pocket", "zooming", question, [long] * 30, folder)
     assert len(strip.panels) == case_figures.MOST_PANELS and strip.left_out == 10
     assert strip.panels[0].cut == 1500 and len(strip.panels[0].reply) == 1500
-    pictures = [
-        p for s in case_figures.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.pictures
-    ]
+    pictures = [p for s in case_figures.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.images]
     assert max(max(p.width, p.height) for p in pictures) <= 240
-    assert page["actiview-cases"].text.count("What it was asked") >= 7
+    assert page["actiview-cases"].text.count("Prompt") >= 7
 
 
 def test_the_pictures_of_a_sample_are_those_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
     """A question has seven; the answer is from the full image, say, or from the grid and some views."""
     found = samples(made, "pocket", results=run.results, data=run.data, salt=0)
-    shown = {(s.variant, s.question.id): len(s.pictures) for outcome in found for s in outcome.samples}
+    shown = {(s.variant, s.question.id): len(s.images) for outcome in found for s in outcome.samples}
     answers = {
         (variant, question.id): len(turns[-1].images)
         for variant in made.headline
@@ -129,6 +127,6 @@ def imported(made: Run) -> Run:
 
 def test_imported_replies_do_not_tell_what_was_shown(made: Run, outcomes: Outcomes):
     assert case_figures._model(imported(made)) == "oracle"
-    table = figures.cost_in_pictures(imported(made), outcomes).table
+    table = figures.cost_in_images(imported(made), outcomes).table
     assert {row.heads[0].text for row in table.rows if len(row.heads) == 2} == {"oracle", "uniform"}
     assert "not drawn" in figures.cost_in_tokens(imported(made), outcomes).svg

@@ -13,7 +13,7 @@ import pytest
 
 from known_unknowns.benchmarks.actiview import figures, report
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED
-from known_unknowns.benchmarks.actiview.outcomes import Outcomes, blank
+from known_unknowns.benchmarks.actiview.outcomes import Outcomes, empty_metric
 from known_unknowns.comparison import compare, compare_cells, load
 from known_unknowns.config import Params
 from known_unknowns.report.formatting import Row
@@ -62,7 +62,7 @@ def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
     assert len(ids) == len(set(ids))
     targets = {e.attributes["href"][1:] for e in page.all("a")}
     assert targets <= set(ids)
-    assert {f"actiview-{part}" for part in ("papers", "quirks", "looking", "cases", "notes", "samples")} <= targets
+    assert {f"actiview-{part}" for part in ("papers", "parser-effect", "views", "cases", "notes", "samples")} <= targets
     levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
     assert all(after - before <= 1 for before, after in pairwise(levels))
     assert len(page.all("caption")) == len(page.all("table"))
@@ -79,8 +79,8 @@ def test_what_a_model_wrote_is_text_in_every_turn(page: Page):
 
 
 def test_it_speaks_of_this_benchmark_alone(page: Page):
-    assert "cost oracle, uniform nothing" in words(page["actiview-quirks"].text)
-    assert "the one that refuses" not in page["about"].text and "it has not seen" in page["about"].text
+    assert "no effect on oracle, uniform" in words(page["actiview-parser-effect"].text)
+    assert "refusal" not in page["about"].text and "it has not seen" in page["about"].text
     assert "efus" not in page["actiview-variants"].text
     assert "“”" not in words(page["report"].text)
 
@@ -114,7 +114,7 @@ def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
     page = write(both)
     assert humblebench(both.page.read_text(encoding="utf-8")) == before
     about = words(page["about"].text)
-    assert "refuses, “None of the above”; some" in about and "ActiView shows a large picture" in about
+    assert "the refusal: “None of the above”. Other" in about and "ActiView shows a large image" in about
 
 
 def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
@@ -122,10 +122,10 @@ def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
     page = write(made)
     captions = [e.text for e in page.all("caption") if re.match(r"Table \d", e.text)]
     assert [caption.partition(",")[0] for caption in captions] == ["Table 2", "Table 7"]
-    assert "read both as released and robustly" in page["actiview-quirks"].text
+    assert "both parsers of its steps" in page["actiview-parser-effect"].text
     assert "No pipeline of several turns was run." in page["actiview-cases"].text
     drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
-    assert "no pipeline was run beside what it starts from" in drawn["actiview_needed"]
+    assert "no pipeline was run together with its initial image" in drawn["actiview_needed"]
     assert "not drawn" not in drawn["actiview_pipelines"] and "not drawn" not in drawn["actiview_cost_pictures"]
 
 
@@ -144,7 +144,7 @@ def test_nothing_measured_at_all(tmp_path: Path):
 @pytest.fixture
 def papers(made: Run, outcomes: Outcomes) -> dict[str, PaperTable]:
     cells = load("actiview")
-    compared = compare_cells(cells, made.numbers, standing={"pocket": "GPT-4o"}, scorers=made.scorers)
+    compared = compare_cells(cells, made.numbers, published_rows={"pocket": "GPT-4o"}, scorers=made.scorers)
     return {table.name: table for table in report.paper_tables(made, outcomes, cells, compared)}
 
 
@@ -160,7 +160,7 @@ def texts(row: Row) -> list[str]:
 def test_every_table_of_the_paper_is_there(papers: dict[str, PaperTable]):
     numbers = (2, 3, 13, 14, 5, 8, 9, 10, 11, 12, 7)
     assert list(papers) == [f"Table {number}" for number in numbers]
-    assert [name for name, table in papers.items() if table.folded] == [f"Table {n}" for n in (8, 9, 10, 11, 12, 7)]
+    assert [name for name, table in papers.items() if table.collapsed] == [f"Table {n}" for n in (8, 9, 10, 11, 12, 7)]
 
 
 def test_table_2_has_the_papers_layout(papers: dict[str, PaperTable]):
@@ -185,11 +185,11 @@ def test_what_does_not_follow_has_a_footnote(papers: dict[str, PaperTable]):
 
 
 def test_the_average_is_that_of_five_pipelines(run: FakeRun, made: Run, outcomes: Outcomes):
-    found = outcomes.average(blank(made, "pocket", "zooming", "official", "model_average"), AVERAGED)
+    found = outcomes.average(empty_metric(made, "pocket", "zooming", "official", "model_average"), AVERAGED)
     hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
     assert found.value == pytest.approx(sum(hits) / (5 * QUESTIONS))
     assert found.low <= found.value <= found.high and found.n == QUESTIONS
-    assert outcomes.average(blank(made, "pocket", "zooming", "official", "x"), ("zooming", "zooming_16")) is None
+    assert outcomes.average(empty_metric(made, "pocket", "zooming", "official", "x"), ("zooming", "zooming_16")) is None
 
 
 def test_a_model_stands_under_its_row_with_verdicts_on_averages_too(run: FakeRun, papers: dict[str, PaperTable]):
@@ -248,14 +248,14 @@ def test_table_14_has_a_row_for_each_split_and_ours_for_those_that_were_run(pape
 
 
 def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made: Run, outcomes: Outcomes):
-    found = report.quirks(made, outcomes)
+    found = report.parser_effects(made, outcomes)
     assert found.unaffected == ("oracle", "uniform")  # both write bare letters
     table = found.table
     heads = [[head.text for head in row.heads] for row in table.rows]
     assert heads == [["pocket", "zooming"], ["Shifting-R"], ["mixed"]]
     for row, variant in zip(table.rows, ("zooming", "shifting_r", "mixed"), strict=True):
-        ways = [(variant, "official"), (variant, "robust"), (f"{variant}_robust", "robust")]
-        hits = [len(right(run, "pocket", *way)) for way in ways]
+        conditions = [(variant, "official"), (variant, "robust"), (f"{variant}_robust", "robust")]
+        hits = [len(right(run, "pocket", *condition)) for condition in conditions]
         shares = [100 * h / QUESTIONS for h in hits]
         costs = [shares[1] - shares[0], shares[2] - shares[1], shares[2] - shares[0]]
         assert texts(row)[:6] == [*(f"{share:.1f}" for share in shares), *(f"{cost:+.1f}" for cost in costs)]
@@ -267,7 +267,7 @@ def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made
 
 def test_the_quirks_cost_nothing_that_is_known_with_one_reading_alone(run: FakeRun, made: Run):
     for less in (replace(made, scorers=("official",)), replace(made, variants=("full_image", "zooming"))):
-        found = report.quirks(less, Outcomes(less, results=run.results, data=run.data))
+        found = report.parser_effects(less, Outcomes(less, results=run.results, data=run.data))
         assert (found.table, found.unaffected) == (None, ())
 
 
@@ -283,7 +283,7 @@ class Paired(Outcomes):
 
 
 def test_a_difference_is_paired(made: Run):
-    paired, of_both = Paired(made), blank(made, "pocket", "zooming", "robust", "difference")
+    paired, of_both = Paired(made), empty_metric(made, "pocket", "zooming", "robust", "difference")
     first, second = paired.flags(*range(20)).astype(float), paired.flags(*range(30)).astype(float)
     found = paired.difference(of_both, first, second)
     assert (found.value, found.n) == (0.25, 40)
@@ -295,7 +295,7 @@ def test_a_difference_is_paired(made: Run):
 
 
 def test_a_share_is_of_the_questions_among_which(made: Run):
-    paired, of_both = Paired(made), blank(made, "pocket", "zooming", "robust", "needed")
+    paired, of_both = Paired(made), empty_metric(made, "pocket", "zooming", "robust", "needed")
     found = paired.share(of_both, paired.flags(*range(20)), paired.flags(*range(15, 40)))
     assert (found.value, found.n) == (5 / 20, 20)
     assert 0 < found.low < 0.25 < found.high < 1
@@ -319,7 +319,7 @@ def test_needed_is_right_with_the_views_and_wrong_without(run: FakeRun, made: Ru
 
 def test_the_cost_is_that_of_all_turns(made: Run, outcomes: Outcomes):
     """The oracle: one picture for the full image; the gridded one, the full image and three views for zooming."""
-    table = figures.cost_in_pictures(made, outcomes).table
+    table = figures.cost_in_images(made, outcomes).table
     rows = {(model, variant): cells for model, variant, cells in _named(table.rows)}
     assert texts(rows["oracle", "full image"])[1:] == ["1.00", "1.00", "–", "–"]
     assert texts(rows["oracle", "zooming"])[1:] == ["2.00", "5.00", "–", "–"]

@@ -218,7 +218,7 @@ def metric(name: str, value: float, *, scorer: str = "official", category: str =
 def beside(metrics: list[Metric], table: str, row: str, column: str) -> dict[str, tuple[str, float | None]]:
     cells = [c for c in CELLS if (c.table, c.row, c.column) == (table, row, column)]
     scorers = ["official", "robust", "likelihood"]
-    rows = compare_cells(cells, metrics, standing={"ours": "LLaVA-7b"}, scorers=scorers)
+    rows = compare_cells(cells, metrics, published_rows={"ours": "LLaVA-7b"}, scorers=scorers)
     return {r.scorer: (r.verdict, r.value) for r in rows}
 
 
@@ -243,8 +243,8 @@ def test_the_first_preprints_beyondvisqa_had_other_questions():
 def test_refusals_are_compared_in_questions():
     cells = [c for c in CELLS if (c.table, c.row, c.column) == ("Table 4", "GPT-4V", "Refusal Num")]
     counted = replace(metric("refusal_number", 55.0, category="KnowVisQA", n=350), low=50.0, high=60.0)
-    (row,) = compare_cells(cells, [counted], standing={"ours": "GPT-4V"}, scorers=["official"])
+    (row,) = compare_cells(cells, [counted], published_rows={"ours": "GPT-4V"}, scorers=["official"])
     assert (row.unit, row.published, row.value, row.verdict) == ("questions", 56.6, 55.0, "reproduced")
     far = replace(counted, value=30.0, low=25.0, high=35.0)
-    (row,) = compare_cells(cells, [far], standing={"ours": "GPT-4V"}, scorers=["official"])
+    (row,) = compare_cells(cells, [far], published_rows={"ours": "GPT-4V"}, scorers=["official"])
     assert (row.verdict, row.reason) == ("differs", "30.0 [25.0, 35.0] is -26.6 questions from 56.6")

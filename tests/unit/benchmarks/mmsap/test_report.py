@@ -13,11 +13,11 @@ import pytest
 
 from known_unknowns.benchmarks.mmsap import figures
 from known_unknowns.benchmarks.mmsap.report import TITLES, layout
-from known_unknowns.comparison import Numbers, compare, compare_cells, load
+from known_unknowns.comparison import MetricIndex, compare, compare_cells, load
 from known_unknowns.config import Params
 from known_unknowns.records import ANSWERED, OVERALL, REFUSED, UNPARSED, Metric, Score
 from known_unknowns.report.paper_tables import PaperTable, paper_table
-from known_unknowns.report.scorer_agreement import final_readings
+from known_unknowns.report.scorer_agreement import final_scores
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.tables import read_metrics, write_scores
@@ -48,7 +48,7 @@ def of(run: FakeRun) -> Run:
     return Run(
         benchmark="mmsap",
         section=section("mmsap"),
-        numbers=Numbers(m for path in run.metrics for m in read_metrics(path)),
+        numbers=MetricIndex(m for path in run.metrics for m in read_metrics(path)),
         models=tuple(run.params.models),
         variants=tuple(run.params.variants("mmsap")),
         scorers=tuple(run.params.scorers),
@@ -82,7 +82,7 @@ def test_what_a_model_wrote_is_text_in_both_turns(page: Page):
     shown = [e.text for e in page.all("pre")]
     assert any(HOSTILE[0] in text for text in shown)
     assert any(re.match(r"[A-E] <script>", text) for text in shown)  # only a forced reply begins like this
-    assert "Asked again, without the refusal" in page["mmsap-samples"].text
+    assert "Second reply, without the refusal option" in page["mmsap-samples"].text
     assert not page.all("script")
     assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
 
@@ -109,7 +109,7 @@ def test_it_speaks_of_this_benchmark_alone(page: Page):
     assert "“Sorry, I can’t help with it”" in text and "None of the above" not in text
     assert "exactly" not in page["mmsap-headline"].text and "exactly “E”" not in text
     assert "No code was released" in page["mmsap-headline"].text
-    assert "What the released code does" not in text
+    assert "The released code" not in text
 
 
 def test_the_headline_is_score_sa(made: Run, page: Page):
@@ -166,7 +166,7 @@ def test_what_was_not_run_is_not_drawn_and_says_so(tmp_path: Path):
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
     drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
     assert "shuffled_options, shuffled_refusal_prompt were not run" in drawn["mmsap_scores"]
-    assert "no engine of this run gives the likelihoods" in drawn["mmsap_risk_coverage"]
+    assert "no engine of this run has likelihoods" in drawn["mmsap_risk_coverage"]
     assert "not drawn" not in drawn["mmsap_quadrant"] and "not drawn" not in drawn["mmsap_subtasks"]
 
 
@@ -182,9 +182,9 @@ def test_nothing_measured_at_all(tmp_path: Path):
 # --- the papers' tables --------------------------------------------------------------------------------------------
 
 
-def beside(made: Run, name: str, standing: dict[str, str]) -> PaperTable:
+def table_of(made: Run, name: str, published_rows: dict[str, str]) -> PaperTable:
     cells = load("mmsap")
-    compared = compare_cells(cells, made.numbers, standing=standing, scorers=made.scorers)
+    compared = compare_cells(cells, made.numbers, published_rows=published_rows, scorers=made.scorers)
     return paper_table(name, layout(name), made, cells, compared)
 
 
@@ -198,7 +198,7 @@ def row_of(found: PaperTable, *head: str) -> list[str]:
 
 
 def test_table_1_has_the_papers_rows_and_columns(run: FakeRun, made: Run):
-    found = beside(made, "Table 1", {})
+    found = table_of(made, "Table 1", {})
     assert [(g.text, g.span) for g in found.table.groups] == [
         ("BasicVisQA", 1), ("KnowVisQA", 2), ("BeyondVisQA", 1), ("Total", 3)
     ]  # fmt: skip
@@ -218,19 +218,19 @@ def test_every_number_of_ours_is_the_metric(run: FakeRun, made: Run):
         ("BasicVisQA", "score_kk"), ("KnowVisQA", "score_kk"), ("KnowVisQA", "score_ku"), ("BeyondVisQA", "score_ku"),
         (OVERALL, "score_kk"), (OVERALL, "score_ku"), (OVERALL, "score_sa"),
     ]  # fmt: skip
-    ways = [
+    conditions = [
         ("Table 1", "this run", "shuffled_options", "official"),
         ("Table 3", "this run", "shuffled_options", "official"),
         ("Table 3", "this run, refusal prompt", "shuffled_refusal_prompt", "official"),
         ("Table 7", "this run, perplexity", "shuffled_options", "likelihood"),
     ]
-    for table, note, variant, scorer in ways:
+    for table, note, variant, scorer in conditions:
         values = [measured[variant, scorer, category, name].value for category, name in columns]
-        assert row_of(beside(made, table, {}), "pocket", note) == [f"{100 * value:.1f}" for value in values]
+        assert row_of(table_of(made, table, {}), "pocket", note) == [f"{100 * value:.1f}" for value in values]
 
 
 def test_flags_are_footnotes_of_the_cell_or_of_the_row(made: Run):
-    found = beside(made, "Table 1", {})
+    found = table_of(made, "Table 1", {})
     cells = {named[0]: row for row, named in zip(found.table.rows, heads(found), strict=True)}
     odd = cells["Qwen-VL-Plus"].cells[5]
     assert odd.text == "24.18" and "give 22.96" in found.notes[odd.mark]
@@ -248,7 +248,7 @@ def test_the_flags_are_read_on_the_page(page: Page):
 
 
 def test_a_model_stands_under_its_row_with_its_verdicts(run: FakeRun, made: Run):
-    found = beside(made, "Table 1", {"pocket": "GPT-4V"})
+    found = table_of(made, "Table 1", {"pocket": "GPT-4V"})
     assert heads(found)[-2:] == [("GPT-4V", ""), ("pocket", "this run")]
     assert ("pocket", "this run") not in heads(found)[:-1]
     verdicts = [cell.note for cell in found.table.rows[-1].cells]
@@ -259,8 +259,8 @@ def test_a_model_stands_under_its_row_with_its_verdicts(run: FakeRun, made: Run)
 
 
 def test_rows_of_one_model_stand_beside_each_other(run: FakeRun, made: Run):
-    """As the paper's Table 3 has them, and ours under each in the way it was asked."""
-    found = heads(beside(made, "Table 3", {"pocket": "ShareGPT4V-7b"}))
+    """The rows are those of Table 3, each with ours under the same prompt."""
+    found = heads(table_of(made, "Table 3", {"pocket": "ShareGPT4V-7b"}))
     at = found.index(("ShareGPT4V-7b", ""))
     assert found[at : at + 4] == [
         ("ShareGPT4V-7b", ""),
@@ -271,14 +271,14 @@ def test_rows_of_one_model_stand_beside_each_other(run: FakeRun, made: Run):
 
 
 def test_refusals_are_a_number_of_questions(run: FakeRun, made: Run):
-    found = beside(made, "Table 4", {})
+    found = table_of(made, "Table 4", {})
     assert row_of(found, "always_refuse", "this run") == ["12.0", "0.0"]  # all of 6 sub-tasks, 2 questions each
     assert row_of(found, "oracle", "this run") == ["0.0", "–"]
     assert row_of(found, "Qwen-VL-Max", "") == ["10.8", "14.27"]
 
 
 def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
-    found = beside(made, "Table 1, first preprint", {})
+    found = table_of(made, "Table 1, first preprint", {})
     assert row_of(found, "LLaVA-7b", "")[0] == "62.00 ± 0.85"
     (row,) = [row for row in found.table.rows if row.heads[0].text == "pocket"]
     by_seed = [
@@ -304,14 +304,14 @@ def test_consistency_is_said_of_every_shuffled_variant(made: Run, page: Page):
 
 
 def test_the_published_points_of_figure_5():
-    points = {(p.model, p.reading): (p.x.value, p.y.value) for p in figures._published_points(load("mmsap"))}
+    points = {(p.model, p.series): (p.x.value, p.y.value) for p in figures._published_points(load("mmsap"))}
     assert len(points) == 14 + 3
     assert points["InfMLLM-7b", "plain prompt"] == (38.43, 14.49)
     assert points["InfMLLM-7b", "refusal prompt"] == (35.37, 22.83)
 
 
 def test_our_points_are_the_scores(run: FakeRun, made: Run):
-    points = {(p.model, p.reading): p for p in figures._our_points(made)}
+    points = {(p.model, p.series): p for p in figures._our_points(made)}
     assert len(points) == 2 * len(run.params.models)
     always_refuse = points["always_refuse", "plain prompt"]
     assert (always_refuse.x.value, always_refuse.y.value) == (0, pytest.approx(100 * 24 / 38))
@@ -387,6 +387,6 @@ def test_the_answer_is_read_and_the_forced_one_noted(tmp_path: Path):
             score("once", 0, "answer", ANSWERED, 0, True),
         ],
     )
-    frame = final_readings(tmp_path / "scores.parquet").set_index("question_id")
-    assert frame["reading"].to_dict() == {"knew": "2", "not": "2", "once": "0"}
+    frame = final_scores(tmp_path / "scores.parquet").set_index("question_id")
+    assert frame["parsed"].to_dict() == {"knew": "2", "not": "2", "once": "0"}
     assert frame["forced"].to_dict() == {"knew": "right", "not": "wrong", "once": ""}

@@ -1,4 +1,4 @@
-"""Metrics by name, whatever the number of seeds."""
+"""An index of metrics, independent of the number of seeds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from known_unknowns.records import OVERALL, Metric
 
 
-class Numbers:
-    """Look metrics up by model, benchmark, variant, scorer, category and name.
+class MetricIndex:
+    """Metrics by model, benchmark, variant, scorer, category and name.
 
-    Where a number stands there for several seeds, the pooled row (seed None) counts; with one seed, its only row.
+    With several seeds, the mean over seeds (seed None) is used; with one seed, its only row.
     """
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
@@ -34,7 +34,7 @@ class Numbers:
     def get(
         self, model: str, benchmark: str, variant: str, scorer: str, name: str, category: str = OVERALL
     ) -> Metric | None:
-        """The metric, or None when it was not measured (its ``value`` is None when it was, but is undefined)."""
+        """Return the metric, or None if it was not measured. The ``value`` of an undefined metric is None."""
         return self._chosen.get((model, benchmark, variant, scorer, category, name))
 
 

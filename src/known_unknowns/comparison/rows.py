@@ -1,0 +1,109 @@
+"""The table of the comparison: one row per published cell, model of this run and scorer, with a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+
+REPRODUCED, DIFFERS, PARSER, NOT_RUN = "reproduced", "differs", "parser", "not run"
+VERDICTS = (REPRODUCED, DIFFERS, PARSER, NOT_RUN)
+
+
+def _text(name: str) -> pa.Field:
+    return pa.field(name, pa.string(), nullable=False)
+
+
+COMPARISON = pa.schema(
+    [
+        _text("benchmark"),
+        _text("table"),  # of the paper, or the log
+        _text("row"),  # the model, as published
+        _text("column"),  # the table's heading
+        _text("variant"),
+        _text("category"),
+        _text("metric"),  # of this run, under the official parser
+        pa.field("published", pa.float64(), nullable=False),  # in the unit
+        pa.field("published_spread", pa.float64()),  # the number after its ±
+        pa.field("decimals", pa.int64(), nullable=False),  # as printed
+        _text("unit"),  # percent, questions or views
+        _text("source"),
+        _text("note"),
+        pa.field("model", pa.string()),  # of this run that corresponds to the row
+        _text("scorer"),
+        pa.field("our_metric", pa.string()),  # differs from `metric` if only the official parser has that one
+        pa.field("value", pa.float64()),  # in the unit
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("spread", pa.float64()),  # standard deviation over seeds, ddof = 1
+        pa.field("n", pa.int64()),
+        pa.field("method", pa.string()),
+        _text("verdict"),
+        _text("reason"),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One row of `COMPARISON`. All numbers are in its unit. Numbers of this run are None if nothing was run."""
+
+    benchmark: str
+    table: str
+    row: str
+    column: str
+    variant: str
+    category: str
+    metric: str
+    published: float
+    published_spread: float | None
+    decimals: int
+    unit: str
+    source: str
+    note: str
+    model: str | None
+    scorer: str
+    our_metric: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    spread: float | None
+    n: int | None
+    method: str | None
+    verdict: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"{self.verdict!r} is not one of {VERDICTS}")
+
+
+def write_comparison(path: str | Path, rows: Iterable[ComparisonRow]) -> None:
+    """Write a comparison table atomically; the same rows give the same bytes."""
+    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=COMPARISON)
+    with tables.atomic_path(path) as partial:
+        pq.write_table(table, partial, compression="zstd")
+
+
+def read_comparison(path: str | Path) -> list[ComparisonRow]:
+    """Read a comparison table.
+
+    Raises
+    ------
+    DataError
+        If the file is absent or is not a comparison table.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("no such file", file=path)
+    try:
+        table = pq.read_table(path).select(COMPARISON.names).cast(COMPARISON)
+        return [ComparisonRow(**row) for row in table.to_pylist()]
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise DataError(f"not a table of comparisons ({error}); delete it and run again", file=path) from error
