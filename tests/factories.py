@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image as Pillow
 
-from known_unknowns.records import Image, Option, Question
+from known_unknowns import benchmarks
+from known_unknowns.inference.asking import answer_key, context_of, every_protocol
+from known_unknowns.protocols import Context, Dialogue
+from known_unknowns.records import Image, Option, Question, Reply, Turn
+from known_unknowns.scoring import SCORERS
 
 PUBLISHED = pa.schema(
     [
@@ -39,6 +44,27 @@ def question(identifier: str = "1", answer: int = 0, **changes: Any) -> Question
         "extra": {"question_id": 1, "label": "ABCDEFGHIJ"[answer], "image_path": "images/a.jpg"},
     }
     return Question(**values | changes)
+
+
+def context(benchmark: str = "humblebench", scorers: Iterable[str] = tuple(SCORERS)) -> Context:
+    """The prompts of a benchmark, and by default all scorers."""
+    return context_of(benchmarks.get(benchmark), tuple(scorers))
+
+
+def asked_by(protocol: str, question: Question, **settings: Any) -> Dialogue:
+    """The dialogue of a protocol of any benchmark."""
+    return every_protocol()[protocol].bind(settings, context=context(question.benchmark))(question)
+
+
+def right(question: Question, turn: Turn) -> str:
+    """The perfect reply to a turn."""
+    return answer_key(question, turn).right
+
+
+def scripted_reply(engine: Any, question: Question, turn: Turn, folder: Path) -> Reply:
+    """The reply of a scripted engine to one turn."""
+    ((_, reply),) = next(engine.answer_with_keys([turn], [answer_key(question, turn)], folder=folder))
+    return reply
 
 
 def png(color: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (40, 30)) -> bytes:

@@ -21,11 +21,12 @@ from typing import NamedTuple
 import torch
 
 from known_unknowns.benchmarks.actiview import loader as actiview
+from known_unknowns.benchmarks.actiview import protocols as views
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.metrics.intervals import wilson
-from known_unknowns.protocols import PROTOCOLS, Dialogue, ask
+from known_unknowns.protocols import Dialogue, ask
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 from known_unknowns.scoring import SCORERS
 from known_unknowns.variants import blank, gaussian, noise, nota_only, original, shuffled_options, text_only
@@ -47,14 +48,14 @@ VARIANTS: dict[str, tuple[Callable[[Question], Question], bool]] = {
     "text only": (text_only, False),
 }
 PIPELINES: dict[str, Callable[[Question], Dialogue]] = {
-    "full image": PROTOCOLS["full_image"],
-    "annotated views": PROTOCOLS["groundtruth_views"],
-    "the easiest view alone": partial(PROTOCOLS["single_view"], level="E"),
-    "the hardest view alone": partial(PROTOCOLS["single_view"], level="H"),
-    "zooming": partial(PROTOCOLS["zooming"], reading="robust"),
-    "shifting": partial(PROTOCOLS["shifting"], reading="robust"),
-    "mixed": partial(PROTOCOLS["mixed"], reading="robust"),
-    "text only, guess": partial(PROTOCOLS["text_only_template"], template="guess"),
+    "full image": views.full_image,
+    "annotated views": views.groundtruth_views,
+    "the easiest view alone": partial(views.single_view, level="E"),
+    "the hardest view alone": partial(views.single_view, level="H"),
+    "zooming": partial(views.zooming, reading="robust"),
+    "shifting": partial(views.shifting, reading="robust"),
+    "mixed": partial(views.mixed, reading="robust"),
+    "text only, guess": partial(views.text_only_template, template="guess"),
 }
 BY_SUB_CLASS = ("full image", "annotated views")
 Said = list[tuple[Turn, Reply]]
@@ -103,7 +104,7 @@ def talked(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Pa
 
 
 def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
-    asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, turn.right, reply)
+    asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
     return SCORERS[scorer](asked, question).choice == question.answer
 
 
@@ -115,7 +116,7 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
         every = humblebench.load(Path(raw), Path(folder))
         for name, (vary, few) in VARIANTS.items():
             questions = [vary(question) for question in (every[:FEW] if few else every)]
-            turns = [ask(question) for question in questions]
+            turns = [ask(question, humblebench.prompt(question)) for question in questions]
             replies = answered(engine, turns, Path(folder))
             found = [
                 Counted(question.category, kind, question.answer != question.refusal, *right)
@@ -203,11 +204,11 @@ def measure_views(engine: TransformersEngine, questions: Sequence[Question], fol
         for question in asked
         for needed in [set(question.extra["groundtruth_views"])]
     ]
-    pipeline = PROTOCOLS["groundtruth_views"]
+    pipeline = views.groundtruth_views
     shown = {
         "the views that hold the clues": map(pipeline, asked),
         "the other views": map(pipeline, others),
-        "none": map(PROTOCOLS["full_image"], asked),
+        "none": map(views.full_image, asked),
     }
     headed(f"full image and ... (n = {len(asked)})", "robust", "right only with the clues' views", "right only so")
     right = {name: right_of(asked, talked(engine, talks, folder), "robust") for name, talks in shown.items()}

@@ -1,190 +1,222 @@
-"""Protocols: how a question is asked. Each is a generator that yields a `Turn` and is sent its `Reply`.
+"""Protocols: how a question is asked. A protocol is a generator that yields a `Turn` and receives its `Reply`.
 
-    def forced_choice(question):            # ask; if it refused, ask again without the refusal option
-        reply = yield ask(question)
-        if may_have_refused(reply, question):
-            yield ask(without_refusal(question), step="forced")
+    def forced_choice(question, context):   # ask; after a refusal, ask again without the refusal option
+        reply = yield ask(question, context.prompt(question))
+        if context.refused(reply, question):
+            yield ask(without_refusal(question), step=FORCED)
 
-The runner (`known_unknowns.inference.runner`) advances many in lockstep, so that adaptive protocols batch as well as
-single-turn ones. A protocol knows nothing of engines and can be driven with scripted replies.
+The runner (`known_unknowns.inference.runner`) advances many protocols in lockstep, so adaptive protocols batch as well
+as single-turn ones. A protocol knows no engine and can be tested with scripted replies.
+
+The protocols of this module apply to any benchmark. A benchmark's own protocols are in its folder
+(`known_unknowns.benchmarks.Benchmark.protocols`). `known_unknowns.inference.asking` puts both together.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from known_unknowns import benchmarks
-from known_unknowns.benchmarks.actiview.protocols import (
-    CAPTION,
-    MANY,
-    MORE,
-    OPERATE,
-    SELECT,
-    VIEW,
-    ZOOM,
-    full_image,
-    groundtruth_views,
-    mixed,
-    shifting,
-    single_view,
-    text_only_template,
-    zooming,
-)
-from known_unknowns.errors import ConfigError
-from known_unknowns.records import REFUSED, AnsweredTurn, Question, Reply, Turn
-from known_unknowns.scoring import SCORERS
-from known_unknowns.variants import without_refusal
-
-__all__ = [
-    "ANSWER",
-    "CAPTION",
-    "FORCED",
-    "MANY",
-    "MORE",
-    "NEED_VIEWS",
-    "OPERATE",
-    "PROTOCOLS",
-    "SELECT",
-    "VIEW",
-    "ZOOM",
-    "Dialogue",
-    "Protocol",
-    "ask",
-    "bound",
-    "check_arguments",
-    "forced_choice",
-    "full_image",
-    "groundtruth_views",
-    "may_have_refused",
-    "mixed",
-    "refusal_prompt",
-    "shifting",
-    "single_turn",
-    "single_view",
-    "text_only_template",
-    "zooming",
-]
+from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.records import Question, Reply, Turn
+from known_unknowns.variants import REMOVES, without_refusal
 
 Dialogue = Generator[Turn, Reply, None]
-Protocol = Callable[..., Dialogue]
 
-ANSWER, FORCED = "answer", "forced"
-"""The steps: the question as it stands, and the question without its refusal option."""
+ANSWER, FORCED, VIEW = "answer", "forced", "view"
+"""Steps: the question, the question without its refusal option, and the question about one of several views. The
+answer to a question is the reply of its last "answer" step (`known_unknowns.scoring.table`)."""
+
+MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
+"""Image support of a model: several images in one turn, one image (several are put side by side), or one image (the
+model describes the others first)."""
+
+IMAGES, REFUSAL_PROMPT = "images", "refusal_prompt"
+"""Requirements of a protocol: questions with images, and a benchmark with a refusal prompt."""
 
 
-def ask(question: Question, *, max_new_tokens: int = 16, step: str = ANSWER, prompt: str | None = None) -> Turn:
-    """The question with its pictures first, then its benchmark's prompt (or ``prompt``), to be answered by a letter."""
-    labels = question.labels
-    if prompt is None:
-        prompt = benchmarks.get(question.benchmark).prompt.get()(question)
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a protocol knows besides the question.
+
+    Parameters
+    ----------
+    prompt : callable
+        The benchmark's prompt of a question.
+    refused : callable
+        Whether a reply to a question is a refusal under any configured scorer.
+    refusal_prompt : callable, optional
+        The benchmark's prompt that invites a refusal.
+    forced_choice_applies : callable, optional
+        Whether a refused question is asked again; always, if absent.
+    """
+
+    prompt: Callable[[Question], str]
+    refused: Callable[[Reply, Question], bool]
+    refusal_prompt: Callable[[Question], str] | None = None
+    forced_choice_applies: Callable[[Question], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A protocol's function, and what it needs.
+
+    Parameters
+    ----------
+    function : callable
+        A generator function of a question. It may take a `Context` as ``context``, a model's image support as
+        ``pictures``, and settings of params.yaml as further keyword arguments.
+    requires : frozenset of str
+        `IMAGES`, `REFUSAL_PROMPT`: checked by `impossible`.
+    parses_refusals : bool
+        Whether the configured scorers decide what is asked.
+    check : callable, optional
+        Returns the name of an impossible argument and the reason, or None.
+    """
+
+    function: Callable[..., Dialogue]
+    requires: frozenset[str] = field(default=frozenset())
+    parses_refusals: bool = False
+    check: Callable[[Mapping[str, Any]], tuple[str, str] | None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name, under which params.yaml refers to it."""
+        return self.function.__name__
+
+    @property
+    def settings(self) -> frozenset[str]:
+        """Names of the arguments that params.yaml may set."""
+        return self._arguments - {"question", "context"}
+
+    @property
+    def _arguments(self) -> frozenset[str]:
+        return frozenset(inspect.signature(self.function).parameters)
+
+    def bind(
+        self, settings: Mapping[str, Any], *, context: Context, pictures: str = MANY
+    ) -> Callable[[Question], Dialogue]:
+        """Return a function of the question alone. ``pictures`` is the model's image support."""
+        given: dict[str, Any] = {"context": context, "pictures": pictures}
+        arguments = {name: value for name, value in given.items() if name in self._arguments}
+        return partial(self.function, **arguments | dict(settings))
+
+
+def ask(question: Question, prompt: str, *, max_new_tokens: int = 16, step: str = ANSWER) -> Turn:
+    """Return a turn with the question's images, then the prompt, to be answered by a label."""
     return Turn(
         question_id=question.id,
         step=step,
-        content=(
-            *question.images,
-            benchmarks.get(question.benchmark).prompt.get()(question) if prompt is None else prompt,
-        ),
-        labels=labels,
+        content=(*question.images, prompt),
+        labels=question.labels,
         max_new_tokens=max_new_tokens,
-        right="" if question.answer is None else labels[question.answer],
-        refuse="" if question.refusal is None else labels[question.refusal],
     )
 
 
-def single_turn(question: Question, *, max_new_tokens: int = 16) -> Dialogue:
-    """Ask once (HumbleBench; the first pass of MM-SAP)."""
-    yield ask(question, max_new_tokens=max_new_tokens)
+def single_turn(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
+    """Ask once."""
+    yield ask(question, context.prompt(question), max_new_tokens=max_new_tokens)
 
 
-def forced_choice(question: Question, *, max_new_tokens: int = 16) -> Dialogue:
-    """MM-SAP (Section 4.1, Equation 3): ask; a KnowVisQA question that was refused is asked again without the refusal.
+def forced_choice(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
+    """Ask; after a refusal, ask again without the refusal option (MM-SAP, Section 4.1, Equation 3).
 
-    If the second answer is right, the model did know (an unknown known, Equation 8); if not, its refusal counts as a
-    known unknown. What the paper leaves open, and what we do:
+    If the second answer is correct, the model knew it (an unknown known, Equation 8); otherwise its refusal counts as
+    a known unknown. The paper leaves some details open. They are decided as follows.
 
-    - Whose reading decides: the paper matches letters directly (Appendix B), but its Table 7 gives the same score by
-      perplexity too, which needs the second pass wherever *that* reading refuses. So the question is asked again
-      where any scorer reads a refusal; a metric then looks at the second turn only where its own scorer did.
-    - The other options keep their letters (A, B, D, E where C was the refusal; see
-      `known_unknowns.variants.without_refusal`): the prompt names no letters that the gap could contradict, a letter
-      means the same option in both turns and needs no translation, and only one thing changes between the two.
-    - Nobody can refuse in the second turn: a respondent that only refuses says nothing there, which is unparsed and
-      therefore wrong, whatever the options are.
-    - Where the right option was taken out or nothing can be seen (`nota_only`, `noise`, ...), the refusal itself is
-      the right answer and there is no second turn: no forced answer could show knowledge.
+    - The question is asked again if any configured scorer parses the reply as a refusal. The paper matches labels
+      directly (Appendix B), but its Table 7 reports the same score by perplexity, which needs the second turn wherever
+      the likelihood parser detects a refusal. A metric uses the second turn only where its own scorer detects one.
+    - The other options keep their labels (A, B, D, E if C was the refusal; see
+      `known_unknowns.variants.without_refusal`), so that a label means the same option in both turns.
+    - The second turn has no refusal option. A respondent that always refuses is unparsed there, and hence wrong.
+    - There is no second turn if the refusal is the correct answer (`nota_only`, `noise`, ...), because no forced
+      answer could show knowledge.
     """
-    reply = yield ask(question, max_new_tokens=max_new_tokens)
-    yield from _forced(question, reply, max_new_tokens)
+    reply = yield ask(question, context.prompt(question), max_new_tokens=max_new_tokens)
+    yield from _forced(question, reply, context, max_new_tokens)
 
 
-def refusal_prompt(question: Question, *, max_new_tokens: int = 16) -> Dialogue:
-    """`forced_choice` with MM-SAP's refusal prompt (Section 4.5, Table 3) in the first turn.
+def refusal_prompt(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
+    """`forced_choice` with the benchmark's refusal prompt in the first turn (MM-SAP, Section 4.5, Table 3).
 
-    The second turn has the plain prompt: with the refusal prompt it would go on offering what it takes away.
+    The second turn has the plain prompt, because the refusal prompt would offer the option that was removed.
 
-    Raises ValueError for a question of a benchmark that has no refusal prompt.
+    Raises
+    ------
+    ValueError
+        If the benchmark has no refusal prompt.
     """
-    benchmark = benchmarks.get(question.benchmark)
-    if benchmark.refusal_prompt is None:
-        raise ValueError(f"question {question.id}: {question.benchmark} has no refusal prompt; MM-SAP has")
-    reply = yield ask(question, max_new_tokens=max_new_tokens, prompt=benchmark.refusal_prompt.get()(question))
-    yield from _forced(question, reply, max_new_tokens)
+    if context.refusal_prompt is None:
+        raise ValueError(f"question {question.id}: {question.benchmark} has no refusal prompt")
+    reply = yield ask(question, context.refusal_prompt(question), max_new_tokens=max_new_tokens)
+    yield from _forced(question, reply, context, max_new_tokens)
 
 
-def _forced(question: Question, reply: Reply, max_new_tokens: int) -> Dialogue:
-    """The second turn, where there is one."""
-    forces = benchmarks.get(question.benchmark).forced_choice_applies
-    knowable = question.answer not in (None, question.refusal) and (forces is None or forces.get()(question))
-    if knowable and may_have_refused(reply, question):
-        yield ask(without_refusal(question), max_new_tokens=max_new_tokens, step=FORCED)
+def _forced(question: Question, reply: Reply, context: Context, max_new_tokens: int) -> Dialogue:
+    """The second turn, if there is one."""
+    applies = context.forced_choice_applies
+    knowable = question.answer not in (None, question.refusal) and (applies is None or applies(question))
+    if knowable and context.refused(reply, question):
+        changed = without_refusal(question)
+        yield ask(changed, context.prompt(changed), max_new_tokens=max_new_tokens, step=FORCED)
 
 
-def may_have_refused(reply: Reply, question: Question) -> bool:
-    """Whether any scorer reads the reply as the refusal option. A failed reply is not read at all."""
-    if reply.error is not None:
-        return False
-    asked = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
-    return any(read(asked, question).outcome == REFUSED for read in SCORERS.values())
+def by_name(protocols: Iterable[Protocol]) -> dict[str, Protocol]:
+    """Protocols under their functions' names."""
+    return {protocol.name: protocol for protocol in protocols}
 
 
-_OF_ALL = (single_turn, forced_choice, refusal_prompt)
-_OF_ACTIVIEW = (full_image, single_view, zooming, shifting, mixed, groundtruth_views, text_only_template)
-PROTOCOLS: dict[str, Protocol] = {f.__name__: f for f in (*_OF_ALL, *_OF_ACTIVIEW)}
-NEED_VIEWS = frozenset(f.__name__ for f in _OF_ACTIVIEW) - {text_only_template.__name__}
-"""Those that only ActiView's questions can be asked by."""
+PROTOCOLS: Mapping[str, Protocol] = by_name(
+    [
+        Protocol(single_turn),
+        Protocol(forced_choice, parses_refusals=True),
+        Protocol(refusal_prompt, frozenset({REFUSAL_PROMPT}), parses_refusals=True),
+    ]
+)
+"""The protocols of all benchmarks."""
 
 
-def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
-    """ConfigError unless ``entry`` names a known function under "function" and only arguments that it takes, and that
-    go together."""
-    from known_unknowns.errors import unknown_name
+def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Protocol], path: str) -> None:
+    """Check an entry of params.yaml's ``protocols``, whose function's name is under "function".
 
+    Raises
+    ------
+    ConfigError
+        If the function is not in ``known``, or if an argument is unknown or impossible.
+    """
     name = entry["function"]
-    if name not in PROTOCOLS:
-        raise ConfigError(unknown_name(name, PROTOCOLS), path=path)
-    takes = _takes(name)
-    for key in entry:
-        if key != "function" and key not in takes:
+    if name not in known:
+        raise ConfigError(unknown_name(name, known), path=path)
+    protocol = known[name]
+    arguments = {key: value for key, value in entry.items() if key != "function"}
+    for key in arguments:
+        if key not in protocol.settings:
             raise ConfigError(f"the protocol {name!r} takes no argument {key!r}", path=f"{path}.{key}")
-    if entry.get("split", 4) != 4 and entry.get("level", "R") != "R":
-        message = f"levels are published for 4 views, not for {entry['split']}: use level R"
-        raise ConfigError(message, path=f"{path}.level")
+    problem = protocol.check(arguments) if protocol.check is not None else None
+    if problem is not None:
+        argument, reason = problem
+        raise ConfigError(reason, path=f"{path}.{argument}")
 
 
-def bound(settings: Mapping[str, Any], *, pictures: str = MANY) -> Callable[[Question], Dialogue]:
-    """The protocol under "name" of ``settings``, with the other keys as its arguments.
+def impossible(protocol: Protocol, *, variant: str, has_refusal_prompt: bool) -> str | None:
+    """Return why the protocol cannot ask the questions that a variant's function makes, or None if it can.
 
-    ``pictures`` is what the model can take, for the protocols that show several pictures at once.
+    Parameters
+    ----------
+    protocol : Protocol
+        The protocol.
+    variant : str
+        Name of the variant's function.
+    has_refusal_prompt : bool
+        Whether the benchmark has a refusal prompt.
     """
-    name = settings["name"]
-    arguments = {key: value for key, value in settings.items() if key != "name"}
-    if "pictures" in _takes(name):
-        arguments = {"pictures": pictures} | arguments
-    return partial(PROTOCOLS[name], **arguments)
-
-
-def _takes(name: str) -> set[str]:
-    return set(inspect.signature(PROTOCOLS[name]).parameters) - {"question"}
+    if REFUSAL_PROMPT in protocol.requires and not has_refusal_prompt:
+        return f"the protocol {protocol.name!r} needs a refusal prompt, which the benchmark does not have"
+    removed = protocol.requires & REMOVES.get(variant, frozenset())
+    if removed:
+        return f"{variant!r} removes the {', '.join(sorted(removed))} that the protocol {protocol.name!r} needs"
+    return None

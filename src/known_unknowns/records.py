@@ -91,14 +91,33 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What is asked once. ``content`` interleaves pictures and text in the order the model sees them.
+class AnswerKey:
+    """What a perfect and a refusing respondent reply to a turn. Only scripted respondents receive it."""
 
-    ``labels`` are the options on offer, or None for free text. ``step`` names the turn within its protocol
-    ("answer", "forced", "select"). ``right`` and ``refuse`` are what a perfect and a refusing respondent would
-    say: only the scripted respondents read them, a model never sees them. ``seed`` is for engines that draw.
-    ``json_schema`` is the JSON text of the schema that the reply is asked to follow, "" for none; an engine that
-    cannot hold a model to it leaves it out.
+    right: str = ""
+    refuse: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request to a model.
+
+    Parameters
+    ----------
+    question_id : str
+        The question that the turn belongs to.
+    step : str
+        Name of the turn within its protocol ("answer", "forced", ...).
+    content : tuple of Image or str
+        Images and text in the order in which the model receives them.
+    labels : tuple of str, optional
+        Labels of the options on offer; None for free text.
+    max_new_tokens : int
+        Maximum length of the reply.
+    seed : int
+        Seed of engines that draw.
+    json_schema : str
+        JSON text of the schema that the reply must follow, "" for none. Engines without constrained decoding ignore it.
     """
 
     question_id: str
@@ -106,8 +125,6 @@ class Turn:
     content: tuple[Image | str, ...]
     labels: tuple[str, ...] | None
     max_new_tokens: int = 16
-    right: str = ""
-    refuse: str = ""
     seed: int = 0
     json_schema: str = ""
 
@@ -119,24 +136,28 @@ class Turn:
     def images(self) -> tuple[Image, ...]:
         return tuple(part for part in self.content if isinstance(part, Image))
 
-    def key(self, facts: Mapping[str, Any], *, scripted: bool = False) -> str:
-        """The journal's key: a sha256 over all that can change the reply, and nothing else.
+    def key(self, facts: Mapping[str, Any], *, answer_key: AnswerKey | None = None) -> str:
+        """Return the journal's key: a sha256 over everything that can change the reply, and nothing else.
 
-        ``facts`` is what the engine says of itself (model, revision, processor settings, decoding).
-        A ``scripted`` respondent also depends on the seed, on which question is asked and on its answer key.
+        Parameters
+        ----------
+        facts : Mapping
+            What the engine reports of itself (model, revision, processor settings, decoding).
+        answer_key : AnswerKey, optional
+            For scripted respondents, which also depend on it, on the question's id and on the seed.
         """
         parts = [p if isinstance(p, str) else ["image", p.sha256, p.width, p.height] for p in self.content]
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "content": parts,
             "letters": self.labels,
             "max_new_tokens": self.max_new_tokens,
         }
         if self.json_schema:
-            asked["json_schema"] = self.json_schema
-        if scripted:
-            names = ("question_id", "step", "right", "refuse", "seed")
-            asked |= {name: getattr(self, name) for name in names}
-        text = json.dumps([dict(facts), asked], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+            request["json_schema"] = self.json_schema
+        if answer_key is not None:
+            request |= {"question_id": self.question_id, "step": self.step, "seed": self.seed}
+            request |= {"right": answer_key.right, "refuse": answer_key.refuse}
+        text = json.dumps([dict(facts), request], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return sha256(text.encode()).hexdigest()
 
 

@@ -148,6 +148,9 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
+REMOVES: Mapping[str, frozenset[str]] = {"text_only": frozenset({"images"})}
+"""What a variant removes that a protocol may need (`known_unknowns.protocols.Protocol.requires`)."""
+
 _NO_ARGUMENTS = ("function", "protocol")
 
 

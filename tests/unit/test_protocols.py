@@ -2,21 +2,29 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from known_unknowns import engines, variants
+from known_unknowns import benchmarks, engines, variants
 from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns.inference.asking import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.protocols import PROTOCOLS, ask, forced_choice, refusal_prompt, single_turn
-from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
-from known_unknowns.scoring import SCORERS
+from known_unknowns.protocols import PROTOCOLS, ask
+from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
+from known_unknowns.scoring import SCORERS, Parsed
+from tests.factories import asked_by, context
 from tests.factories import question as humble_question
 
 REFUSAL = "Sorry, I can't help with it"
 MAPO = ["Ma La Xiang Guo", "Chili Con Carne", REFUSAL, "Vegetarian Chili", "Mapo Tofu"]
+
+
+single_turn, forced_choice, refusal_prompt = (
+    partial(asked_by, name) for name in ("single_turn", "forced_choice", "refusal_prompt")
+)
 
 
 def question(identifier="1", subset="KnowVisQA", answer=4, refusal=2, texts=MAPO):
@@ -69,8 +77,8 @@ def test_a_refused_question_is_asked_again_without_the_refusal(said):
     assert first.text == PROMPT and second.text == FORCED
     assert second.labels == ("A", "B", "D", "E")  # the others keep their letters
     assert second.images == first.images and second.max_new_tokens == 7
-    assert (first.right, first.refuse) == ("E", "C")
-    assert (second.right, second.refuse) == ("E", "")
+    assert answer_key(question(), first) == AnswerKey("E", "C")
+    assert answer_key(question(), second) == AnswerKey("E", "")
 
 
 @pytest.mark.parametrize("said", ["E", "A", "F", "", "I do not know", "Answer: E", "not C"])
@@ -119,7 +127,7 @@ def test_shuffled_options_are_forced_by_their_own_letters(seed):
     refuse, right = shuffled.labels[shuffled.refusal], shuffled.labels[shuffled.answer]
     assert shuffled.options[shuffled.answer].text == "Mapo Tofu"
     _, second = talk(forced_choice(shuffled), refuse, right)
-    assert second.right == right and second.labels == tuple(x for x in "ABCDE" if x != refuse)
+    assert answer_key(shuffled, second).right == right and second.labels == tuple(x for x in "ABCDE" if x != refuse)
     assert f"\n{right}. Mapo Tofu\n" in second.text and REFUSAL not in second.text
 
 
@@ -139,7 +147,8 @@ def test_a_benchmark_without_a_refusal_prompt_says_so():
 
 def test_humblebench_can_be_forced_too_and_is_not_offered_what_is_gone():
     _, second = talk(forced_choice(humble_question(answer=1)), "E", "B")
-    assert second.labels == ("A", "B", "C", "D") and second.right == "B"
+    assert second.labels == ("A", "B", "C", "D")
+    assert answer_key(humble_question(answer=1), second) == AnswerKey("B", "")
     assert "E" not in second.text.split("(")[1] and "None of the above" not in second.text
 
 
@@ -156,7 +165,7 @@ def mixed():
 def replies(tmp_path, behaviour, protocol, questions):
     engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
     with Journal(tmp_path / "journal") as journal:
-        outcome = run({("original", 0): (PROTOCOLS[protocol], questions)}, engine, journal, folder=Path())
+        outcome = run({("original", 0): (partial(asked_by, protocol), questions)}, engine, journal, folder=Path())
     return {(row.question_id, row.step): row for row in outcome.replies["original", 0]}
 
 
@@ -193,6 +202,40 @@ def test_the_uniform_respondent_draws_from_what_is_on_offer_in_each_turn(tmp_pat
     assert all(math.isclose(sum(map(math.exp, row.reply.logprobs.values())), 1, rel_tol=1e-4) for row in forced)
 
 
-def test_a_prompt_can_be_given_in_the_place_of_the_benchmarks():
-    turn = ask(question(), prompt="Say A.", step="select")
-    assert (turn.text, turn.step, turn.right) == ("Say A.", "select", "E")
+def test_a_turn_has_the_given_prompt_and_step():
+    turn = ask(question(), "Say A.", step="select")
+    assert (turn.text, turn.step) == ("Say A.", "select")
+
+
+def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkeypatch):
+    """Defect: every registered scorer did, so that registering one changed what models are asked."""
+    monkeypatch.setitem(SCORERS, "suspicious", lambda answered, question: Parsed("refused", "C", 2))
+    configured = context("mmsap", ["official", "robust", "likelihood"])
+    assert len(talk(PROTOCOLS["forced_choice"].bind({}, context=configured)(question()), "E", "E")) == 1
+    with_it = context("mmsap", ["official", "suspicious"])
+    assert len(talk(PROTOCOLS["forced_choice"].bind({}, context=with_it)(question()), "E", "E")) == 2
+
+
+@pytest.mark.parametrize(("scorers", "turns"), [(["official"], 1), (["robust"], 2), (["likelihood", "robust"], 2)])
+def test_of_the_scorers_only_those_that_are_configured_are_used(scorers, turns):
+    """Only the robust parser accepts this sentence."""
+    protocol = PROTOCOLS["forced_choice"].bind({}, context=context("mmsap", scorers))
+    assert len(talk(protocol(question()), "The answer is C.", "E")) == turns
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "variant", "protocol", "reason"),
+    [
+        ("mmsap", "shuffled_options", "refusal_prompt", None),
+        ("humblebench", "text_only", "single_turn", None),
+        ("actiview", "text_only", "text_only_template", None),
+        ("actiview", "noise", "zooming", None),
+        ("actiview", "text_only", "zooming", "'text_only' removes the images that the protocol 'zooming' needs"),
+        ("actiview", "text_only", "full_image", "'text_only' removes the images that the protocol 'full_image' needs"),
+        ("humblebench", "original", "refusal_prompt", "needs a refusal prompt"),
+        ("mmsap", "original", "zooming", "'zooming' is a protocol of another benchmark"),
+    ],
+)
+def test_impossible_combinations_are_found_before_anything_is_asked(benchmark, variant, protocol, reason):
+    found = impossible_combination(benchmarks.get(benchmark), variant, protocol)
+    assert found is None if reason is None else reason in found

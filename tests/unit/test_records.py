@@ -1,9 +1,10 @@
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
 from known_unknowns.protocols import ask
-from known_unknowns.records import Image, Score
+from known_unknowns.records import AnswerKey, Image, Score
 from tests.factories import question
 
 FACTS = {"engine": "transformers", "source": "m", "revision": "1"}
@@ -42,20 +43,38 @@ def test_an_unknown_outcome_is_refused():
     ],
 )
 def test_the_key_changes_with_everything_that_can_change_a_reply(change):
-    turn = ask(question())
+    turn = ask(question(), "What?")
     assert replace(turn, **change).key(FACTS) != turn.key(FACTS)
     assert turn.key(FACTS | {"revision": "2"}) != turn.key(FACTS)
 
 
 def test_the_key_ignores_what_a_model_never_sees():
-    turn = ask(question())
-    hidden = replace(turn, question_id="other", right="B", refuse="C", seed=5, step="forced")
+    turn = ask(question(), "What?")
+    hidden = replace(turn, question_id="other", seed=5, step="forced")
     assert hidden.key(FACTS) == turn.key(FACTS)
     moved = replace(turn, content=(replace(turn.content[0], source="elsewhere.png"), *turn.content[1:]))
     assert moved.key(FACTS) == turn.key(FACTS)
 
 
 def test_a_scripted_respondent_sees_the_answer_key_and_the_seed():
-    turn = ask(question())
-    for change in ({"question_id": "other"}, {"right": "B"}, {"refuse": "C"}, {"seed": 5}):
-        assert replace(turn, **change).key(FACTS, scripted=True) != turn.key(FACTS, scripted=True)
+    turn, key = ask(question(), "What?"), AnswerKey("A", "E")
+    scripted = turn.key(FACTS, answer_key=key)
+    assert scripted != turn.key(FACTS)
+    for change in ({"question_id": "other"}, {"step": "forced"}, {"seed": 5}):
+        assert replace(turn, **change).key(FACTS, answer_key=key) != scripted
+    for change in ({"right": "B"}, {"refuse": "C"}):
+        assert turn.key(FACTS, answer_key=replace(key, **change)) != scripted
+
+
+def test_the_answer_key_of_scripted_respondents_is_hashed_as_it_was_in_published_journals():
+    """The JSON text is written out here, so that a journal of an earlier version stays valid."""
+    turn = replace(ask(question(), "What?"), seed=3)
+    text = (
+        '[{"model":"m","revision":"1"},{"content":[["image","' + "a" * 64 + '",40,30],"What?"],"labels_key":0}]'
+    ).replace(
+        '"labels_key":0',
+        '"letters":["A","B","C","D","E"],"max_new_tokens":16,"question_id":"1","refuse":"E","right":"A","seed":3,'
+        '"step":"answer"',
+    )
+    facts = {"model": "m", "revision": "1"}
+    assert turn.key(facts, answer_key=AnswerKey("A", "E")) == sha256(text.encode()).hexdigest()

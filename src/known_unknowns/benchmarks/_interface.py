@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from known_unknowns.benchmarks._terms import Terms, read_terms
-from known_unknowns.records import Question
+from known_unknowns.records import Question, Turn
 
 if TYPE_CHECKING:
     from known_unknowns.benchmarks._checks import Finding, Held
@@ -96,6 +96,7 @@ class Pocket:
 
 Prompt = Callable[[Question], str]
 OfficialParser = Callable[[str, Question], "Parsed"]
+ExpectedReply = Callable[[Question, Turn], str]
 Audit = Callable[["Sequence[PublishedCell]"], "list[PublishedCell]"]
 
 
@@ -130,6 +131,8 @@ class Benchmark:
         The released code's parsing rule, bug for bug.
     protocols : Lazy, optional
         The benchmark's own protocols, by name.
+    expected_reply : Lazy, optional
+        The perfect reply to a turn without options (the choice of a view, say), for scripted respondents.
     metrics : Lazy[BenchmarkMetrics], optional
         Metrics besides those of all benchmarks.
     forced_choice_metrics : frozenset of str
@@ -159,6 +162,7 @@ class Benchmark:
     refusal_prompt: Lazy[Prompt] | None = None
     forced_choice_applies: Lazy[Callable[[Question], bool]] | None = None
     protocols: Lazy[Mapping[str, AskingProtocol]] | None = None
+    expected_reply: Lazy[ExpectedReply] | None = None
     metrics: Lazy[BenchmarkMetrics] | None = None
     forced_choice_metrics: frozenset[str] = field(default=frozenset())
     official_only_metrics: Mapping[str, str] = field(default_factory=dict)

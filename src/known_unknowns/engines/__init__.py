@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from known_unknowns.config import Entry, ModelEntry
 from known_unknowns.config.models import Model
-from known_unknowns.records import Reply, Turn
+from known_unknowns.records import AnswerKey, Reply, Turn
 
 ENGINES: dict[str, str] = {
     "imported": "known_unknowns.engines.imported:Imported",
@@ -29,8 +29,12 @@ ENGINES: dict[str, str] = {
 }
 
 
-class Engine(Protocol):
-    """What the runner needs of an engine.
+Batches = Iterator[list[tuple[int, Reply]]]
+"""Batches of (index of the turn, its reply)."""
+
+
+class _Described(Protocol):
+    """What every engine reports of itself.
 
     Attributes
     ----------
@@ -40,7 +44,7 @@ class Engine(Protocol):
     about : mapping
         Further information to record: package versions, the device.
     scripted : bool
-        Whether the engine reads the answer key instead of asking a model.
+        Whether the engine is a `ScriptedEngine`.
     notes : Path or None
         A file for what the engine must remember between runs. The runner sets it before the first turn.
     """
@@ -50,13 +54,25 @@ class Engine(Protocol):
     scripted: bool
     notes: Path | None
 
-    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        """Answer every turn exactly once. ``folder`` is the benchmark's question folder, which holds its images."""
+
+class Engine(_Described, Protocol):
+    """A model. It receives turns only, never their answer keys."""
+
+    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Batches:
+        """Answer every turn exactly once. ``folder`` is the benchmark's question folder, for its images."""
         ...
 
 
-def create(name: str, entry: ModelEntry) -> Engine:
-    """Create the engine of a model. This loads its weights.
+class ScriptedEngine(_Described, Protocol):
+    """A baseline without a model. It receives the answer key of each turn."""
+
+    def answer_with_keys(self, turns: Sequence[Turn], keys: Sequence[AnswerKey], *, folder: Path) -> Batches:
+        """Answer every turn exactly once. ``keys`` are the turns' answer keys, in the same order."""
+        ...
+
+
+def create(name: str, entry: ModelEntry) -> Any:
+    """Create the `Engine` or `ScriptedEngine` of a model. This loads its weights.
 
     Parameters
     ----------

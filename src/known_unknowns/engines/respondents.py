@@ -1,7 +1,7 @@
-"""Respondents: scripted engines that are the ceiling, the floor and the chance line of every table.
+"""Scripted respondents: baselines that bound the scores of models from above and below.
 
-They read the answer key that protocols put into a turn, which no model sees. Their option log-probabilities say
-0.9 for what they reply, and share the rest among the other options on offer.
+They receive the answer key of each turn, which engines of real models never see. Their log-probabilities give 0.9 to
+the option that they reply with, and share the rest among the other options on offer.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import __version__
-from known_unknowns.records import Reply, Turn
+from known_unknowns.records import AnswerKey, Reply, Turn
 
 _CONFIDENCE = 0.9
 
 
-def _oracle(turn: Turn) -> str:
-    return turn.right
+def _oracle(turn: Turn, key: AnswerKey) -> str:
+    return key.right
 
 
-def _always_refuse(turn: Turn) -> str:
-    return turn.refuse
+def _always_refuse(turn: Turn, key: AnswerKey) -> str:
+    return key.refuse
 
 
-def _always_a(turn: Turn) -> str:
-    return "A"
+def _always_a(turn: Turn, key: AnswerKey) -> str:
+    """The label "A", even where it was removed; for other labels (yes/no, 1 to 4) the first one."""
+    lettered = turn.labels is None or all(len(label) == 1 and label.isupper() for label in turn.labels)
+    return "A" if lettered or not turn.labels else turn.labels[0]
 
 
-def _uniform(turn: Turn) -> str:
+def _uniform(turn: Turn, key: AnswerKey) -> str:
     if not turn.labels:
         return ""
     return random.Random(f"{turn.seed}:{turn.question_id}:{turn.step}").choice(turn.labels)
 
 
-BEHAVIOURS: dict[str, Callable[[Turn], str]] = {
+BEHAVIOURS: dict[str, Callable[[Turn, AnswerKey], str]] = {
     "oracle": _oracle,
     "always_refuse": _always_refuse,
     "always_a": _always_a,
@@ -46,24 +48,27 @@ BEHAVIOURS: dict[str, Callable[[Turn], str]] = {
 
 
 class Respondent:
-    """An engine that follows one of `BEHAVIOURS`. ``seconds_per_reply`` makes it as slow as a model."""
+    """A `ScriptedEngine` that follows one of `BEHAVIOURS`. ``seconds_per_reply`` simulates the speed of a model."""
 
     scripted = True
 
     def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
         self._reply_to = BEHAVIOURS[entry["behaviour"]]
         self._pace = float(entry.get("seconds_per_reply", 0.0))
-        self.facts = {"engine": "respondent", "behaviour": entry["behaviour"]}
-        self.about = {"known_unknowns": __version__}
+        self.facts: Mapping[str, Any] = {"engine": "respondent", "behaviour": entry["behaviour"]}
+        self.about: Mapping[str, Any] = {"known_unknowns": __version__}
+        self.notes: Path | None = None
 
-    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
-        for batch in _batched(list(enumerate(turns)), 4 if self._pace else 256):
+    def answer_with_keys(
+        self, turns: Sequence[Turn], keys: Sequence[AnswerKey], *, folder: Path
+    ) -> Iterator[list[tuple[int, Reply]]]:
+        for batch in _batched(list(enumerate(zip(turns, keys, strict=True))), 4 if self._pace else 256):
             if self._pace:
                 time.sleep(self._pace * len(batch))
-            yield [(index, self._reply(turn)) for index, turn in batch]
+            yield [(index, self._reply(turn, key)) for index, (turn, key) in batch]
 
-    def _reply(self, turn: Turn) -> Reply:
-        text = self._reply_to(turn)
+    def _reply(self, turn: Turn, key: AnswerKey) -> Reply:
+        text = self._reply_to(turn, key)
         return Reply(text, logprobs=_logprobs(text, turn.labels), seconds=self._pace)
 
 

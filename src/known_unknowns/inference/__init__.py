@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from known_unknowns import protocols, tables
+from known_unknowns import benchmarks, tables
 from known_unknowns.config import Params
 from known_unknowns.engines import prices
 from known_unknowns.errors import DataError
-from known_unknowns.inference import lazy_engine
+from known_unknowns.inference import asking, lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Protocol, run
 from known_unknowns.records import Question
@@ -26,7 +26,12 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     entry = params.model(model)
     cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
         (variant, seed): (
-            protocols.bound(params.protocol(benchmark, variant), pictures=entry.images),
+            asking.bound(
+                benchmarks.get(benchmark),
+                params.protocol(benchmark, variant),
+                scorers=params.scorers,
+                pictures=entry.images,
+            ),
             tables.read_questions(questions / variant / f"seed{seed}.parquet"),
         )
         for variant, seed in params.cells(benchmark)

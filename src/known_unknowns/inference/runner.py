@@ -1,13 +1,15 @@
-"""The runner: advances many protocols in lockstep and hands the engine whole waves of turns."""
+"""The runner: advances many protocols in lockstep and sends the engine whole waves of turns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
-from known_unknowns.engines import Engine
+from known_unknowns.engines import Batches, Engine, ScriptedEngine
 from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.inference.asking import answer_key
 from known_unknowns.inference.journal import Journal
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
@@ -16,34 +18,39 @@ Cell = tuple[str, int]
 """A variant and a seed."""
 
 Protocol = Callable[[Question], Generator[Turn, Reply, None]]
-"""How one question is asked: yields turns, and is sent the reply to each."""
+"""A protocol of one question: it yields turns and receives the reply to each."""
+
+KeyOf = Callable[[Question, Turn], str]
 
 
 @dataclass(slots=True)
 class _Dialogue:
-    """One question being asked: its protocol at work, the turn that waits for a reply, and what was said so far."""
+    """One question that is being asked: its running protocol, the open turn, and the answered turns."""
 
     cell: Cell
+    question: Question
     turns: Generator[Turn, Reply, None]
     turn: Turn | None = None
     key: str = ""
-    asked: list[AnsweredTurn] = field(default_factory=list)
+    answered: list[AnsweredTurn] = field(default_factory=list)
 
-    def advance(self, reply: Reply | None, key_of: Callable[[Turn], str]) -> None:
+    def advance(self, reply: Reply | None, key_of: KeyOf) -> None:
         try:
             turn = next(self.turns) if reply is None else self.turns.send(reply)
         except StopIteration:
             self.turn = None
         else:
             self.turn = replace(turn, seed=self.cell[1])
-            self.key = key_of(self.turn)
+            self.key = key_of(self.question, self.turn)
 
     def record(self, reply: Reply) -> None:
         turn = self.turn
-        self.asked.append(
+        if turn is None:
+            raise ValueError(f"question {self.question.id} has no open turn")
+        self.answered.append(
             AnsweredTurn(
                 question_id=turn.question_id,
-                turn=len(self.asked),
+                turn=len(self.answered),
                 step=turn.step,
                 text=turn.text,
                 images=tuple(image.sha256 for image in turn.images),
@@ -56,8 +63,17 @@ class _Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``replies``: the rows of each cell, in the order of its questions. ``newly_asked``: how many turns were not
-    in the journal. ``distinct``: the replies by key, each of which was given once, now or in an earlier run."""
+    """The result of a run.
+
+    Attributes
+    ----------
+    replies : Mapping
+        The rows of each cell, in the order of its questions.
+    newly_asked : int
+        Number of turns that were not in the journal.
+    distinct : Mapping
+        The replies by journal key.
+    """
 
     replies: Mapping[Cell, list[AnsweredTurn]]
     newly_asked: int
@@ -66,21 +82,24 @@ class Outcome:
 
 def run(
     cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
-    engine: Engine,
+    engine: Engine | ScriptedEngine,
     journal: Journal,
     *,
     folder: Path,
 ) -> Outcome:
-    """Ask every question of every cell by the cell's protocol; whatever the journal has is not asked again.
+    """Ask every question of every cell by the cell's protocol, except the turns that the journal has.
 
-    Turns with the same key are asked once, in the first cell that needs them.
+    Turns with the same key are asked once, in the first cell that needs them. Scripted engines receive the answer key
+    of each turn as well.
     """
 
-    def key_of(turn: Turn) -> str:
-        return turn.key(engine.facts, scripted=engine.scripted)
+    def key_of(question: Question, turn: Turn) -> str:
+        return turn.key(engine.facts, answer_key=answer_key(question, turn) if engine.scripted else None)
 
     dialogues = [
-        _Dialogue(cell, protocol(question)) for cell, (protocol, questions) in cells.items() for question in questions
+        _Dialogue(cell, question, protocol(question))
+        for cell, (protocol, questions) in cells.items()
+        for question in questions
     ]
     for dialogue in dialogues:
         dialogue.advance(None, key_of)
@@ -95,16 +114,23 @@ def run(
             dialogue.advance(reply, key_of)
     replies: dict[Cell, list[AnsweredTurn]] = {cell: [] for cell in cells}
     for dialogue in dialogues:
-        replies[dialogue.cell].extend(dialogue.asked)
+        replies[dialogue.cell].extend(dialogue.answered)
     return Outcome(replies, newly_asked, distinct)
 
 
-def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine, journal: Journal, folder: Path) -> int:
-    missing = {d.key: d.turn for d in waiting if d.key not in journal}
-    keys, turns = list(missing), list(missing.values())
+def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, journal: Journal, folder: Path) -> int:
+    missing = {d.key: (d.question, d.turn) for d in waiting if d.key not in journal and d.turn is not None}
+    keys, turns = list(missing), [turn for _, turn in missing.values()]
+
+    def answers() -> Batches:
+        if not engine.scripted:
+            return cast(Engine, engine).answer(turns, folder=folder)
+        answer_keys = [answer_key(question, turn) for question, turn in missing.values()]
+        return cast(ScriptedEngine, engine).answer_with_keys(turns, answer_keys, folder=folder)
+
     answered: set[int] = set()
     with progress("asking", len(turns)) as advance:
-        for batch in engine.answer(turns, folder=folder) if turns else ():
+        for batch in answers() if turns else ():
             indices = [index for index, _ in batch]
             if len(set(indices)) < len(indices) or answered.intersection(indices):
                 raise KnownUnknownsError("the engine answered a turn twice, which is a fault in the engine")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from known_unknowns.protocols import bound
+from known_unknowns import benchmarks
+from known_unknowns.inference.asking import bound
 from known_unknowns.records import AnsweredTurn, Image, Question, Turn
 from known_unknowns.report.tables import Run
 
@@ -26,7 +27,13 @@ def dialogue_images(
 def _replay(run: Run, model: str, variant: str, question: Question, turns: Sequence[AnsweredTurn]) -> Iterator[Turn]:
     """Yield the turns that the protocol asks after the same replies."""
     takes = run.params.model(model).images
-    dialogue = bound(run.params.protocol(run.benchmark, variant), pictures=takes)(question)
+    protocol = bound(
+        benchmarks.get(run.benchmark),
+        run.params.protocol(run.benchmark, variant),
+        scorers=run.params.scorers,
+        pictures=takes,
+    )
+    dialogue = protocol(question)
     turn = next(dialogue, None)
     for asked in turns:
         if turn is None:

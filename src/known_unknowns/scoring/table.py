@@ -9,15 +9,9 @@ from pathlib import Path
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.progress import progress
+from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import SCORERS, Parsed
-
-ANSWER_STEP = "answer"
-"""The step of a protocol whose reply is the question's answer."""
-
-VIEW_STEP = "view"
-"""The step of a protocol that asks for the answer from one of several views, before the last of them is asked in the
-step "answer" (ActiView's zooming with models that take one picture)."""
 
 
 def score_tables(
@@ -65,9 +59,9 @@ def counted(scores: Sequence[Score]) -> list[Score]:
     found: list[Score] = []
     right: Score | None = None
     for score in scores:
-        if score.step == VIEW_STEP and score.correct and right is None:
+        if score.step == VIEW and score.correct and right is None:
             right = score
-        if score.step == ANSWER_STEP and not score.correct and right is not None:
+        if score.step == ANSWER and not score.correct and right is not None:
             score = replace(right, turn=score.turn, step=score.step)
         found.append(score)
     return found
@@ -127,7 +121,7 @@ def answers(
     Raises DataError naming a question that has none.
     """
     for question, turns in pairs:
-        asked = next((turn for turn in reversed(turns) if turn.step == ANSWER_STEP), None)
+        asked = next((turn for turn in reversed(turns) if turn.step == ANSWER), None)
         if asked is None:
             raise DataError(f"question {question.id!r} was never asked for its answer", file=file)
         yield question, asked

@@ -16,6 +16,7 @@ from known_unknowns import benchmarks, config, protocols, scoring, variants
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.inference import asking
 
 
 def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Params:
@@ -47,16 +48,17 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         except ConfigError as error:
             errors.append(error)
 
-    registries = {
-        "protocols": (protocols.check_arguments, protocols.PROTOCOLS),
-        "variants": (variants.check_arguments, variants.VARIANTS),
-    }
-    for section, (check_arguments, functions) in registries.items():
-        for name, entry in params.raw.get(section, {}).items():
-            entry = {"function": name} | dict(entry)
-            with collected():
-                check_arguments(entry, path=f"{section}.{name}")
-                _check_types(functions[entry["function"]], entry, path=f"{section}.{name}")
+    asking_functions = asking.every_protocol()
+    for name, entry in params.raw.get("protocols", {}).items():
+        entry = {"function": name} | dict(entry)
+        with collected():
+            protocols.check_arguments(entry, known=asking_functions, path=f"protocols.{name}")
+            _check_types(asking_functions[entry["function"]].function, entry, path=f"protocols.{name}")
+    for name, entry in params.raw.get("variants", {}).items():
+        entry = {"function": name} | dict(entry)
+        with collected():
+            variants.check_arguments(entry, path=f"variants.{name}")
+            _check_types(variants.VARIANTS[entry["function"]], entry, path=f"variants.{name}")
     for index, name in enumerate(params.raw.get("scorers", ())):
         if name not in scoring.SCORERS:
             errors.append(ConfigError(unknown_name(name, scoring.SCORERS), path=f"scorers[{index}]"))
@@ -80,20 +82,17 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
     """Variants of the benchmark with a protocol that cannot ask its questions."""
     errors = []
     benchmark = benchmarks.get(name)
-    own = benchmark.protocols.get() if benchmark.protocols is not None else {}
     for variant in params.variants(name):
         try:
-            protocol = params.protocol(name, variant).name
+            function = params.variant(variant).function or variant
+            reason = asking.impossible_combination(benchmark, function, params.protocol(name, variant).name)
         except ConfigError:
             continue  # an unknown name, which is reported elsewhere
-        if protocol in protocols.NEED_VIEWS and params.variant(variant).function == variants.text_only.__name__:
-            reason = f"{variant!r} removes the images that the protocol {protocol!r} shows; give it another one"
+        if reason is None:
+            continue
+        if function in variants.REMOVES and variant in params.raw["benchmarks"][name].get("variants", ()):
             errors.append(ConfigError(reason, path=_variant_path(params, name, variant)))
-        if protocol == "refusal_prompt" and benchmark.refusal_prompt is None:
-            reason = f"{name} has no refusal prompt, so it cannot be asked by {protocol!r}"
-            errors.append(ConfigError(reason, path=_path(params, name, variant)))
-        if protocol in protocols.NEED_VIEWS and protocol not in own:
-            reason = f"{name} has no views, so it cannot be asked by {protocol!r}"
+        else:
             errors.append(ConfigError(reason, path=_path(params, name, variant)))
     return errors
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from known_unknowns.benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns.engines import Engine
-from known_unknowns.protocols import PROTOCOLS, ask
+from known_unknowns.protocols import ask
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
 from known_unknowns.scoring import SCORERS, Parsed
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
@@ -64,7 +64,7 @@ def tally(
             made = [one for _, asked in humblebench.questions(seed, images) for one in asked]
             sorts = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
             questions = [question for question in questions if question.answer != question.refusal]
-        turns = [ask(question) for question in questions]
+        turns = [ask(question, benchmark.prompt(question)) for question in questions]
         return _counted(
             (sorts[question.id], reading.choice == question.answer)
             for question, reading in _readings(engine, questions, turns, Path(folder), scorer)
@@ -107,7 +107,7 @@ def mmsap_tally(
         mmsap.build(raw, seed=seed, images=images)
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
         prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
-        turns = [ask(question, prompt=prompt(question)) for question in questions]
+        turns = [ask(question, prompt(question)) for question in questions]
         found = list(_readings(engine, questions, turns, Path(folder), scorer))
     return _counted((_sort(question), _is_right(question, reading)) for question, reading in found)
 
@@ -117,11 +117,12 @@ def actiview_tally(
 ) -> Tally:
     """Count right answers, by sub-class, on a pocket ActiView with a ``protocol`` of one turn."""
     from known_unknowns.benchmarks.actiview import loader as benchmark
+    from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         actiview.build(raw, seed=seed, images=images)
         questions = benchmark.load(Path(raw), Path(folder))
-        turns = [next(PROTOCOLS[protocol](question)) for question in questions]
+        turns = [next(PROTOCOLS[protocol].function(question)) for question in questions]
         found = list(_readings(engine, questions, turns, Path(folder), scorer))
     return _counted((question.category, reading.choice == question.answer) for question, reading in found)
 
@@ -149,7 +150,7 @@ def _readings(
     for batch in engine.answer(turns, folder=folder):
         for index, reply in batch:
             turn, question = turns[index], questions[index]
-            asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, turn.right, reply)
+            asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
             yield question, read(asked, question)
 
 

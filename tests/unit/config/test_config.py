@@ -63,7 +63,7 @@ MISTAKES = {
     "no images to show": (
         ("benchmarks", "actiview", "variants"),
         ["noise", "text_only"],
-        "benchmarks.actiview.variants[1]: 'text_only' removes the images that the protocol 'full_image' shows",
+        "benchmarks.actiview.variants[1]: 'text_only' removes the images that the protocol 'full_image' needs",
     ),
     "no views to show": (
         ("benchmarks", "humblebench", "protocols"),

@@ -24,7 +24,7 @@ from known_unknowns.inference.runner import run
 from known_unknowns.protocols import forced_choice
 from known_unknowns.records import OVERALL, Turn
 from known_unknowns.scoring.table import score_table
-from tests.factories import question
+from tests.factories import context, question
 from tests.unit.engines import tiny
 from tests.unit.metrics.answered import SCORERS, measured_again, pick
 
@@ -115,7 +115,7 @@ def questions() -> list:
 
 
 def asked(engine, journal: Path):
-    protocol = partial(forced_choice, max_new_tokens=4)
+    protocol = partial(forced_choice, context=context(), max_new_tokens=4)
     with Journal(journal) as kept:
         return run({CELL: (protocol, questions())}, engine, kept, folder=Path()).replies[CELL]
 

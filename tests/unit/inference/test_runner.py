@@ -1,9 +1,11 @@
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from known_unknowns import engines
+from known_unknowns.benchmarks.humblebench.loader import prompt
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.journal import Journal
@@ -11,7 +13,7 @@ from known_unknowns.inference.runner import run
 from known_unknowns.protocols import ask, single_turn
 from known_unknowns.records import Reply
 from known_unknowns.variants import noise, nota_only
-from tests.factories import question
+from tests.factories import context, question
 
 QUESTIONS = [question(str(i), answer=i % 5) for i in range(10)]
 
@@ -23,23 +25,36 @@ class Scripted:
     about = {}  # noqa: RUF012
     scripted = True
 
-    def __init__(self, say=lambda turn: turn.right):
+    def __init__(self, say=lambda turn, key: key.right):
         self.say, self.waves = say, []
 
-    def answer(self, turns, *, folder):
+    def answer_with_keys(self, turns, keys, *, folder):
         self.waves.append([(turn.question_id, turn.step) for turn in turns])
         for start in range(0, len(turns), 3):
-            yield [(i, Reply(self.say(turns[i]))) for i in range(start, min(start + 3, len(turns)))]
+            yield [(i, Reply(self.say(turns[i], keys[i]))) for i in range(start, min(start + 3, len(turns)))]
+
+
+class Blind(Scripted):
+    """An engine that sees turns only, as a model does."""
+
+    scripted = False
+
+    def answer(self, turns, *, folder):
+        assert not any(hasattr(turn, name) for turn in turns for name in ("right", "refuse", "answer_key"))
+        return super().answer_with_keys(turns, [None] * len(turns), folder=folder)
+
+    def answer_with_keys(self, turns, keys, *, folder):
+        raise AssertionError("a model never sees the answer key")
 
 
 def asked_twice(q):
     """Ask; whoever refuses is asked once more (a protocol of two turns for some questions)."""
-    reply = yield ask(q)
+    reply = yield ask(q, prompt(q))
     if reply.text == "E":
-        yield replace(ask(q), step="forced", labels=("A", "B", "C", "D"))
+        yield replace(ask(q, prompt(q)), step="forced", labels=("A", "B", "C", "D"))
 
 
-def go(tmp_path, engine, cells=None, protocol=single_turn):
+def go(tmp_path, engine, cells=None, protocol=partial(single_turn, context=context())):
     with Journal(tmp_path / "journal") as journal:
         cells = {cell: (protocol, questions) for cell, questions in (cells or {("original", 0): QUESTIONS}).items()}
         return run(cells, engine, journal, folder=Path())
@@ -75,10 +90,7 @@ def test_a_second_run_asks_nothing_and_a_new_cell_asks_only_its_own(tmp_path):
 
 
 def test_the_same_turn_is_asked_once_by_an_engine_that_sees_only_the_turn(tmp_path):
-    class Blind(Scripted):
-        scripted = False
-
-    engine = Blind(lambda turn: "B")
+    engine = Blind(lambda turn, key: "B")
     cells = {("noise", 0): [noise(q) for q in QUESTIONS], ("noise", 1): [noise(q) for q in QUESTIONS]}
     outcome = go(tmp_path, engine, cells)
     assert outcome.newly_asked == 1  # ten questions with the same words on the same noise, twice
@@ -97,8 +109,8 @@ def test_seeds_reach_the_engine(tmp_path):
 @pytest.mark.parametrize("fault", ["skips", "repeats"])
 def test_an_engine_that_loses_or_doubles_a_turn_is_stopped(tmp_path, fault):
     class Faulty(Scripted):
-        def answer(self, turns, *, folder):
-            batches = list(super().answer(turns, folder=folder))
+        def answer_with_keys(self, turns, keys, *, folder):
+            batches = list(super().answer_with_keys(turns, keys, folder=folder))
             yield from batches[:-1] if fault == "skips" else [*batches, batches[0]]
 
     with pytest.raises(KnownUnknownsError, match="fault in the engine"):

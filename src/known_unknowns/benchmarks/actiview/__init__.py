@@ -13,6 +13,7 @@ BENCHMARK = Benchmark(
     prompt=Lazy(f"{__name__}.prompts:prompt"),
     official=Lazy(f"{__name__}.parsing:official"),
     protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
+    expected_reply=Lazy(f"{__name__}.expected_replies:expected_reply"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     audit=Lazy(f"{__name__}.audit:with_flags"),
     check=Lazy(f"{__name__}.check:check"),

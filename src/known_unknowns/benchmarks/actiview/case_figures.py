@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from known_unknowns.benchmarks.actiview.metrics import WITHOUT
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.benchmarks.actiview.prompts import views_named
+from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import NAMES
-from known_unknowns.protocols import ANSWER, CAPTION, MORE, OPERATE, SELECT, VIEW, ZOOM
+from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
 from known_unknowns.report.samples import LONGEST_REPLY, ParsedAnswer, Thumbnail, printable, thumbnail

@@ -44,10 +44,11 @@ from known_unknowns.benchmarks.actiview.parsing import (
     zoomed,
 )
 from known_unknowns.benchmarks.actiview.prompts import split_named, views_named
+from known_unknowns.benchmarks.actiview.protocols import MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import SPLITS
 from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio
-from known_unknowns.protocols import ANSWER, MORE, OPERATE, SELECT, VIEW, ZOOM
+from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Metric, Question
 
 _QUARTERED = 4

@@ -99,9 +99,21 @@ def views_named(text: str, question: Question) -> tuple[int, ...]:
     """The views that the text of a turn (`AnsweredTurn.text`) shows, in their order: every picture of a view, and every
     description of one, is followed by its name, before the question. (A description that has such a name in its own
     words is taken for two.)"""
-    before = text.rpartition(question.text)[0]
-    found = (_QUARTERS.index(name) + 1 if name else int(number) for name, number in _NAMED.findall(before))
+    found = (_QUARTERS.index(name) + 1 if name else int(number) for name, number in _names(text, question))
     return tuple(dict.fromkeys(found))
+
+
+def split_shown(text: str, question: Question) -> int:
+    """Return 4 if the text of a turn shows views of the split into four or no view, else the number of parts.
+
+    A text that names numbered views without the number of parts gives 0.
+    """
+    return split_named(text) or (0 if any(number for _, number in _names(text, question)) else 4)
+
+
+def _names(text: str, question: Question) -> list[tuple[str, str]]:
+    """The names of views before the question: (quarter, "") or ("", number)."""
+    return _NAMED.findall(text.rpartition(question.text)[0])
 
 
 def split_named(text: str) -> int | None:

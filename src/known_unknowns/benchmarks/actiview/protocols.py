@@ -25,17 +25,14 @@ No pipeline takes more than 2 turns for each view and 3 more, whatever the repli
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from known_unknowns.benchmarks.actiview import prompts as prompts
-from known_unknowns.benchmarks.actiview import views
+from known_unknowns.benchmarks.actiview import prompts, views
 from known_unknowns.benchmarks.actiview.parsing import (
     FAILED_REPLY,
-    NONE,
     OFFICIAL,
     READINGS,
     needs_more,
@@ -43,15 +40,14 @@ from known_unknowns.benchmarks.actiview.parsing import (
     selected,
     zoomed,
 )
+from known_unknowns.protocols import ANSWER, CAPTIONED, CONCATENATED, IMAGES, MANY, VIEW, Dialogue, Protocol, by_name
 from known_unknowns.records import Image, Question, Reply, Turn
 
-Dialogue = Generator[Turn, Reply, None]
 Said = Generator[Turn, Reply, str]
 """Turns, and in the end what was said to the last of them."""
 
-ANSWER, VIEW, SELECT, MORE, ZOOM, OPERATE, CAPTION = "answer", "view", "select", "more", "zoom", "operate", "caption"
-"""The steps. Only "answer" and "view" offer letters."""
-MANY, CONCATENATED, CAPTIONED = "many", "concatenated", "captioned"
+SELECT, MORE, ZOOM, OPERATE, CAPTION = "select", "more", "zoom", "operate", "caption"
+"""The steps without options. The steps "answer" and "view" offer options."""
 PICTURES = (MANY, CONCATENATED, CAPTIONED)
 LEVELS = ("R", "E", "M", "H")
 """Where shifting starts: anywhere, or in a view with a whole clue, with a part of one, with none (easy to hard)."""
@@ -94,7 +90,7 @@ def zooming(
 ) -> Dialogue:
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
     talk = _Talk(question, reading, split, pictures, max_new_tokens)
-    said = yield from talk.ask(SELECT, prompts.SELECT, right=talk.listed(talk.needed), image=talk.gridded)
+    said = yield from talk.ask(SELECT, prompts.SELECT, image=talk.gridded)
     yield from talk.answer_zoomed(selected(said, split, reading).views)
 
 
@@ -125,8 +121,7 @@ def shifting(
         seen.append((start + step) % split + 1)
         if len(seen) == split and reading != OFFICIAL:
             break
-        right = "no" if set(talk.needed) <= set(seen) else "yes"
-        said = yield from talk.ask(MORE, prompts.MORE, right=right, images=talk.named(seen))
+        said = yield from talk.ask(MORE, prompts.MORE, images=talk.named(seen))
         if not needs_more(said, reading):
             break
     yield from talk.answer(prompts.ANSWER, image=talk.named(seen))
@@ -146,21 +141,12 @@ def mixed(
     for the others as in shifting.
     """
     talk = _Talk(question, reading, split, pictures, max_new_tokens)
-    part = json.dumps({"part": talk.listed(talk.needed), "reason": "the clues are there"})
-    said = yield from talk.ask(ZOOM, prompts.ZOOM, right=part, image=talk.gridded)
+    said = yield from talk.ask(ZOOM, prompts.ZOOM, image=talk.gridded)
     choice = zoomed(said, split, reading)
     if choice.answers:
         yield from talk.answer(prompts.ANSWER, image=talk.gridded)
         return
-    keep = talk.listed(view for view in talk.needed if view in choice.views)
-    shift = talk.listed(view for view in talk.needed if view not in choice.views)
-    said = yield from talk.ask(
-        OPERATE,
-        prompts.OPERATE,
-        right=json.dumps({"keep": keep, "shift": shift}),
-        image=talk.gridded,
-        zoomed=talk.named(choice.views),
-    )
+    said = yield from talk.ask(OPERATE, prompts.OPERATE, image=talk.gridded, zoomed=talk.named(choice.views))
     chosen = operated(said, choice.views, split, reading).views
     yield from talk.answer(prompts.ANSWER, image=(talk.gridded, " is the full image,", *talk.named(chosen)))
 
@@ -170,7 +156,7 @@ def text_only_template(
 ) -> Dialogue:
     """No picture, and one of the two templates of Appendix C: "commonsense" may say None, "guess" may not (Table 5)."""
     text = prompts.fill(prompts.TEXT_ONLY[template], question=question.text, options=prompts.options(question))
-    yield _answering(question, ANSWER, text, max_new_tokens)
+    yield Turn(question.id, ANSWER, text, question.labels, max_new_tokens)
 
 
 @dataclass(frozen=True)
@@ -230,14 +216,8 @@ class _Talk:
 
     @property
     def needed(self) -> tuple[int, ...]:
-        """The annotated views. The splits that have no annotation take the first view, which drives scripted
-        respondents as well as any."""
-        return tuple(sorted(set(self.question.extra["groundtruth_views"]))) if self.split == 4 else (1,)
-
-    @staticmethod
-    def listed(numbers: Iterable[int]) -> str:
-        """Views as the prompts ask for them: "1,3", or "none"."""
-        return ",".join(map(str, numbers)) or NONE
+        """The annotated views."""
+        return needed_views(self.question, self.split)
 
     def name(self, number: int) -> str:
         return prompts.view_name(number, self.split)
@@ -246,10 +226,10 @@ class _Talk:
         """The views with their names, as the released pipelines list them in the text."""
         return tuple(p for n in numbers for p in (" ", self.view(n), f", the {self.name(n)} view,"))
 
-    def ask(self, step: str, template: str, *, right: str, **fields: prompts.Part) -> Said:
-        """A turn in free words; gives what was said, or what the toolkit takes a failure for."""
+    def ask(self, step: str, template: str, **fields: prompts.Part) -> Said:
+        """Yield a turn without options; return the reply, or what the toolkit replaces a failed reply by."""
         content = yield from self._fitted(self._filled(template, fields))
-        reply = yield Turn(self.question.id, step, content, None, self.max_new_tokens, right=right)
+        reply = yield Turn(self.question.id, step, content, None, self.max_new_tokens)
         return FAILED_REPLY if reply.error is not None else reply.text
 
     def answer(
@@ -257,7 +237,7 @@ class _Talk:
     ) -> Dialogue:
         """A turn that is answered by a letter. ``current`` is the picture that stays one, by default the last."""
         content = yield from self._fitted(self._filled(template, fields), current)
-        yield _answering(self.question, step, content, self.max_new_tokens)
+        yield Turn(self.question.id, step, content, self.question.labels, self.max_new_tokens)
 
     def answer_from_view(self, number: int, step: str = ANSWER) -> Dialogue:
         """From one view alone."""
@@ -299,28 +279,33 @@ class _Talk:
         current = images[-1] if current is None else current
         for image in images:
             if image != current and image.sha256 not in self.captions:
-                turn = Turn(self.question.id, CAPTION, (image, prompts.CAPTION), None, self.max_new_tokens, right="-")
-                reply = yield turn
+                reply = yield Turn(self.question.id, CAPTION, (image, prompts.CAPTION), None, self.max_new_tokens)
                 self.captions[image.sha256] = "" if reply.error is not None else reply.text
         return prompts.joined(
             self.captions[part.sha256] if isinstance(part, Image) and part != current else part for part in content
         )
 
 
-def _answering(question: Question, step: str, content: prompts.Content, max_new_tokens: int) -> Turn:
-    labels = question.labels
-    return Turn(
-        question_id=question.id,
-        step=step,
-        content=content,
-        labels=labels,
-        max_new_tokens=max_new_tokens,
-        right="" if question.answer is None else labels[question.answer],
-        refuse="" if question.refusal is None else labels[question.refusal],
-    )
+def needed_views(question: Question, split: int) -> tuple[int, ...]:
+    """The views that show the clues, from 1. Only the split into four is annotated; the others take view 1."""
+    return tuple(sorted(set(question.extra["groundtruth_views"]))) if split == 4 else (1,)
 
 
-PROTOCOLS = {
-    f.__name__: f for f in (full_image, single_view, zooming, shifting, mixed, groundtruth_views, text_only_template)
-}
+def _impossible(settings: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The published starting views are those of the split into four."""
+    split = settings.get("split", 4)
+    if split != 4 and settings.get("level", "R") != "R":
+        return "level", f"levels are published for 4 views, not for {split}: use level R"
+    return None
+
+
+PROTOCOLS: Mapping[str, Protocol] = by_name(
+    [
+        *(
+            Protocol(function, frozenset({IMAGES}), check=_impossible)
+            for function in (full_image, single_view, zooming, shifting, mixed, groundtruth_views)
+        ),
+        Protocol(text_only_template),
+    ]
+)
 """ActiView's protocols, by name."""

@@ -15,19 +15,22 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import protocols, tables
+from known_unknowns import benchmarks, tables
 from known_unknowns import variants as making
 from known_unknowns.benchmarks.actiview import views
 from known_unknowns.benchmarks.actiview.audit import TYPES
 from known_unknowns.benchmarks.actiview.prompts import views_named
+from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
+from known_unknowns.inference.asking import bound
 from known_unknowns.metrics import measure
-from known_unknowns.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
+from known_unknowns.protocols import Dialogue
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import score_table
+from tests.factories import right as perfect_reply
 from tests.unit.benchmarks.mmsap.fake_report import _scripted
 from tests.unit.report.fake_run import HOSTILE, FakeRun, _picture
 from tests.unit.report.fake_run import params as of_the_repository
@@ -74,7 +77,9 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
         for variant, seed in run.params.cells("actiview"):
             file = f"{variant}/seed{seed}.parquet"
             takes = entry.images
-            protocol = protocols.bound(run.params.protocol("actiview", variant), pictures=takes)
+            protocol = bound(
+                benchmarks.get("actiview"), run.params.protocol("actiview", variant), scorers=[], pictures=takes
+            )
             varied = tables.read_questions(questions / file)
             replies, scores = (run.results / kind / model / "actiview" / file for kind in ("replies", "scores"))
             tables.write_replies(replies, [turn for q in varied for turn in dialogue(protocol, q, say)])
@@ -87,7 +92,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
     return run
 
 
-def dialogue(protocol: Callable[[Question], protocols.Dialogue], question: Question, say: Say) -> list[AnsweredTurn]:
+def dialogue(protocol: Callable[[Question], Dialogue], question: Question, say: Say) -> list[AnsweredTurn]:
     """All turns of one question."""
     running, found = protocol(question), []
     turn = next(running, None)
@@ -145,20 +150,20 @@ def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
 
 
 def _says(question: Question, turn: Turn, dice: random.Random) -> str:
-    markup = " ".join(HOSTILE)
+    markup, perfect = " ".join(HOSTILE), perfect_reply(question, turn)
     if turn.step == CAPTION:
         return f"Some discs, {dice.randrange(9)} of them. {markup}"
     if turn.step == SELECT:
-        return dice.choice([turn.right, turn.right.replace(",", ", "), "1 and 3", markup, "2"])
+        return dice.choice([perfect, perfect.replace(",", ", "), "1 and 3", markup, "2"])
     if turn.step == MORE:
-        return dice.choice([turn.right, turn.right, f"{turn.right.title()}.", markup])
+        return dice.choice([perfect, perfect, f"{perfect.title()}.", markup])
     if turn.step == ZOOM:
-        return dice.choice([turn.right, turn.right, f"```json\n{turn.right}\n```", markup])
+        return dice.choice([perfect, perfect, f"```json\n{perfect}\n```", markup])
     if turn.step == OPERATE:
-        return dice.choice([turn.right, json.dumps({"keep": "1,2", "shift": "3"}), markup])
+        return dice.choice([perfect, json.dumps({"keep": "1,2", "shift": "3"}), markup])
     seen = set(views_named(turn.text, question)) >= set(question.extra["groundtruth_views"])
     if dice.random() < (0.8 if seen else 0.4):
-        return dice.choice([turn.right, f"{turn.right}.", f"({turn.right})"])
+        return dice.choice([perfect, f"{perfect}.", f"({perfect})"])
     return dice.choice([*turn.labels, markup])
 
 

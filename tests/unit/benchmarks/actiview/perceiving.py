@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Image, Option, Question, Reply, Turn
+from tests.factories import asked_by
 
 PICTURES = ("original", "full", "grid", "ul", "ll", "ur", "lr")
 SHA = {name: f"{number:x}" * 64 for number, name in enumerate(PICTURES)}
@@ -44,7 +44,7 @@ def question(identifier: str = "q", answer: int = 1, **changes: Any) -> Question
 
 def converse(name: str, said: Callable[[Turn], str | Reply], asked: Question | None = None, **settings: Any):
     """All turns of a protocol with what ``said`` replies to each."""
-    running = PROTOCOLS[name](asked or question(), **settings)
+    running = asked_by(name, asked or question(), **settings)
     turns = [next(running)]
     replies = []
     while True:

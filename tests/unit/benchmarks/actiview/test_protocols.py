@@ -2,24 +2,29 @@
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns import engines
+from known_unknowns import benchmarks, engines
 from known_unknowns.benchmarks.actiview import prompts, views
+from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns.errors import ConfigError
+from known_unknowns.inference.asking import bound
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
-from known_unknowns.protocols import NEED_VIEWS, PROTOCOLS, bound, check_arguments
+from known_unknowns.protocols import ANSWER, VIEW, check_arguments
 from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring import SCORERS
-from known_unknowns.scoring.table import ANSWER_STEP, VIEW_STEP, counted, read
+from known_unknowns.scoring.table import counted, read
+from tests.factories import asked_by, right
 from tests.factories import question as humble_question
 from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
 
+bound_to = partial(bound, benchmarks.get("actiview"), scorers=[])
 OUT_OF_MEMORY = Reply("", error="out of memory")
 KEEP = '{"keep": "%s", "shift": "%s"}'
 
@@ -101,7 +106,7 @@ def test_transcripts(name, settings, said, asked):
     turns = scripted(name, *said, **settings)
     assert transcript(turns) == asked
     assert [turn.labels is None for turn in turns] == [turn.step != "answer" for turn in turns]
-    assert turns[-1].labels == ("A", "B", "C") and turns[-1].right == "B"
+    assert turns[-1].labels == ("A", "B", "C") and right(question(), turns[-1]) == "B"
     assert all(turn.max_new_tokens == 200 for turn in turns)
 
 
@@ -188,7 +193,7 @@ def test_other_splits_cut_the_original(split, reading):
 
 def test_the_start_of_another_split_is_drawn_for_each_question_and_stays():
     def starts():
-        return [next(PROTOCOLS["shifting"](question(str(k)), split=9)).images[0].source for k in range(200)]
+        return [next(asked_by("shifting", question(str(k)), split=9)).images[0].source for k in range(200)]
 
     assert starts() == starts()
     assert len(set(starts())) == 9
@@ -241,7 +246,7 @@ def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
     first = ["1,3"] if name == "zooming" else []
     *_, one, two = scripted(name, *first, "A", "B", pictures="concatenated")
     assert transcript([one, two]) == ["view: ul", "answer: ur"]
-    assert one.labels == two.labels == ("A", "B", "C") and one.right == two.right == "B"
+    assert one.labels == two.labels == ("A", "B", "C") and right(question(), one) == right(question(), two) == "B"
     assert text_with_pictures(two).startswith("Carefully analysis <ur>, the upperright view., and answer")
     captions = ["a pond", "a goose", "two geese"]  # of the full image, of 3, and of 1, each once
     turns = scripted(name, *first, *captions[:2], "A", captions[2], "B", pictures="captioned")
@@ -280,10 +285,10 @@ def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, let
     replies = iter(["1,2,4", *said])
     pairs = converse("zooming", lambda _: next(replies), pictures="concatenated")
     scores = scores_of(pairs, scorer)
-    assert [score.step for score in scores] == [VIEW_STEP, VIEW_STEP, ANSWER_STEP]
+    assert [score.step for score in scores] == [VIEW, VIEW, ANSWER]
     *kept, answer = counted(scores)
     assert kept == scores[:2]  # the views keep their own reading
-    assert (answer.correct, answer.label, answer.turn, answer.step) == (right, letter, 3, ANSWER_STEP)
+    assert (answer.correct, answer.label, answer.turn, answer.step) == (right, letter, 3, ANSWER)
     assert answer.outcome == ("failed" if letter is None else "answered")
 
 
@@ -323,7 +328,7 @@ def parts(image):
 )
 def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split, reading, pictures, said):
     settings = {"reading": reading, "split": split, "pictures": pictures}
-    takes = PROTOCOLS[name].__kwdefaults__
+    takes = PROTOCOLS[name].settings
     settings = {key: value for key, value in settings.items() if key in takes}
     replies = (said[k % len(said)] for k in range(10_000))
     pairs = converse(name, lambda _: next(replies), **settings)
@@ -371,12 +376,12 @@ def several():
 @pytest.mark.parametrize("pictures", ["many", "concatenated", "captioned"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
 def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, name, settings, pictures):
-    if "pictures" in PROTOCOLS[name].__kwdefaults__:
+    if "pictures" in PROTOCOLS[name].settings:
         settings = settings | {"pictures": pictures}
     engine = engines.create("oracle", {"engine": "respondent", "behaviour": "oracle"})
     asked = several()
     with Journal(tmp_path / "journal") as journal:
-        outcome = run({("v", 0): (lambda q: PROTOCOLS[name](q, **settings), asked)}, engine, journal, folder=Path())
+        outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), asked)}, engine, journal, folder=Path())
     by_id = {q.id: q for q in asked}
     final = {}
     seen = {}
@@ -400,7 +405,7 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
 def test_other_respondents_come_to_an_end(tmp_path, behaviour, name, settings):
     engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
     with Journal(tmp_path / "journal") as journal:
-        outcome = run({("v", 0): (lambda q: PROTOCOLS[name](q, **settings), several())}, engine, journal, folder=Path())
+        outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), several())}, engine, journal, folder=Path())
     answered = [row for row in outcome.replies["v", 0] if row.step == "answer"]
     assert len(answered) == 32
     assert behaviour != "always_a" or {row.reply.text for row in answered} == {"A"}
@@ -418,12 +423,12 @@ def test_other_respondents_come_to_an_end(tmp_path, behaviour, name, settings):
 )
 def test_a_setting_that_is_not_known_says_so(name, settings, message):
     with pytest.raises(ValueError, match=message):
-        next(PROTOCOLS[name](question(), **settings))
+        next(asked_by(name, question(), **settings))
 
 
 def test_a_question_without_views_says_so():
     with pytest.raises(ValueError, match=r"question 1 has 1 pictures, but this protocol needs ActiView's seven"):
-        next(PROTOCOLS["zooming"](humble_question()))
+        next(PROTOCOLS["zooming"].function(humble_question()))
 
 
 def test_general_question_answering_has_a_text_for_other_protocols():
@@ -433,13 +438,17 @@ def test_general_question_answering_has_a_text_for_other_protocols():
 
 
 def test_settings_are_bound_and_a_model_says_what_pictures_it_takes():
-    one = bound({"name": "shifting", "level": "E"}, pictures="concatenated")(question())
+    one = bound_to({"name": "shifting", "level": "E"}, pictures="concatenated")(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
-    turn = next(bound({"name": "shifting", "level": "E", "max_new_tokens": 9})(question()))
+    turn = next(bound_to({"name": "shifting", "level": "E", "max_new_tokens": 9})(question()))
     assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
-    assert next(bound({"name": "full_image"}, pictures="captioned")(question())).step == "answer"  # it shows only one
-    own = bound({"name": "zooming", "pictures": "many"}, pictures="concatenated")(question())  # the entry's own leads
+    assert (
+        next(bound_to({"name": "full_image"}, pictures="captioned")(question())).step == "answer"
+    )  # it shows only one
+    own = bound_to({"name": "zooming", "pictures": "many"}, pictures="concatenated", scorers=[])(
+        question()
+    )  # the entry's own leads
     next(own)
     assert len(own.send(Reply("1,2")).images) == 3
 
@@ -455,19 +464,20 @@ def test_settings_are_bound_and_a_model_says_what_pictures_it_takes():
 )
 def test_an_entry_with_a_mistake_says_so(entry, message):
     with pytest.raises(ConfigError, match=message):
-        check_arguments(entry, path="protocols.x")
+        check_arguments(entry, known=PROTOCOLS, path="protocols.x")
 
 
 def test_an_entry_without_a_mistake_passes():
-    check_arguments({"function": "shifting", "level": "E", "split": 4, "reading": "robust"}, path="")
-    check_arguments({"function": "zooming", "split": 9, "max_new_tokens": 5}, path="")
+    check_arguments({"function": "shifting", "level": "E", "split": 4, "reading": "robust"}, known=PROTOCOLS, path="")
+    check_arguments({"function": "zooming", "split": 9, "max_new_tokens": 5}, known=PROTOCOLS, path="")
 
 
-def test_every_protocol_of_views_is_known_to_need_them():
-    for name in NEED_VIEWS:
+def test_every_protocol_that_shows_images_is_known_to_need_them():
+    needing = {name for name, protocol in PROTOCOLS.items() if "images" in protocol.requires}
+    for name in needing:
         with pytest.raises(ValueError, match="seven"):
-            next(PROTOCOLS[name](humble_question()))
-    assert set(PROTOCOLS) - NEED_VIEWS == {"single_turn", "forced_choice", "refusal_prompt", "text_only_template"}
+            next(PROTOCOLS[name].function(humble_question()))
+    assert set(PROTOCOLS) - needing == {"text_only_template"}
 
 
 class Counting:
@@ -478,15 +488,15 @@ class Counting:
         self.facts, self.about, self.scripted = self._engine.facts, self._engine.about, True
         self.waves = []
 
-    def answer(self, turns, *, folder):
+    def answer_with_keys(self, turns, keys, *, folder):
         self.waves.append(len(turns))
-        return self._engine.answer(turns, folder=folder)
+        return self._engine.answer_with_keys(turns, keys, folder=folder)
 
 
 @pytest.mark.parametrize(("name", "behaviour", "most"), [("mixed", "oracle", 3), ("shifting", "always_a", 5)])
 def test_all_questions_go_in_waves_so_that_a_pipeline_costs_as_many_passes_as_turns(tmp_path, name, behaviour, most):
     engine = Counting(behaviour)
     with Journal(tmp_path / "journal") as journal:
-        run({("v", 0): (PROTOCOLS[name], several())}, engine, journal, folder=Path())
+        run({("v", 0): (partial(asked_by, name), several())}, engine, journal, folder=Path())
     assert len(engine.waves) == most
     assert engine.waves[0] == 32

@@ -19,10 +19,12 @@ from known_unknowns.benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from known_unknowns.comparison import compare
 from known_unknowns.config import Params
 from known_unknowns.engines.respondents import Respondent
+from known_unknowns.inference.asking import answer_key
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
+from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
 from tests.unit.report.fake_run import HOSTILE, FakeRun, _picture
 from tests.unit.report.fake_run import params as of_the_repository
@@ -99,8 +101,7 @@ def _scripted(behaviour: str, folder: Path) -> Say:
     engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
 
     def say(question: Question, turn: Turn, seed: int) -> Reply:
-        ((_, reply),) = next(engine.answer([turn], folder=folder))
-        return reply
+        return scripted_reply(engine, question, turn, folder)
 
     return say
 
@@ -108,10 +109,11 @@ def _scripted(behaviour: str, folder: Path) -> Say:
 def _pocket(question: Question, turn: Turn, seed: int) -> Reply:
     dice = random.Random(f"{question.id}:{turn.step}:{turn.text}")
     way, letter = dice.random(), dice.choice(turn.labels)
-    if way < 0.5 and turn.right:
-        letter = turn.right
-    elif way < 0.75 and turn.refuse:
-        letter = turn.refuse
+    key = answer_key(question, turn)
+    if way < 0.5 and key.right:
+        letter = key.right
+    elif way < 0.75 and key.refuse:
+        letter = key.refuse
     weights = {option: dice.random() + 2 * (option == letter) for option in turn.labels}
     logprobs = {option: round(math.log(w / sum(weights.values())), 6) for option, w in weights.items()}
     if turn.step == FORCED and way > 0.6:

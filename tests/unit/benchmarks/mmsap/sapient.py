@@ -10,9 +10,9 @@ from known_unknowns import tables
 from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from known_unknowns.config import Params
 from known_unknowns.metrics import measure
-from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
+from tests.factories import asked_by
 
 SCORERS = ("official", "robust", "likelihood")
 Say = Callable[[Turn], Reply]
@@ -65,7 +65,7 @@ def says(text: str, **probabilities: float) -> Reply:
 
 def dialogue(question: Question, say: Say, protocol: str = "forced_choice") -> list[AnsweredTurn]:
     """All turns of one question, with what ``say`` replies to each."""
-    asked, running = [], PROTOCOLS[protocol](question)
+    asked, running = [], asked_by(protocol, question)
     turn = next(running)
     while True:
         reply = say(turn)

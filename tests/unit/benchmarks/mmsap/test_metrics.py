@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import Statistics, metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.records import OVERALL, Metric, Question, Reply, Turn
+from known_unknowns.records import OVERALL, Metric, Question, Reply
 from known_unknowns.scoring.table import read
+from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import ask, benchmark, dialogue, measured, says
 from tests.unit.metrics.answered import pick
 
@@ -186,14 +188,13 @@ def by_respondent(
 ):
     engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
 
-    def say(turn: Turn) -> Reply:
-        ((_, reply),) = next(engine.answer([turn], folder=tmp_path))
-        return reply
-
     cells = {}
     for seed in range(seeds):
         asked = [variants.VARIANTS[variant](question, seed=seed) for question in questions]
-        cells[variant, seed] = [(question, dialogue(question, say)) for question in asked]
+        cells[variant, seed] = [
+            (question, dialogue(question, partial(scripted_reply, engine, question, folder=tmp_path)))
+            for question in asked
+        ]
     return measured(tmp_path, cells, **options)
 
 

@@ -1,6 +1,5 @@
 """The pocket ActiView: answers follow from the scene graph, clues are lost in the full image and seen in a view."""
 
-import inspect
 import json
 import os
 import re
@@ -16,13 +15,14 @@ from PIL import Image
 from known_unknowns import images
 from known_unknowns.benchmarks.actiview import loader as benchmark
 from known_unknowns.benchmarks.actiview import views
+from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns.data import check
-from known_unknowns.protocols import PROTOCOLS
 from known_unknowns.records import Reply
 from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
 from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage
 from known_unknowns_pocket.scenes import Scene, SceneObject, scene_graph
 from known_unknowns_pocket.scenes.model import COLOURS
+from tests.factories import asked_by, right
 
 SEED, IMAGES = 1, 84
 
@@ -344,21 +344,21 @@ PIPELINES = [
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
 def test_who_knows_everything_is_right_in_every_pipeline_and_every_image_opens(loaded, name, settings, reading):
     folder, questions = loaded
-    if "reading" in inspect.signature(PROTOCOLS[name]).parameters:
+    if "reading" in PROTOCOLS[name].settings:
         settings = settings | {"reading": reading}
     for question in questions[::4]:
-        dialogue = PROTOCOLS[name](question, **settings)
+        dialogue = asked_by(name, question, **settings)
         turn = next(dialogue)
         while turn is not None:
             for image in turn.images:
                 assert images.open_image(image, folder).size == (image.width, image.height)
-            last, turn = turn, advanced(dialogue, turn)
-        assert benchmark.official(last.right, question).choice == question.answer
+            last, turn = turn, advanced(dialogue, question, turn)
+        assert benchmark.official(right(question, last), question).choice == question.answer
 
 
-def advanced(dialogue, turn):
+def advanced(dialogue, question, turn):
     try:
-        return dialogue.send(Reply(turn.right))
+        return dialogue.send(Reply(right(question, turn)))
     except StopIteration:
         return None
 

@@ -9,7 +9,6 @@ from collections import Counter
 
 import pytest
 
-from known_unknowns import protocols
 from known_unknowns.records import Image, Option, Question, Reply
 from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage, clues
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, Scene, SceneObject
@@ -23,6 +22,7 @@ from known_unknowns_pocket.training.actiview_subtasks import (
 from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS, TrainingPrompt
 from known_unknowns_pocket.training.samples import IMAGE_PLACE, TrainingSample
+from tests.factories import asked_by
 
 SIZES = {"side": 48, "grid": 6}
 PAIR = re.compile(rf"\b({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})")
@@ -59,8 +59,8 @@ def record(stem: str, options: list[str], needed: list[int]) -> Question:
 
 
 def turns(protocol: str, question: Question, replies: list[str], **settings) -> list[list[str | None]]:
-    """The contents of the turns, with `IMAGE_PLACE` for each image."""
-    talk, found = protocols.PROTOCOLS[protocol](question, **settings), []
+    """The contents of the turns, with `PICTURE` for each picture."""
+    talk, found = asked_by(protocol, question, **settings), []
     turn = next(talk)
     for said in [*replies, None]:
         pieces = (IMAGE_PLACE if isinstance(piece, Image) else piece.strip() for piece in turn.content)

@@ -1,0 +1,96 @@
+"""How the questions of a benchmark are asked: generic protocols and the benchmark's own, bound to its prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from known_unknowns import benchmarks, protocols
+from known_unknowns.benchmarks import Benchmark
+from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.protocols import MANY, Context, Dialogue, Protocol
+from known_unknowns.records import AnswerKey, Question, Turn
+from known_unknowns.scoring.refusal import may_have_refused
+
+
+def protocols_of(benchmark: Benchmark) -> dict[str, Protocol]:
+    """Return the protocols that the benchmark's questions can be asked by: the generic ones and its own."""
+    own = benchmark.protocols.get() if benchmark.protocols is not None else {}
+    return {**protocols.PROTOCOLS, **own}
+
+
+def every_protocol() -> dict[str, Protocol]:
+    """Return the protocols of all registered benchmarks."""
+    found = dict(protocols.PROTOCOLS)
+    for name in benchmarks.names():
+        found |= protocols_of(benchmarks.get(name))
+    return found
+
+
+def context_of(benchmark: Benchmark, scorers: Sequence[str]) -> Context:
+    """Return what protocols need of a benchmark. The configured ``scorers`` decide whether a reply is a refusal."""
+    return Context(
+        prompt=benchmark.prompt.get(),
+        refused=partial(may_have_refused, scorers=tuple(scorers)),
+        refusal_prompt=None if benchmark.refusal_prompt is None else benchmark.refusal_prompt.get(),
+        forced_choice_applies=(
+            None if benchmark.forced_choice_applies is None else benchmark.forced_choice_applies.get()
+        ),
+    )
+
+
+def bound(
+    benchmark: Benchmark, settings: Mapping[str, Any], *, scorers: Sequence[str], pictures: str = MANY
+) -> Callable[[Question], Dialogue]:
+    """Return a protocol as a function of the question alone.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        The questions' benchmark.
+    settings : Mapping
+        The protocol's name under "name", and its arguments.
+    scorers : sequence of str
+        The configured scorers.
+    pictures : str
+        The model's image support, for protocols that show several images at once.
+
+    Raises
+    ------
+    ConfigError
+        If the benchmark has no such protocol.
+    """
+    arguments = dict(settings)
+    name = arguments.pop("name")
+    known = protocols_of(benchmark)
+    if name not in known:
+        raise ConfigError(unknown_name(name, known), path=f"benchmarks.{benchmark.name}.protocol")
+    return known[name].bind(arguments, context=context_of(benchmark, scorers), pictures=pictures)
+
+
+def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) -> str | None:
+    """Return why a protocol cannot ask the benchmark's questions in a variant, or None if it can.
+
+    ``variant`` and ``protocol`` are the names of functions. A name that is not known at all is not a problem of the
+    combination; `protocols.check_arguments` and `variants.check_arguments` report it.
+    """
+    known = protocols_of(benchmark)
+    if protocol not in known:
+        return f"{protocol!r} is a protocol of another benchmark; {benchmark.name} has {', '.join(known)}"
+    return protocols.impossible(
+        known[protocol], variant=variant, has_refusal_prompt=benchmark.refusal_prompt is not None
+    )
+
+
+def answer_key(question: Question, turn: Turn) -> AnswerKey:
+    """Return what a scripted respondent may know of a turn: the expected reply, and the label of the refusal."""
+    if turn.labels is not None:
+        offered = set(turn.labels)
+        right, refuse = (
+            "" if index is None or question.labels[index] not in offered else question.labels[index]
+            for index in (question.answer, question.refusal)
+        )
+        return AnswerKey(right, refuse)
+    expected = benchmarks.get(question.benchmark).expected_reply
+    return AnswerKey("" if expected is None else expected.get()(question, turn))
