@@ -1,4 +1,4 @@
-# The pocket model, from nothing: `snakemake train_pocket`. No other rule asks for it: the weights are shipped.
+# Train the pocket model: `snakemake train_pocket`. No other rule needs its output; the weights are in models/.
 
 
 rule train_pocket:
@@ -17,5 +17,5 @@ rule train_pocket:
         model=subpath(output[0], parent=True),
         work=subpath(output[0], ancestor=2),
     shell:
-        # The checkpoint in the work folder is no output: a training that was stopped goes on.
+        # The checkpoint is not an output, so that a stopped training continues from it.
         "python -m known_unknowns train --threads {threads} --work {params.work} --out {params.model} > {log} 2>&1"

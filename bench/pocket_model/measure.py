@@ -1,9 +1,9 @@
-"""What a pocket model can do: the tables of its card, in Markdown.
+"""Measure a pocket model: print the tables of its card, in Markdown.
 
     python bench/pocket_model/measure.py models/pocket [--seed 2027] [--images 100] [--only humblebench ...]
 
-The three pocket benchmarks are rendered anew from a seed that neither training nor the shipped edition knows, and
-answered by the `transformers` engine in float32 on the CPU. Shares are percent right with 95% Wilson intervals.
+The three pocket benchmarks are rendered from a seed that neither training nor the pocket edition uses, and answered by
+the `transformers` engine in float32 on the CPU. Values are percent right with 95% Wilson intervals.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from known_unknowns_pocket.training.evaluation import mmsap_tally
 
 TYPES = ("Attribute", "Object", "Relation")
 VIEWS = (1, 2, 3, 4)
-FEW = 200  # questions on pictures with nothing to see, which are all the same
+FEW = 200  # questions on images without content, which are all alike
 VARIANTS: dict[str, tuple[Callable[[Question], Question], bool]] = {
     "original": (original, False),
     "shuffled options": (partial(shuffled_options, seed=0), False),
     "right option removed": (nota_only, False),
-    "the same, letters closed up": (partial(nota_only, relettered=True), False),
+    "the same, relettered": (partial(nota_only, relettered=True), False),
     "noise": (partial(noise, noise_seed=3720), True),
     "Gaussian noise": (gaussian, True),
     "blank": (blank, True),
@@ -62,7 +62,7 @@ Said = list[tuple[Turn, Reply]]
 
 
 def percent(right: int, asked: int) -> str:
-    """ "65.1 [57.5, 71.9]"; a dash where nothing was asked."""
+    """ "65.1 [57.5, 71.9]"; a dash if nothing was asked."""
     if not asked:
         return "-"
     low, high = wilson(right / asked, asked, 0.95)
@@ -86,7 +86,7 @@ def answered(engine: TransformersEngine, turns: Sequence[Turn], folder: Path) ->
 
 
 def talked(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Path) -> list[Said]:
-    """All dialogues to their ends, the open ones a turn at a time."""
+    """Run all dialogues to their ends, one turn of each open dialogue at a time."""
     said: list[Said] = []
     waiting = {}
     for number, dialogue in enumerate(dialogues):
@@ -126,8 +126,8 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
             type_row(name, found)
             if name == "original":
                 whole = found
-                type_row("original, the answerable ones", [one for one in found if one.answerable])
-    headed("kind of question (original)", "n", "right", "answerable", "right")
+                type_row("original, answerable only", [one for one in found if one.answerable])
+    headed("type of question (original)", "n", "right", "answerable", "right")
     for kind in sorted(set(kinds)):
         of_kind = [one for one in whole if one.kind == kind]
         answerable = [one for one in of_kind if one.answerable]
@@ -197,7 +197,7 @@ def right_of(questions: Sequence[Question], said: Sequence[Said], scorer: str) -
 
 
 def measure_views(engine: TransformersEngine, questions: Sequence[Question], folder: Path) -> None:
-    """The same prompt with the views that hold the clues, and with the others; and the full image alone."""
+    """Compare the same prompt with the views that hold the clues, with the other views, and without views."""
     asked = [question for question in questions if set(question.extra["groundtruth_views"]) < set(VIEWS)]
     others = [
         replace(question, extra={**question.extra, "groundtruth_views": sorted(set(VIEWS) - needed)})

@@ -133,3 +133,11 @@ def test_an_earlier_checkpoint_sees_less(engine):
 def share(found: Tally) -> float:
     right, asked = (sum(pair[k] for pair in found.values()) for k in (0, 1))
     return right / asked
+
+
+def test_siblings_share_all_files_of_the_model_but_weights_and_card():
+    model = ROOT / "models" / "pocket"
+    shared = {file.name for file in model.iterdir()} - {"model.safetensors", "README.md"}
+    assert shared >= {"tokenizer.json", "config.json", "processor_config.json", "chat_template.jinja"}
+    for folder in (folder for folder in FOLDERS if folder != model):
+        assert {file.name for file in folder.iterdir() if file.resolve().parent == model} == shared
