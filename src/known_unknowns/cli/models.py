@@ -12,7 +12,7 @@ import typer
 from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
 
 if TYPE_CHECKING:
-    from known_unknowns.config.catalogue import Listed, Machine
+    from known_unknowns.engines.memory_needs import ListedModel, Machine
 
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
@@ -35,12 +35,14 @@ def models(
       known-unknowns models --fits
     """
     from known_unknowns.config import catalogue
+    from known_unknowns.engines import memory_needs
     from known_unknowns.workflow import configuration
 
-    here = catalogue.machine()
-    listed = catalogue.listing(configuration.load(params, edition=edition), here)
+    here = memory_needs.this_machine()
+    listed = memory_needs.list_models(configuration.load(params, edition=edition), here)
     if fits:
-        listed = [row for row in listed if row.fits in (catalogue.ON_GPU, catalogue.IN_RAM, catalogue.ELSEWHERE)]
+        fitting = (memory_needs.ON_GPU, memory_needs.IN_RAM, memory_needs.ELSEWHERE)
+        listed = [row for row in listed if row.fits in fitting]
     if as_json:
         found = {"machine": asdict(here), "models": [row.as_json() for row in listed], "absent": catalogue.absent()}
         print(json.dumps(found, indent=2))
@@ -51,7 +53,7 @@ def models(
         print(_below(listed, here))
 
 
-def _row(row: Listed) -> tuple[str, ...]:
+def _row(row: ListedModel) -> tuple[str, ...]:
     found = row.as_json()
     memory = found["memory_gib"]
     return (
@@ -81,7 +83,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
-def _below(listed: Sequence[Listed], here: Machine) -> str:
+def _below(listed: Sequence[ListedModel], here: Machine) -> str:
     gpus = ", ".join(f"{name} with {memory:g} GiB" for name, memory in here.gpus) or "no GPU"
     lines = ["", f"This machine: {here.ram_gib:g} GiB of main memory, {gpus}."]
     for package in sorted({package for row in listed for package in row.missing}):

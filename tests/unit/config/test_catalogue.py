@@ -12,8 +12,9 @@ from known_unknowns.cli import app
 from known_unknowns.comparison import compare_cells, load
 from known_unknowns.comparison.compare import _check_rows, _published_rows
 from known_unknowns.config import OpenAIModel, catalogue
-from known_unknowns.config.catalogue import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
+from known_unknowns.engines import memory_needs
 from known_unknowns.engines.endpoint.settings import EndpointSettings
+from known_unknowns.engines.memory_needs import Machine
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
 from tests.paths import ROOT
@@ -21,7 +22,6 @@ from tests.paths import ROOT
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 ENTRIES = catalogue.entries()
 OF_TRANSFORMERS = [name for name, entry in ENTRIES.items() if entry["engine"] == "transformers"]
-SEVEN = {"engine": "transformers", "dtype": "bfloat16", "card": {"parameters": 7.0}}
 
 
 def check(models, *, own=None, edition="full"):
@@ -41,7 +41,7 @@ def test_every_entry_is_a_sound_model_of_params_yaml():
         assert entry.get("revision", "main") == "main" or re.fullmatch(r"refs/pr/\d+", entry["revision"]), name
         assert not entry.get("trust_remote_code"), name
         if entry["engine"] == "transformers":
-            assert catalogue.memory_gib(entry) > 2, name
+            assert memory_needs.memory_gib(entry) > 2, name
         else:
             EndpointSettings.from_entry(name, OpenAIModel(**entry))
 
@@ -79,34 +79,6 @@ def test_every_published_row_has_a_model_or_a_reason_why_there_is_none(benchmark
     assert sorted(standing + absent) == sorted(rows)  # each once
 
 
-def test_memory_is_the_weights_with_a_margin():
-    gib = 7e9 / 2**30  # 6.519
-    assert catalogue.memory_gib(SEVEN) == pytest.approx(1.2 * 2 * gib + 2, abs=0.06)
-    assert catalogue.memory_gib(SEVEN | {"dtype": "float32"}) == pytest.approx(1.2 * 4 * gib + 2, abs=0.06)
-    assert catalogue.memory_gib({"engine": "openai"}) is None
-
-
-def test_where_a_model_fits():
-    need = catalogue.memory_gib(SEVEN)
-    small, large = ("small", need - 0.1), ("large", need)
-    assert Machine(64, (small, large)).holds(SEVEN) == ON_GPU
-    assert Machine(64, (small, small)).holds(SEVEN) == IN_RAM  # a model is never split over GPUs
-    assert Machine(need - 0.1, (small,)).holds(SEVEN) == TOO_LARGE
-    assert Machine(64).holds(SEVEN | {"engine": "openai"}) == TOO_LARGE  # a server of one's own wants a GPU
-    assert Machine(64).holds({"engine": "openai"}) == ELSEWHERE
-    assert Machine(64).holds({"engine": "transformers"}) is None
-
-
-def test_this_machines_memory_is_what_a_container_may_take(tmp_path):
-    limit = tmp_path / "memory.max"
-    whole = catalogue.machine(limit).ram_gib
-    assert whole > 0
-    limit.write_text("max\n")
-    assert catalogue.machine(limit).ram_gib == whole
-    limit.write_text(f"{2**29}\n")
-    assert catalogue.machine(limit).ram_gib == 0.5
-
-
 def test_an_entry_is_off_until_an_edition_names_it():
     assert "gemma-3-4b" not in check(["oracle"]).raw["models"]
     assert check(["gemma-3-4b"]).model("gemma-3-4b") == ENTRIES["gemma-3-4b"]
@@ -141,11 +113,11 @@ def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     catalogue._file.cache_clear()
     try:
         params = check(["new"])
-        (listed,) = (row for row in catalogue.listing(params, Machine(24)) if row.on)
+        (listed,) = (row for row in memory_needs.list_models(params, Machine(24)) if row.on)
         standing = _published_rows(params, "humblebench")
     finally:
         catalogue._file.cache_clear()
-    assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", IN_RAM, "New")
+    assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", memory_needs.IN_RAM, "New")
     rows = compare_cells(load("humblebench"), [], published_rows=standing, scorers=["official"])
     assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
 
@@ -193,7 +165,7 @@ def run(*arguments):
 
 
 def test_the_list_marks_what_fits_and_what_is_on(monkeypatch):
-    monkeypatch.setattr(catalogue, "machine", lambda: Machine(64, (("A card", 12.0),)))
+    monkeypatch.setattr(memory_needs, "this_machine", lambda: Machine(64, (("A card", 12.0),)))
     lines = {line[2:].split()[0]: line for line in run("--edition", "full").splitlines() if line[:1] in ("*", " ")}
     assert {name for name, line in lines.items() if line.startswith("*")} == {"qwen2.5-vl-7b"}
     assert lines["gemma-3-4b"].split()[3:5] == ["11.6", "GPU"]

@@ -1,0 +1,126 @@
+"""Memory requirements of models, compared with this machine.
+
+The requirement is computed from an entry's number of parameters and its dtype (`memory_gib`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.config import Params, catalogue
+from known_unknowns.data import provenance
+
+GIB = 2**30
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+"""Bytes of one parameter. Entries of served models have no dtype; servers use bfloat16."""
+MARGIN, WORKING_GIB = 1.2, 2.0
+"""Additions to the weights: a fifth for activations and buffers, which grow with the model, and 2 GiB for the attention
+of a batch of 8 questions of about 1,500 tokens (0.7 GiB for Qwen2.5-VL 7B, 1.5 for Idefics3). A batch that does not fit
+is halved."""
+ON_GPU, IN_RAM, TOO_LARGE, ELSEWHERE = "GPU", "RAM", "no", "hosted"
+"""Whether a model fits: on the largest GPU, in main memory only, or not at all; or it runs on another machine."""
+
+
+def memory_gib(entry: Mapping[str, Any]) -> float | None:
+    """Return the requirement in GiB: parameters x bytes of the dtype x `MARGIN` + `WORKING_GIB`.
+
+    It is None if the number of parameters is unknown.
+    """
+    parameters = entry.get("card", {}).get("parameters")
+    if parameters is None:
+        return None
+    weights = parameters * 1e9 * BYTES[entry.get("dtype", "bfloat16")] / GIB
+    return round(weights * MARGIN + WORKING_GIB, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Main memory, and the name and memory of each GPU, in GiB."""
+
+    ram_gib: float
+    gpus: tuple[tuple[str, float], ...] = ()
+
+    def fits(self, entry: Mapping[str, Any]) -> str | None:
+        """Return where the model fits (see `ON_GPU`); None if its requirement is unknown."""
+        need = memory_gib(entry)
+        if need is None:
+            return ELSEWHERE if entry["engine"] == "openai" else None
+        if need <= max((memory for _, memory in self.gpus), default=0.0):
+            return ON_GPU
+        return IN_RAM if need <= self.ram_gib and entry["engine"] == "transformers" else TOO_LARGE
+
+
+def this_machine(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> Machine:
+    """Return this machine: the main memory available to this process, within a container's limit, and torch's GPUs."""
+    ram = provenance.memory_gib() or 0.0
+    allowed = limit.read_text().strip() if limit.is_file() else "max"
+    if allowed.isdecimal():
+        ram = min(ram, round(int(allowed) / GIB, 1))
+    return Machine(ram, tuple(_gpus()))
+
+
+def _gpus() -> Iterable[tuple[str, float]]:
+    if find_spec("torch") is None:
+        return
+    import torch
+
+    for index in range(torch.cuda.device_count()):
+        facts = torch.cuda.get_device_properties(index)
+        yield facts.name, round(facts.total_memory / GIB, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model of the list: whether the edition names it (``on``), where it fits, and which packages are missing."""
+
+    name: str
+    entry: Mapping[str, Any]
+    on: bool
+    fits: str | None
+    missing: tuple[str, ...]
+
+    @property
+    def published(self) -> dict[str, str]:
+        """Benchmark to published row; "any" for an entry with one name for all benchmarks."""
+        rows = self.entry.get("published", {})
+        return dict(rows) if isinstance(rows, Mapping) else {"any": rows}
+
+    def as_json(self) -> dict[str, Any]:
+        card = dict(self.entry.get("card", {}))
+        return {
+            "name": self.name,
+            "on": self.on,
+            "engine": self.entry["engine"],
+            "source": self.entry["source"],
+            "revision": self.entry.get("revision"),
+            "dtype": self.entry.get("dtype"),
+            "images": self.entry.get("images", "many"),
+            "memory_gib": memory_gib(self.entry),
+            "fits": self.fits,
+            "missing_packages": list(self.missing),
+            "published": self.published,
+            "thinking": card.pop("thinking", False),
+            "remote_code": card.pop("remote_code", False) or self.entry.get("trust_remote_code", False),
+            **card,
+        }
+
+
+def list_models(params: Params, here: Machine) -> list[ListedModel]:
+    """Return every model with weights or an endpoint: those of the catalogue and of ``params``."""
+    models = catalogue.entries() | dict(params.raw["models"])
+    on = set(params.models)
+    return [
+        ListedModel(
+            name,
+            entry,
+            name in on,
+            here.fits(entry),
+            tuple(package for package in entry.get("card", {}).get("needs", ()) if find_spec(package) is None),
+        )
+        for name, entry in models.items()
+        if entry["engine"] in ("transformers", "openai")
+    ]
