@@ -94,19 +94,24 @@ def build(
         _part(run_of(params, numbers, benchmark), description, compared, results=results, data=data)
         for benchmark in params.benchmarks
     ]
+    page_values = {
+        "edition": params.edition,
+        "description": description,
+        "most_open": _MOST_OPEN,
+        "checks": checking.read(checks, params.benchmarks),
+    }
+    _write(parts, page_values, out)
+
+
+def _write(parts: Sequence[Mapping[str, Any]], page_values: Mapping[str, Any], out: Path) -> None:
+    """Write the page, the figures and the headline table. All text is rendered before the first file is written."""
     environment = _environment()
-    page = environment.get_template("page.html.j2").render(
-        edition=params.edition,
-        description=description,
-        parts=parts,
-        most_open=_MOST_OPEN,
-        checks=checking.read(checks, params.benchmarks),
-    )
+    page = environment.get_template("page.html.j2").render(parts=parts, **page_values)
+    headline = environment.get_template("table.html.j2").render(parts=parts)
     folder = out.parent / "figures"
     for part in parts:
         for figure in part["figures"]:
             tables.write_text(folder / f"{figure.name}.svg", figure.svg)
-    headline = environment.get_template("table.html.j2").render(parts=parts)
     tables.write_text(folder / "table.html", headline)
     tables.write_text(out, page)
 

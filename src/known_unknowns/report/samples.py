@@ -93,10 +93,10 @@ class _Candidate:
 
 
 def samples(run: Run, model: str, *, results: Path, data: Path, salt: int) -> list[Outcome]:
-    """Up to `PER_OUTCOME` questions for each outcome under the run's reader, over the variants of the headline.
+    """Up to `PER_OUTCOME` questions for each outcome under the main scorer, over the variants of the headline.
 
-    Of several seeds the first is shown; ``salt`` is the seed of the choice. Raises DataError when a question, reply or
-    picture that a score speaks of is not there.
+    With several seeds, the first is shown. ``salt`` is the seed of the choice. Raises DataError if a
+    question, reply or image of a score is absent.
     """
     folder = data / "questions" / run.benchmark
     questions, parsed_answers = {}, {}
@@ -162,7 +162,7 @@ def _taking_turns(queues: Sequence[Sequence[T]]) -> list[T]:
 
 
 class _SampleBuilder:
-    """Puts together what a sample shows; reads each table of replies once."""
+    """Builds samples. It reads each table of replies once."""
 
     def __init__(
         self,
@@ -175,11 +175,11 @@ class _SampleBuilder:
     ) -> None:
         self.run, self.model, self.folder, self.questions = run, model, folder, questions
         self._replies_at = results / "replies" / model / run.benchmark
-        self._readings = {
+        self._scores = {
             v: frame.set_index(["question_id", "scorer"]).sort_index() for v, frame in parsed_answers.items()
         }
         self._turns: dict[str, dict[str, list[AnsweredTurn]]] = {}
-        self._pictures: dict[str, Thumbnail] = {}
+        self._thumbnails: dict[str, Thumbnail] = {}
 
     def sample(self, candidate: _Candidate) -> Sample:
         question = self.questions[candidate.variant, candidate.question_id]
@@ -187,8 +187,8 @@ class _SampleBuilder:
         by_step = {turn.step: turn for turn in turns}  # of several of a step, the last
         reply, asked_again = by_step[ANSWER].reply, by_step.get(FORCED)
         forced = None if asked_again is None else asked_again.reply
-        pictures = self._shown(candidate.variant, question, turns, by_step[ANSWER])
-        frame = self._readings[candidate.variant]
+        shown = self._shown(candidate.variant, question, turns, by_step[ANSWER])
+        frame = self._scores[candidate.variant]
         scored = [s for s in self.run.scorers if (question.id, s) in frame.index]
         choice = frame.loc[(question.id, self.run.main_scorer), "choice"]
         return Sample(
@@ -198,7 +198,7 @@ class _SampleBuilder:
             cut=max(0, len(reply.text) - LONGEST_REPLY),
             error=None if reply.error is None else printable(reply.error[:LONGEST_REPLY]),
             forced=None if forced is None else printable((forced.error or forced.text)[:LONGEST_REPLY]),
-            images=tuple(self._picture(image) for image in pictures),
+            images=tuple(self._thumbnail(image) for image in shown),
             parsed_answers=tuple(_read_as(scorer, frame.loc[(question.id, scorer)]) for scorer in scored),
             chosen=None if choice != choice else int(choice),  # NaN is how a frame says None
         )
@@ -206,13 +206,13 @@ class _SampleBuilder:
     def _shown(
         self, variant: str, question: Question, turns: Sequence[AnsweredTurn], turn: AnsweredTurn
     ) -> Sequence[Image]:
-        """The pictures of a turn; the question's, where the replies were imported and do not tell."""
+        """Return the images of a turn, or those of the question if imported replies have no record of them."""
         known = shown_images.dialogue_images(self.run, self.model, variant, question, turns)
         told = turn.text != "" and all(sha256 in known for sha256 in turn.images)
         return [known[sha256] for sha256 in turn.images] if told else question.images
 
     def _turns_of(self, variant: str, question_id: str) -> list[AnsweredTurn]:
-        """All of them, in order; one is the answer."""
+        """Return all turns of a question, in order. One of them is the answer."""
         path = self._replies_at / variant / f"seed{self.run.seeds[variant][0]}.parquet"
         if variant not in self._turns:
             self._turns[variant] = defaultdict(list)
@@ -223,14 +223,14 @@ class _SampleBuilder:
             raise DataError(f"no reply to question {question_id!r}, which is scored; ask again", file=path)
         return turns
 
-    def _picture(self, image: Image) -> Thumbnail:
-        if image.sha256 not in self._pictures:
-            self._pictures[image.sha256] = thumbnail(image, self.folder)
-        return self._pictures[image.sha256]
+    def _thumbnail(self, image: Image) -> Thumbnail:
+        if image.sha256 not in self._thumbnails:
+            self._thumbnails[image.sha256] = thumbnail(image, self.folder)
+        return self._thumbnails[image.sha256]
 
 
 def _name(outcome: str, correct: bool, forced: str) -> str:
-    """``forced`` says whether the second answer was "right" or "wrong"; empty where there was none."""
+    """Return an outcome. ``forced`` is "right" or "wrong" for the second answer, or empty without one."""
     if outcome == REFUSED and forced:
         return REFUSED_KNOWN if forced == "right" else REFUSED_UNKNOWN
     return OUTCOMES[outcome, bool(correct)]
@@ -240,7 +240,7 @@ def _read_as(scorer: str, row: Any) -> ParsedAnswer:
     name = _name(row["outcome"], row["correct"], row["forced"])
     label = row["letter"] if isinstance(row["letter"], str) else None
     if row["outcome"] == UNPARSED and label is not None:
-        text = f"{label}, which was not on offer"
+        text = f"{label}, which was not offered"
     elif label is None:
         text = name
     else:
@@ -249,7 +249,7 @@ def _read_as(scorer: str, row: Any) -> ParsedAnswer:
 
 
 def printable(text: str) -> str:
-    """The text with control characters shown as their pictures (␀, ␛), which HTML cannot hold or would hide."""
+    """Replace control characters, which HTML cannot contain or hides, by their visible symbols (␀, ␛)."""
     return "".join(_visible(character) for character in text)
 
 
@@ -263,13 +263,13 @@ def _visible(character: str) -> str:
 def thumbnail(
     image: Image, folder: Path, *, largest: tuple[int, int] | None = None, alt: str | None = None
 ) -> Thumbnail:
-    """A small JPEG of the picture as a data URL; ``largest`` is its size in pixels at most."""
+    """Return a small JPEG of the image as a data URL. ``largest`` is its largest size in pixels."""
     drawn = images.is_drawn(image)
-    picture = images.open_image(image, folder)
-    picture.thumbnail(largest or (_LARGEST_DRAWN if drawn else _LARGEST))
-    held = BytesIO()
-    picture.save(held, format="JPEG", quality=80, optimize=True)
-    url = "data:image/jpeg;base64," + base64.b64encode(held.getvalue()).decode("ascii")
-    kind = f"A drawn picture ({image.source.partition(':')[0]})" if drawn else "The picture asked about"
+    pixels = images.open_image(image, folder)
+    pixels.thumbnail(largest or (_LARGEST_DRAWN if drawn else _LARGEST))
+    buffer = BytesIO()
+    pixels.save(buffer, format="JPEG", quality=80, optimize=True)
+    url = "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
+    kind = f"A generated image ({image.source.partition(':')[0]})" if drawn else "The image of the question"
     alt = alt or f"{kind}, {image.width} by {image.height} pixels before scaling"
-    return Thumbnail(url, picture.width, picture.height, alt)
+    return Thumbnail(url, pixels.width, pixels.height, alt)

@@ -66,10 +66,10 @@ class Strip:
 
 
 def worked_cases(run: Run, outcomes: Outcomes, *, data: Path, salt: int = 0) -> list[Strip]:
-    """One case for each of `PIPELINES`, of the first model that is none of the scripted ones, if there is one.
+    """Return one case for each of `PIPELINES`, for the first model that is not scripted, if there is one.
 
-    Cases that the views decided come first (right with them, wrong without), then right ones, each in an order that
-    ``salt`` draws; dialogues in which no view was looked at come last. Raises DataError for a picture that is gone.
+    Cases that are right only with the views come first, then right ones, each in an order that
+    ``salt`` draws; dialogues without any view come last. Raises DataError for an absent image.
     """
     model = _model(run)
     if model is None:
@@ -125,7 +125,7 @@ def _strip(
         question=question,
         panels=tuple(_panel(turn, question, images, folder) for turn in turns[:MOST_PANELS]),
         left_out=max(0, len(turns) - MOST_PANELS),
-        parsed_answers=tuple(reading for reading in parsed_answers if reading is not None),
+        parsed_answers=tuple(answer for answer in parsed_answers if answer is not None),
         without=_read(outcomes, model, start, run.main_scorer, question, f"from the {run.section.name(start)} alone"),
     )
 

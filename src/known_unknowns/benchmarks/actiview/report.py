@@ -74,7 +74,7 @@ LAYOUTS: dict[str, Layout] = {
         "Table 14, splits into more views",
         conditions={(_of_split("zooming", split), None): f"{split} views" for split in SPLITS},
     ),
-    "Table 5": Layout("Table 5, without a picture"),
+    "Table 5": Layout("Table 5, without an image"),
     **{
         f"Table {number}": _grouped(
             _CLASSES, f"Table {number}, the sub-classes in {name}", bands=_BANDS, collapsed=True
