@@ -1,9 +1,9 @@
-# Known Unknowns: pinned data goes in on the left, a report comes out on the right, every arrow is one rule.
+# Known Unknowns: from pinned data to a report. Every arrow is one rule.
 #
 #   fetch -> questions -> vary -> infer -> score -> measure -> summarise, compare -> track, report
 #
-# The rules name files; the work is done by the subcommands of the package (python -m known_unknowns --help).
-# docs/workflow.md tells the same story in words.
+# The rules name files. The subcommands of the package do the work (python -m known_unknowns --help). docs/workflow.md
+# describes the workflow.
 
 from snakemake.utils import min_version
 
@@ -40,20 +40,24 @@ rule all:
         "<results>/tables/metrics.csv",
         "<results>/comparison.parquet",
         CHECKS,
-        ["<results>/tracking.json"] if PARAMS.tracking["enabled"] else [],
-        # What lies between is asked for too, so that a table that was deleted is made again.
+        ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
+        # Intermediate tables are targets too, so that a deleted one is made again.
         METRICS,
-        per_cell("<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"),
-        per_cell("<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"),
+        TARGETS.per_cell(
+            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+        TARGETS.per_cell(
+            "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
 
 
 onstart:
-    hold_alone(Path(".snakemake/known-unknowns.lock"))
+    lock_folder(Path(".snakemake/known-unknowns.lock"))
 
 
 onsuccess:
-    print(closing_words())
+    print(workflow_run.closing_message(PARAMS, RESULTS))
 
 
 onerror:
-    print(failed_logs(log), file=sys.stderr)
+    print(workflow_run.failure_message(log), file=sys.stderr)

@@ -1,4 +1,4 @@
-# From a source to a table of questions.
+# Fetch the data of a benchmark, convert them to a table of questions, and check them.
 
 
 rule fetch:
@@ -11,9 +11,9 @@ rule fetch:
     conda:
         "../envs/core.yaml"
     params:
-        entry=lambda wildcards: PARAMS.data(wildcards.benchmark).as_dict(),
+        entry=data_entry,
         code=code_of_source,
-        lock=held_to,
+        lock=data_lock,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns fetch {wildcards.benchmark} --out {output} --params {params.settings} > {log} 2>&1"
@@ -31,24 +31,16 @@ rule questions:
         "../envs/core.yaml"
     threads: 4
     params:
-        entry=lambda wildcards: PARAMS.data(wildcards.benchmark).as_dict(),
+        entry=data_entry,
         out=subpath(output.table, parent=True),
-        code=lambda wildcards: code(
-            "data/questions.py",
-            "images.py",
-            "data/licences.py",
-            "benchmarks/_terms.py",
-            "benchmarks/_citation.py",
-            "benchmarks/_images.py",
-            f"benchmarks/{wildcards.benchmark}",
-        ),
+        code=code("questions"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
         " --workers {threads} --params {params.settings} > {log} 2>&1"
 
 
-# What is wrong with published data stops nothing: the report shows it. Only where nothing could be checked does it fail.
+# Findings in published data do not stop the workflow: the report shows them. The rule fails only if no check was possible.
 rule check:
     input:
         raw="<data>/raw/{benchmark}",
@@ -59,12 +51,8 @@ rule check:
     conda:
         "../envs/core.yaml"
     params:
-        entry=lambda wildcards: PARAMS.data(wildcards.benchmark).as_dict(),
-        code=lambda wildcards: code(
-            "data/check.py",
-            "benchmarks/_checks.py",
-            f"benchmarks/{wildcards.benchmark}",
-        ),
+        entry=data_entry,
+        code=code("check"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns check {wildcards.benchmark} --raw {input.raw} --json --params {params.settings}"

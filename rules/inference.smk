@@ -1,7 +1,7 @@
-# One job for each model and benchmark: it loads the model once and answers every variant and seed.
+# Ask models. There is one job per model and benchmark: it loads the model once and answers every variant and seed.
 #
-# The outputs of a rule cannot depend on a wildcard, and benchmarks differ in their variants, so each benchmark has
-# a rule of its own. The journal is no output: Snakemake deletes the outputs of a job that it starts again.
+# The outputs of a rule cannot depend on a wildcard, and benchmarks differ in their variants, so that each benchmark has
+# its own rule. The journal is not an output, because Snakemake deletes the outputs of a job that it restarts.
 
 
 rule served:
@@ -12,7 +12,7 @@ rule served:
     conda:
         "../envs/models.yaml"
     params:
-        entry=reply_settings,
+        entry=of_model(rule_parameters.reply_settings),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns served {wildcards.model} --out {output} --params {params.settings} > {log} 2>&1"
@@ -24,14 +24,14 @@ for benchmark in PARAMS.benchmarks:
         name:
             f"infer_{benchmark}"
         input:
-            questions=per_question_set(
+            questions=TARGETS.per_question_set(
                 "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
             ),
             images=f"<data>/questions/{benchmark}/images",
-            weights=weights,
+            weights=of_model(rule_parameters.weights),
             endpoint=endpoint,
         output:
-            replies=per_question_set(
+            replies=TARGETS.per_question_set(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
             ),
@@ -44,20 +44,13 @@ for benchmark in PARAMS.benchmarks:
             model=any_of(ASKED),
         conda:
             "../envs/models.yaml"
-        threads: infer_threads
+        threads: of_model(rule_parameters.threads)
         resources:
-            gpu=infer_gpu,
+            gpu=of_model(rule_parameters.gpus),
         params:
-            entry=reply_settings,
-            protocols=protocols(benchmark),
-            code=code(
-                "inference",
-                "protocols.py",
-                "scoring",
-                "images.py",
-                "engines",
-                f"benchmarks/{benchmark}",
-            ),
+            entry=of_model(rule_parameters.reply_settings),
+            protocols=rule_parameters.protocols(PARAMS, benchmark),
+            code=code_of("infer", [benchmark]),
             benchmark=benchmark,
             questions=subpath(input.images, parent=True),
             out=subpath(output.engine, parent=True),

@@ -1,19 +1,19 @@
-# From scores to numbers with intervals, and to the tables that people, DVC and the report read.
+# Compute metrics with intervals from scores, and write the summaries for people, DVC and the report.
 
 
 rule measure:
     input:
-        questions=lambda wildcards: per_question_set(
+        questions=lambda wildcards: TARGETS.per_question_set(
             "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
             wildcards.benchmark,
             wildcards.model,
         ),
-        scores=lambda wildcards: per_question_set(
+        scores=lambda wildcards: TARGETS.per_question_set(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
             wildcards.benchmark,
             wildcards.model,
         ),
-        replies=lambda wildcards: per_question_set(
+        replies=lambda wildcards: TARGETS.per_question_set(
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
             wildcards.benchmark,
             wildcards.model,
@@ -25,8 +25,8 @@ rule measure:
     conda:
         "../envs/core.yaml"
     params:
-        statistics=dict(PARAMS.statistics),
-        code=lambda wildcards: code("metrics", f"benchmarks/{wildcards.benchmark}"),
+        statistics=PARAMS.statistics.as_dict(),
+        code=code("measure"),
         questions=folder_of("questions", 2),
         scores=folder_of("scores", 2),
         replies=folder_of("replies", 2),
@@ -52,7 +52,7 @@ rule summarise:
     conda:
         "../envs/core.yaml"
     params:
-        code=code("metrics"),
+        code=code_of("summarise", PARAMS.benchmarks),
     shell:
         "python -m known_unknowns summarise {input} --out {output.headline} --table {output.table}"
         " --plot {output.plot} > {log} 2>&1"
@@ -68,8 +68,11 @@ rule compare:
     conda:
         "../envs/core.yaml"
     params:
-        published={name: PARAMS.model(name).get("published") for name in PARAMS.models},
-        code=code("comparison"),
+        published={
+            name: PARAMS.model(name).as_dict().get("published")
+            for name in PARAMS.models
+        },
+        code=code_of("compare", PARAMS.benchmarks),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns compare {input} --out {output} --params {params.settings} > {log} 2>&1"

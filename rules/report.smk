@@ -1,41 +1,22 @@
-# The page people look at. `snakemake --report` also shows the files that are flagged with report().
+# The report. `snakemake --report` also shows the files that are flagged with report().
 
-FIGURES = {
-    "humblebench": ["humblebench_vs_e", "humblebench_vs_gn", "letters"],
-    "mmsap": [
-        "mmsap_scores",
-        "mmsap_subtasks",
-        "mmsap_quadrant",
-        "mmsap_risk_coverage",
-        "mmsap_letters",
-    ],
-    "actiview": [
-        "actiview_pipelines",
-        "actiview_needed",
-        "actiview_cost_pictures",
-        "actiview_cost_tokens",
-        "actiview_letters",
-    ],
-}
-
-
-def caption(benchmark, figure):
-    own = PACKAGE / "benchmarks" / benchmark / "captions" / f"{figure}.rst"
-    return str(own) if own.is_file() else f"captions/{figure}.rst"
+from known_unknowns.report import section as report_section
 
 
 rule report:
     input:
         metrics=METRICS,
         comparison="<results>/comparison.parquet",
-        questions=per_cell("<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"),
-        scores=per_cell(
+        questions=TARGETS.per_cell(
+            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+        scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=per_cell(
+        replies=TARGETS.per_cell(
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        engines=per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         checks=CHECKS,
     output:
         page=report(
@@ -46,32 +27,19 @@ rule report:
         figures=[
             report(
                 f"<results>/report/figures/{figure}.svg",
-                caption=caption(benchmark, figure),
+                caption=str(report_section.caption(benchmark, figure)),
                 category="Figures",
             )
             for benchmark in PARAMS.benchmarks
-            for figure in FIGURES[benchmark]
+            for figure in report_section.section(benchmark).figure_names
         ],
     log:
         "<logs>/report.log",
     conda:
         "../envs/report.yaml"
     params:
-        shown=shown(),
-        code=code(
-            "report",
-            "comparison",
-            "data/licences.py",
-            "benchmarks/_terms.py",
-            "benchmarks/_citation.py",
-            "data/provenance.py",
-            "metrics",
-            "scoring",
-            "data/check.py",
-            "protocols.py",
-            "images.py",
-            "benchmarks",
-        ),
+        shown=rule_parameters.reported(PARAMS),
+        code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),
         data=folder_of("questions", 4),
         checks=folder_of("checks", 1),

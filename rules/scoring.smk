@@ -1,24 +1,24 @@
-# From replies to what each scorer read in them. One job for each model and benchmark: a job for each variant and seed
-# would spend most of its time on starting. The outputs of a rule cannot depend on a wildcard: see inference.smk.
+# Score replies with every scorer. There is one job per model and benchmark: a job per variant and seed would spend most
+# of its time on starting. Each benchmark has its own rule, as in inference.smk.
 
-for name, benchmark, models in answered_sets("score"):
+for name, benchmark, models in TARGETS.answered_sets("score"):
 
     rule:
         name:
             name
         input:
-            questions=per_question_set(
+            questions=TARGETS.per_question_set(
                 "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
                 models[0],
             ),
-            replies=per_question_set(
+            replies=TARGETS.per_question_set(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
                 models[0],
             ),
         output:
-            scores=per_question_set(
+            scores=TARGETS.per_question_set(
                 "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
                 models[0],
@@ -31,7 +31,7 @@ for name, benchmark, models in answered_sets("score"):
             "../envs/core.yaml"
         params:
             scorers=PARAMS.scorers,
-            code=code("scoring", f"benchmarks/{benchmark}"),
+            code=code_of("score", [benchmark]),
             benchmark=benchmark,
             questions=folder_of("questions", 2),
             replies=folder_of("replies", 2),

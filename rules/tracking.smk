@@ -1,18 +1,20 @@
-# Every finished cell of the table becomes one MLflow run. One job writes them all: first writers of a fresh
-# database race each other.
+# Log every finished cell as one MLflow run. One job logs all of them: concurrent writers of a new database would
+# conflict.
 
 
 rule track:
     input:
         metrics=METRICS,
-        questions=per_cell("<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"),
-        scores=per_cell(
+        questions=TARGETS.per_cell(
+            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+        scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=per_cell(
+        replies=TARGETS.per_cell(
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        engines=per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
     output:
         runs="<results>/tracking.json",
     log:
@@ -20,9 +22,9 @@ rule track:
     conda:
         "../envs/workflow.yaml"
     params:
-        shown=shown(),
-        tracking=dict(PARAMS.tracking),
-        code=code("tracking", "data/provenance.py"),
+        shown=rule_parameters.reported(PARAMS),
+        tracking=PARAMS.tracking.as_dict(),
+        code=code_of("track"),
         results=subpath(output.runs, ancestor=1),
         data=folder_of("questions", 4),
         settings=RESOLVED,

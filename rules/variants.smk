@@ -1,4 +1,4 @@
-# From a table of questions to its variants, one for each seed.
+# Make the variants of a table of questions, one for each seed.
 
 
 rule vary:
@@ -12,7 +12,7 @@ rule vary:
         "../envs/core.yaml"
     params:
         entry=lambda wildcards: PARAMS.variant(wildcards.variant).as_dict(),
-        code=code("variants.py"),
+        code=code_of("vary"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns vary {wildcards.variant} --questions {input} --out {output}"

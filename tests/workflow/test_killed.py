@@ -50,5 +50,5 @@ def test_a_killed_run_is_picked_up_by_the_same_command(at_work):
 def test_two_runs_do_not_work_in_one_folder(at_work):
     project, process, _ = at_work
     printed = project.snakemake(*SLOW, code=1)
-    assert "Another run is at work in this folder" in printed
+    assert "another run is active in this folder" in printed
     assert process.poll() is None

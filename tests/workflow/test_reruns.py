@@ -59,7 +59,7 @@ def test_other_statistics_measure_again_and_ask_nothing(rerun):
 
 
 def test_an_edited_scorer_scores_again_and_asks_nothing(rerun):
-    with (rerun.root / "src/known_unknowns/scorers/official.py").open("a", encoding="utf-8") as source:
+    with (rerun.root / "src/known_unknowns/scoring/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
     replies = [f"replies/oracle/humblebench/{variant}/seed0.parquet" for variant in VARIANTS]
@@ -71,6 +71,13 @@ def test_an_edited_scorer_scores_again_and_asks_nothing(rerun):
     # What a protocol asks next can depend on a scorer, so that the replies are gone through, but from the journal.
     assert again - scores <= {"metrics/oracle/humblebench.parquet", "replies/oracle/humblebench/engine.json", *replies}
     assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
+
+
+def test_an_edited_check_checks_again_and_asks_nothing(rerun):
+    with (rerun.root / "src/known_unknowns/benchmarks/humblebench/check.py").open("a", encoding="utf-8") as source:
+        source.write("\n# Edited.\n")
+    checks = "results/pocket/checks/humblebench.json"
+    assert written_again(rerun, ONE_MODEL, checks) == {"checks/humblebench.json"}
 
 
 def test_a_new_seed_leaves_the_journal_to_answer_for_the_old_one(rerun):

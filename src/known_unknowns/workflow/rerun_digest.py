@@ -1,0 +1,199 @@
+"""Digests of the code that does a rule's work. As a rule's parameter, a digest reruns it when that code changes.
+
+The digest of a step covers the modules in `STEPS` and everything that they import, statically, within the same
+packages. A benchmark contributes only the parts that the step uses, so that a changed check does not rerun inference.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+from known_unknowns import benchmarks
+from known_unknowns.benchmarks import Benchmark, Lazy
+
+_ROOT = "known_unknowns"
+_TERMS = ("benchmarks._citation", "benchmarks._terms")
+_NOT_FOLLOWED = frozenset(f"{_ROOT}.{name}" for name in ("config", "errors", "progress", "benchmarks._pocket", *_TERMS))
+"""Modules that cannot change a result: the settings that they read are parameters of the rules. Licences and citations
+appear in question folders and the report only, whose steps name their modules."""
+_ALL_PARTS = tuple(field.name for field in fields(Benchmark))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The code behind a rule.
+
+    Attributes
+    ----------
+    modules : tuple of str
+        Names of modules, below known_unknowns.
+    parts : tuple of str
+        Fields of `Benchmark` that the step uses.
+    files : tuple of str
+        Patterns of data files, below known_unknowns.
+    benchmark_files : tuple of str
+        Patterns of data files in the benchmark's folder.
+    """
+
+    modules: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    benchmark_files: tuple[str, ...] = ()
+
+
+STEPS = {
+    "render": Step(("data.rendered",), ("pocket",)),
+    "questions": Step(("data.questions", *_TERMS), ("load",), benchmark_files=("licence.yaml", "citation.bib")),
+    "check": Step(("data.check",), ("check",)),
+    "vary": Step(("variants", "tables")),
+    "infer": Step(
+        ("inference", "engines", "engines.openai", "engines.respondents", "engines.transformers", "protocols"),
+        ("prompt", "refusal_prompt", "forced_choice_applies", "official", "protocols"),
+        files=("engines/*.yaml",),
+    ),
+    "score": Step(("scoring.table",), ("official",)),
+    "measure": Step(("metrics.measure",), ("metrics",)),
+    "summarise": Step(("metrics.summary",), ("metrics",)),
+    "compare": Step(("comparison.compare",), ("audit",), benchmark_files=("published.yaml",)),
+    "track": Step(("tracking",)),
+    "report": Step(
+        ("report.page", *_TERMS),
+        _ALL_PARTS,
+        files=("report/templates/*", "report/captions/*"),
+        benchmark_files=("**/*",),
+    ),
+    "train": Step((), ("prompt",)),
+}
+
+
+def code_of(step: str, names: Iterable[str] = (), *, modules: Iterable[str] = ()) -> str:
+    """Return the digest of a step's code.
+
+    Parameters
+    ----------
+    step : str
+        A key of `STEPS`.
+    names : iterable of str
+        The benchmarks whose parts the step uses.
+    modules : iterable of str
+        Full names of further modules.
+    """
+    return _code_of(step, tuple(names), tuple(modules))
+
+
+@cache
+def _code_of(step: str, names: tuple[str, ...], further: tuple[str, ...]) -> str:
+    used = STEPS[step]
+    found = [benchmarks.get(name) for name in names]
+    modules = {f"{_ROOT}.{module}" for module in used.modules} | set(further)
+    files = [path for pattern in used.files for path in _folder(_ROOT).glob(pattern)]
+    for benchmark in found:
+        modules.update(_parts(benchmark, used.parts))
+        files += [path for pattern in used.benchmark_files for path in benchmark.folder.glob(pattern)]
+    digest = sha256()
+    for module, path in sorted(imported_by(modules).items()):
+        digest.update(f"{module}\0".encode() + path.read_bytes())
+    for path in sorted(path for path in files if path.is_file() and path.suffix not in (".py", ".pyc")):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _parts(benchmark: Benchmark, names: Iterable[str]) -> Iterator[str]:
+    """Modules of the benchmark's parts; a part may be an object with parts of its own."""
+    for name in names:
+        part = getattr(benchmark, name)
+        for value in (part, *(getattr(part, field.name) for field in _fields(part))):
+            if isinstance(value, Lazy):
+                yield value.module
+    if "report" in names:
+        for path in benchmark.folder.glob("*.py"):
+            yield f"{benchmark.package}.{path.stem}" if path.stem != "__init__" else benchmark.package
+
+
+def _fields(part: object) -> tuple:
+    return () if part is None or isinstance(part, Lazy) or not hasattr(part, "__dataclass_fields__") else fields(part)
+
+
+def imported_by(modules: Iterable[str]) -> dict[str, Path]:
+    """Return the modules and all that they import within their packages, with the file of each.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If one of ``modules`` does not exist.
+    """
+    found: dict[str, Path] = {}
+    modules = set(modules)
+    tops = {_ROOT} | {module.partition(".")[0] for module in modules}
+    waiting = sorted(modules)
+    for module in waiting:
+        if _file(module) is None:
+            raise ModuleNotFoundError(f"no module {module}")
+    while waiting:
+        module = waiting.pop()
+        if module in found or (path := _file(module)) is None:
+            continue
+        found[module] = path
+        waiting += [
+            name
+            for name in _imports(module, path)
+            if name.partition(".")[0] in tops and not any(f"{name}.".startswith(f"{no}.") for no in _NOT_FOLLOWED)
+        ]
+    return found
+
+
+@cache
+def _imports(module: str, path: Path) -> frozenset[str]:
+    """Names of the modules that the file imports anywhere, but not for type checkers alone."""
+    names: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting += node.orelse
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = _absolute(node, module, path)
+            submodules = {alias.name: f"{source}.{alias.name}" for alias in node.names}
+            names.update(name if _file(name) else source for name in submodules.values())
+        else:
+            waiting += ast.iter_child_nodes(node)
+    return frozenset(names)
+
+
+def _absolute(node: ast.ImportFrom, module: str, path: Path) -> str:
+    """The name of the module that is imported from."""
+    if not node.level:
+        return node.module or ""
+    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    parents = package[: len(package) - node.level + 1]
+    return ".".join([*parents, *filter(None, [node.module])])
+
+
+@cache
+def _folder(top: str) -> Path | None:
+    """The folder of a top-level package."""
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    return Path(places[0]) if places else None
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The file of a module, without importing it; None if there is none."""
+    top, *rest = module.split(".")
+    folder = _folder(top)
+    if folder is None:
+        return None
+    path = folder.joinpath(*rest)
+    return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)

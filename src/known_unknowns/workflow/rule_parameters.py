@@ -1,0 +1,70 @@
+"""Inputs, parameters and resources of rules that follow from an entry of the configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.config import NOT_IN_THE_REPLY, Params, TransformersModel
+from known_unknowns.data import lock_file
+
+
+def reply_settings(params: Params, model: str) -> dict[str, Any]:
+    """Return the keys of a model's entry that can change a reply, and the commit that params.lock.yaml gives it."""
+    entry = params.model(model)
+    locked = lock_file.model_entry(entry)
+    commit = {"commit": locked.commit} if locked else {}
+    return commit | {key: value for key, value in sorted(entry.items()) if key not in NOT_IN_THE_REPLY}
+
+
+def weights(params: Params, model: str) -> list[str]:
+    """Return the files of a model in a local folder."""
+    folder = Path(params.model(model).as_dict().get("source", ""))
+    if not folder.parts or not folder.is_dir():
+        return []
+    return sorted(path.as_posix() for path in folder.rglob("*") if path.is_file() and path.suffix != ".dvc")
+
+
+def threads(params: Params, model: str) -> int:
+    """Return the CPU threads of a model. Snakemake tells them to the numeric libraries."""
+    entry = params.model(model)
+    return (entry.threads or 2) if isinstance(entry, TransformersModel) else 1
+
+
+def gpus(params: Params, model: str) -> int:
+    """Return 1 for a model that may use a GPU. It counts only if a profile limits the resource."""
+    entry = params.model(model)
+    return int(isinstance(entry, TransformersModel) and entry.device != "cpu")
+
+
+def needs_endpoint_check(params: Params, model: str, *, check: Path, journal: Path) -> bool:
+    """Whether the endpoint is checked before a model is asked.
+
+    It is not if the model has a journal already, for example another user's: all replies may be there.
+    """
+    if params.model(model).engine != "openai":
+        return False
+    return check.is_file() or not any(journal.glob("*.jsonl"))
+
+
+def protocols(params: Params, benchmark: str) -> dict[str, dict[str, Any]]:
+    """Return the protocol of each variant of a benchmark."""
+    return {variant: params.protocol(benchmark, variant).as_dict() for variant in params.variants(benchmark)}
+
+
+def reported(params: Params) -> dict[str, Any]:
+    """Return the part of the configuration that the report shows and that describes a run in MLflow."""
+    return {
+        "edition": params.edition,
+        "scorers": params.scorers,
+        "statistics": params.statistics.as_dict(),
+        "models": {name: params.model(name).as_dict() for name in params.models},
+        "benchmarks": {
+            name: {
+                "data": params.data(name).as_dict(),
+                "protocols": protocols(params, name),
+                "variants": {variant: params.variant(variant).as_dict() for variant in params.variants(name)},
+            }
+            for name in params.benchmarks
+        },
+    }

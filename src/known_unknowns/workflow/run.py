@@ -1,0 +1,71 @@
+"""What happens around a run of the workflow: its lock, its settings, and the messages at its end."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+import yaml
+
+from known_unknowns.config import Params
+from known_unknowns.errors import MachineError
+from known_unknowns.tables import write_text
+
+
+def lock(path: Path) -> TextIO:
+    """Lock the working folder for one run at a time; the lock lasts as long as the returned file is open.
+
+    Snakemake's own lock outlives a killed run and has to be removed by hand. The default profile disables it
+    (nolock); this lock ends with its process.
+
+    Raises
+    ------
+    MachineError
+        If another run holds the lock.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
+    return file
+
+
+def write_settings(params: Params, path: Path) -> str:
+    """Write the configuration after all overrides, for the subcommands. An equal file is left alone."""
+    text = yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_text(path, text)
+    return path.as_posix()
+
+
+def closing_message(params: Params, results: str) -> str:
+    """Return where the results are, for the end of a run."""
+    lines = [
+        f"Report     {results}/report/index.html",
+        f"Tables     {results}/tables/metrics.csv",
+        f"Replies    {results}/replies/",
+    ]
+    if params.tracking.enabled:
+        mlflow = Path(sys.executable).parent / "mlflow"
+        if mlflow.is_relative_to(Path.cwd()):
+            mlflow = mlflow.relative_to(Path.cwd())
+        lines.append(f"MLflow     {mlflow} ui --backend-store-uri {params.tracking.uri}")
+    return "\n".join(["", *lines, ""])
+
+
+def failure_message(logs: Iterable[str], lines: int = 5) -> str:
+    """Return the last lines of the logs of failed jobs. ``logs`` are Snakemake's own, which name them."""
+    text = "\n".join(Path(path).read_text(encoding="utf-8", errors="replace") for path in logs)
+    parts = ["", "Some results are missing. These logs say why:"]
+    for name in dict.fromkeys(re.findall(r"^ *log: (\S+) \(check log file", text, flags=re.MULTILINE)):
+        path = Path(name)
+        log = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+        parts += [name, *(f"    {line}" for line in log[-lines:])]
+    return "\n".join([*parts, "No reply is lost: run the same command again to continue.", ""])

@@ -1,0 +1,79 @@
+"""Lists of files and rules that follow from the configuration: which cells exist, and which models answer them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from known_unknowns.config import Params
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The files of one edition's run. Patterns may hold other wildcards than those that are filled in."""
+
+    params: Params
+
+    @property
+    def asked_models(self) -> list[str]:
+        """Models that are asked here, unlike those with imported replies."""
+        return [model for model in self.params.models if not self.params.is_imported(model)]
+
+    @property
+    def variants(self) -> set[str]:
+        """Variants of all benchmarks."""
+        return {variant for benchmark in self.params.benchmarks for variant in self.params.variants(benchmark)}
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every model with every benchmark that it answers."""
+        return [
+            (model, benchmark)
+            for benchmark in self.params.benchmarks
+            for model in self.params.models
+            if self.params.cells(benchmark, model)
+        ]
+
+    def answered_sets(self, step: str) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield a rule's name, a benchmark, and the models that answer the same cells of it.
+
+        These are all models that are asked, and each model with imported replies by itself. The outputs of a rule
+        cannot depend on a wildcard, so that each set has a rule of its own.
+        """
+        for benchmark in self.params.benchmarks:
+            if self.asked_models:
+                yield f"{step}_{benchmark}", benchmark, self.asked_models
+            for number, model in enumerate(self.params.models):
+                if self.params.is_imported(model) and self.params.cells(benchmark, model):
+                    yield f"{step}_{benchmark}_imported_{number}", benchmark, [model]
+
+    def per_pair(self, pattern: str) -> list[str]:
+        """Return ``pattern`` for every model and benchmark."""
+        return [_filled(pattern, model=model, benchmark=benchmark) for model, benchmark in self.pairs]
+
+    def per_question_set(self, pattern: str, benchmark: str, model: str | None = None) -> list[str]:
+        """Return ``pattern`` for every variant and seed of a benchmark; of those that ``model`` answered, if given."""
+        return [
+            _filled(pattern, benchmark=benchmark, variant=variant, seed=str(seed))
+            for variant, seed in self.params.cells(benchmark, model)
+        ]
+
+    def per_cell(self, pattern: str) -> list[str]:
+        """Return ``pattern`` for every model, benchmark, variant and seed."""
+        return [
+            _filled(path, model=model)
+            for model, benchmark in self.pairs
+            for path in self.per_question_set(pattern, benchmark, model)
+        ]
+
+
+def any_of(names: Iterable[str]) -> str:
+    """Return a regular expression for one of the names."""
+    return "|".join(re.escape(name) for name in names)
+
+
+def _filled(pattern: str, **values: str) -> str:
+    for name, value in values.items():
+        pattern = pattern.replace(f"{{{name}}}", value)
+    return pattern

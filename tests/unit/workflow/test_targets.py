@@ -1,0 +1,47 @@
+"""Lists of files that follow from the configuration."""
+
+from __future__ import annotations
+
+from known_unknowns.config import Params
+from known_unknowns.workflow.targets import Targets, any_of
+
+RAW = {
+    "edition": "mine",
+    "editions": {"mine": {"benchmarks": ["one", "two"], "models": ["a", "b"], "seeds": [0, 3]}},
+    "benchmarks": {
+        "one": {"protocol": "p", "variants": ["x"], "seeds": {"x": [5]}},
+        "two": {"protocol": "p", "protocols": ["p"], "variants": ["x"]},
+    },
+    "variants": {"x": {}},
+    "protocols": {"p": {}},
+    "models": {
+        "a": {"engine": "respondent", "behaviour": "oracle"},
+        "b": {"engine": "imported", "cells": {"two": {"p": [3]}}},
+    },
+}
+TARGETS = Targets(Params(RAW))
+
+
+def test_models_with_imported_replies_have_their_cells_only():
+    assert TARGETS.asked_models == ["a"]
+    assert TARGETS.pairs == [("a", "one"), ("a", "two"), ("b", "two")]
+    assert TARGETS.per_pair("{model}/{benchmark}") == ["a/one", "a/two", "b/two"]
+    assert list(TARGETS.answered_sets("score")) == [
+        ("score_one", "one", ["a"]),
+        ("score_two", "two", ["a"]),
+        ("score_two_imported_1", "two", ["b"]),
+    ]
+
+
+def test_files_of_question_sets_and_cells():
+    pattern = "<data>/{benchmark}/{variant}/{seed}/{model}"
+    assert TARGETS.per_question_set(pattern, "one") == ["<data>/one/x/5/{model}"]
+    assert TARGETS.per_question_set("{variant}{seed}", "two") == ["p0", "p3", "x0", "x3"]
+    assert TARGETS.per_cell("{model}-{benchmark}-{variant}{seed}") == [
+        *("a-one-x5", "a-two-p0", "a-two-p3", "a-two-x0", "a-two-x3"),
+        "b-two-p3",
+    ]
+
+
+def test_names_become_one_regular_expression():
+    assert any_of(["qwen2.5", "b"]) == r"qwen2\.5|b"
