@@ -113,7 +113,7 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
     kinds = [made.kind for _, asked in pocket_humblebench.questions(seed, images) for made in asked]
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         pocket_humblebench.build(raw, seed=seed, images=images)
-        every = humblebench.load(Path(raw), Path(folder))
+        every = list(humblebench.load(Path(raw), Path(folder)))
         for name, (vary, few) in VARIANTS.items():
             questions = [vary(question) for question in (every[:FEW] if few else every)]
             turns = [ask(question, humblebench.prompt(question)) for question in questions]
@@ -168,7 +168,7 @@ def measure_mmsap(engine: TransformersEngine, seed: int, images: int) -> None:
 def measure_actiview(engine: TransformersEngine, seed: int, images: int) -> None:
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         pocket_actiview.build(raw, seed=seed, images=images)
-        questions = actiview.load(Path(raw), Path(folder))
+        questions = list(actiview.load(Path(raw), Path(folder)))
         headed(f"pipeline (n = {len(questions)}; guessing {guessing(questions)})", "official", "robust")
         robust = {}
         for name, pipeline in PIPELINES.items():

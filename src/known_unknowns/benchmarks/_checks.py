@@ -1,20 +1,21 @@
-"""What the checks of all benchmarks look for: in options, and in pictures."""
+"""Shared code of the checks: findings, quantities, options and images."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from known_unknowns.benchmarks._images import picture_bytes
+from known_unknowns.benchmarks._images import image_bytes
 from known_unknowns.errors import DataError
 from known_unknowns.images import decode
 from known_unknowns.records import Option
 
+T = TypeVar("T")
 NOTE, WARNING, ERROR = "note", "warning", "error"
 SEVERITIES = (NOTE, WARNING, ERROR)
 """A note is worth knowing and changes no number; a warning may change one; with an error the data cannot be used."""
@@ -22,8 +23,19 @@ SEVERITIES = (NOTE, WARNING, ERROR)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found. ``code`` names its kind in kebab-case ("duplicate-pixels", "count"), for machines;
-    ``where`` is the file, row or question it was found at ("" for the whole benchmark); ``text`` is for people."""
+    """One finding of a check.
+
+    Attributes
+    ----------
+    severity : str
+        One of `SEVERITIES`.
+    code : str
+        Its kind in kebab-case ("duplicate-pixels", "count"), for machines.
+    where : str
+        The file, row or question; "" for the whole benchmark.
+    text : str
+        The description for people.
+    """
 
     severity: str
     code: str
@@ -36,21 +48,78 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A number that the files hold, and the one that was promised (None: nobody promised one). ``source`` says who."""
+class Quantity:
+    """A number computed from the files, and the expected one.
 
-    what: str
-    found: float
-    promised: float | None = None
+    Attributes
+    ----------
+    name : str
+        What is counted.
+    observed : float
+        The number in the files.
+    expected : float, optional
+        The number according to ``source``; None if there is no such statement.
+    source : str
+        Where the expected number is stated.
+    """
+
+    name: str
+    observed: float
+    expected: float | None = None
     source: str = ""
 
     @property
-    def kept(self) -> bool | None:
-        """Whether the promise is kept, to the digits that were promised; None where there is none."""
-        if self.promised is None:
+    def agrees(self) -> bool | None:
+        """Whether the observed number equals the expected one, rounded to its digits; None without expected number."""
+        if self.expected is None:
             return None
-        digits = len(f"{self.promised:.10f}".rstrip("0").partition(".")[2])
-        return round(self.found, digits) == self.promised
+        digits = len(f"{self.expected:.10f}".rstrip("0").partition(".")[2])
+        return round(self.observed, digits) == self.expected
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry of the check's result file, whose keys are stable."""
+        return {
+            "what": self.name,
+            "found": self.observed,
+            "promised": self.expected,
+            "source": self.source,
+            "kept": self.agrees,
+        }
+
+
+@dataclass
+class CheckState:
+    """Findings so far, and what is needed to find duplicates. Each benchmark adds its own counts."""
+
+    findings: list[Finding] = field(default_factory=list)
+    places_of_ids: dict[str, str] = field(default_factory=dict)
+    places_of_questions: dict[tuple[str | None, str], str] = field(default_factory=dict)
+
+    def add(self, severity: str, code: str, where: str, text: str) -> None:
+        """Add a finding."""
+        self.findings.append(Finding(severity, code, where, text))
+
+    def attempt(self, code: str, where: str, read: Callable[[], T]) -> T | None:
+        """Return the result of ``read``; None, with a finding, if it raises."""
+        try:
+            return read()
+        except (ValueError, TypeError, KeyError) as error:
+            self.add(ERROR, code, where, str(error))
+            return None
+
+    def add_id(self, identifier: str, place: str, *, where: str = "") -> None:
+        """Register the ``place`` of a question id, with a finding (at ``where`` or there) if it occurred before."""
+        if identifier in self.places_of_ids:
+            first = self.places_of_ids[identifier]
+            self.add(ERROR, "id-twice", where or place, f"the question id {identifier} is already that of {first}")
+        self.places_of_ids[identifier] = place
+
+    def add_question(self, digest: str | None, text: str, where: str) -> None:
+        """Register a question about the image ``digest``, with a finding if it occurred before."""
+        if digest is not None and (digest, text) in self.places_of_questions:
+            place = self.places_of_questions[digest, text]
+            self.add(WARNING, "question-twice", where, f"the same question on the same image as {place}")
+        self.places_of_questions[digest, text] = where
 
 
 _LEAK = re.compile(
@@ -93,8 +162,8 @@ def option_findings(options: Sequence[Option], *, expected: int | None, where: s
         yield Finding(WARNING, "leak", where, text)
 
 
-class Pictures:
-    """Every picture that was named, decoded once: which do not decode, and which hold the same pixels."""
+class ImageChecks:
+    """Decode every image once, and find images that do not decode or have the same pixels."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -103,25 +172,25 @@ class Pictures:
         self._pixels: dict[str, set[str]] = defaultdict(set)
 
     def add(self, cell: str | Mapping[str, Any], root: Path, *, file: Path, row: int, where: str) -> str | None:
-        """The sha256 of a picture's bytes (see `picture_bytes`); None, and a finding, where it cannot be read."""
+        """Return the sha256 of an image's bytes (see `image_bytes`); None, and a finding, if it cannot be read."""
         name = cell if isinstance(cell, str) else str(cell.get("path") or "") if isinstance(cell, Mapping) else ""
         try:
-            data = picture_bytes(cell, root)
+            data = image_bytes(cell, root)
             digest = sha256(data).hexdigest()
             if digest not in self.sizes:
-                picture = decode(data, file=file, row=row)
-                self.sizes[digest] = picture.size
-                pixels = sha256(f"{picture.size}".encode() + picture.tobytes()).hexdigest()
+                image = decode(data, file=file, row=row)
+                self.sizes[digest] = image.size
+                pixels = sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
                 self._pixels[pixels].add(digest)
         except (DataError, ValueError, OSError) as error:
-            self.findings.append(Finding(ERROR, "unreadable-image", where, f"{name or 'the picture'}: {error}"))
+            self.findings.append(Finding(ERROR, "unreadable-image", where, f"{name or 'the image'}: {error}"))
             return None
         if name:
             self._names[digest].add(name)
         return digest
 
     def duplicates(self) -> Iterator[Finding]:
-        """Pictures that are the same. In different files, they count as independent where they are not."""
+        """Find equal images in different files, which would count as independent."""
         for digests in self._pixels.values():
             if len(digests) > 1:
                 named = sorted(self._name(digest) for digest in digests)
@@ -129,7 +198,7 @@ class Pictures:
                 yield Finding(WARNING, "duplicate-pixels", "", text)
         for names in self._names.values():
             if len(names) > 1:
-                text = f"one picture has {len(names)} names: {', '.join(sorted(names))}"
+                text = f"one image has {len(names)} names: {', '.join(sorted(names))}"
                 yield Finding(NOTE, "duplicate-file", "", text)
 
     def _name(self, digest: str) -> str:

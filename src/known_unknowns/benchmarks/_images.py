@@ -1,8 +1,8 @@
-"""Pictures of a benchmark's published files: found, checked, and stored once each, whatever the benchmark.
+"""Images of a benchmark's published files: find, check and store each one once.
 
-Each picture is decoded whole before it is believed, which takes far longer than all else in normalising, so that it is
-done, together with writing, in processes of their own. What comes out does not depend on how many there are: neither a
-byte nor the order, and of several mistakes the first is told.
+Every image is decoded completely to check it. Decoding takes most of the time of normalising, so it is done, together
+with writing, in other processes. The result does not depend on their number: files and order are the same, and of
+several errors the first is reported.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 WORTH_PROCESSES = 64
-"""Fewer distinct pictures than this are done before other processes have started."""
+"""Fewer distinct images than this are decoded before other processes would have started."""
 ROWS_AT_ONCE = 64
 IN_FLIGHT = 8
-"""How many pictures at most wait in memory for each other process: what bounds it, however large the data set."""
+"""Largest number of images that wait in memory for each other process; it bounds the memory."""
 
 
-class _Picture(NamedTuple):
-    """A picture to store, and the size that its header claims. Its bytes are kept to tell what is wrong with it."""
+class _PendingImage(NamedTuple):
+    """An image to store, and the size according to its header."""
 
     data: bytes
     target: Path
@@ -47,14 +47,25 @@ class _Picture(NamedTuple):
     row: int
 
 
-class PictureStore:
-    """Writes each distinct picture once to ``folder``/images, named by the sha256 of its bytes.
+class ImageStore:
+    """Write each distinct image once to ``folder``/images, named by the sha256 of its bytes.
 
-    A context manager: all pictures are there, and sound, when it is left. Of the ``workers``, this process is one: it
-    decodes what the others have no room for, and everything where it is the only one. A file appears whole or not at
-    all, so that a run that was killed is simply started again.
+    A context manager: on exit all images are checked and written. Files are written atomically, so an interrupted run
+    can be started again.
 
-    Raises DataError for the first picture that is not sound, MachineError when the disk is full.
+    Parameters
+    ----------
+    folder : Path
+        The benchmark's question folder.
+    workers : int
+        Number of processes, including this one, which decodes what the others have no room for.
+
+    Raises
+    ------
+    DataError
+        For the first image that does not decode.
+    MachineError
+        If the disk is full.
     """
 
     def __init__(self, folder: Path, *, workers: int = 1) -> None:
@@ -62,18 +73,18 @@ class PictureStore:
         self._workers = workers
         self._known: dict[str, Image] = {}
         self._pool: ProcessPoolExecutor | None = None
-        self._elsewhere: deque[tuple[Future[tuple[int, int] | None], _Picture]] = deque()
+        self._pending: deque[tuple[Future[tuple[int, int] | None], _PendingImage]] = deque()
 
-    def __enter__(self) -> PictureStore:
-        for left in (self._folder / "images").glob(".*.part"):  # by a run that was killed
-            left.unlink()
+    def __enter__(self) -> ImageStore:
+        for partial in (self._folder / "images").glob(".*.part"):  # of a run that was killed
+            partial.unlink()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            # What others are at work on comes before whatever went wrong meanwhile, and so do its mistakes.
+            # Images that other processes are decoding come first, and so do their errors.
             if error is None or isinstance(error, Exception):
                 self._collect(wait=True)
         finally:
@@ -82,30 +93,49 @@ class PictureStore:
                 self._pool = None
 
     def add(self, data: bytes, *, file: Path, row: int) -> Image:
-        """The picture by reference. DataError, naming file and row, when the bytes are no sound picture.
+        """Add an encoded image.
 
-        That may be told with a later picture, or when the store is closed, as it is decoded meanwhile.
+        Parameters
+        ----------
+        data : bytes
+            The encoded image.
+        file, row
+            Where the image was found, for errors.
+
+        Returns
+        -------
+        Image
+            The reference to the stored file.
+
+        Raises
+        ------
+        DataError
+            If the image does not decode. It may be raised with a later image or on exit.
         """
         digest = sha256(data).hexdigest()
         if digest not in self._known:
             kind, size = _header(data, file=file, row=row)
             source = f"images/{digest}.{kind}"
-            self._store(_Picture(data, self._folder / source, size, file, row))
+            self._store(_PendingImage(data, self._folder / source, size, file, row))
             self._known[digest] = Image(source, digest, *size)
         return self._known[digest]
 
-    def _store(self, picture: _Picture) -> None:
+    def add_cell(self, cell: str | Mapping[str, Any], root: Path, *, file: Path, row: int) -> Image:
+        """Add the image that a row names; see `image_bytes` and `add`."""
+        return self.add(image_bytes(cell, root), file=file, row=row)
+
+    def _store(self, pending: _PendingImage) -> None:
         self._collect(wait=False)
         others = self._workers - 1 if len(self._known) >= WORTH_PROCESSES else 0
-        if len(self._elsewhere) < IN_FLIGHT * others:
-            stored = self._processes().submit(_decode_and_write, picture.data, str(picture.target))
-            self._elsewhere.append((stored, picture))
+        if len(self._pending) < IN_FLIGHT * others:
+            stored = self._processes().submit(_decode_and_write, pending.data, str(pending.target))
+            self._pending.append((stored, pending))
             return
         with self._disk():
-            size = _decode_and_write(picture.data, str(picture.target))
-        if size != picture.size:
+            size = _decode_and_write(pending.data, str(pending.target))
+        if size != pending.size:
             self._collect(wait=True)
-            _refuse(picture)
+            _reject(pending)
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -115,16 +145,16 @@ class PictureStore:
         return self._pool
 
     def _collect(self, *, wait: bool) -> None:
-        """See that what others have finished is sound, in its order; with ``wait``, until nothing is left."""
-        while self._elsewhere and (wait or self._elsewhere[0][0].done()):
-            stored, picture = self._elsewhere.popleft()
+        """Check the images that other processes have finished, in order; with ``wait``, all of them."""
+        while self._pending and (wait or self._pending[0][0].done()):
+            stored, pending = self._pending.popleft()
             try:
                 with self._disk():
                     size = stored.result()
             except BrokenProcessPool as error:
-                raise MachineError("a process that decodes pictures was killed; run the same command again") from error
-            if size != picture.size:
-                _refuse(picture)
+                raise MachineError("a process that decodes images was killed; run the same command again") from error
+            if size != pending.size:
+                _reject(pending)
 
     @contextmanager
     def _disk(self) -> Iterator[None]:
@@ -137,16 +167,16 @@ class PictureStore:
             raise MachineError(text) from error
 
 
-def _refuse(picture: _Picture) -> NoReturn:
-    """Say what is wrong with a picture that could not be decoded to the size that its header claims."""
-    width, height = decode(picture.data, file=picture.file, row=picture.row).size
-    claimed = " x ".join(map(str, picture.size))
+def _reject(pending: _PendingImage) -> NoReturn:
+    """Raise the error of an image that does not decode to the size in its header."""
+    width, height = decode(pending.data, file=pending.file, row=pending.row).size
+    claimed = " x ".join(map(str, pending.size))
     message = f"the image is {width} x {height} pixels, and its header says {claimed}"
-    raise DataError(message, file=picture.file, row=picture.row)
+    raise DataError(message, file=pending.file, row=pending.row)
 
 
 def _decode_and_write(data: bytes, target: str) -> tuple[int, int] | None:
-    """The picture's width and height, once it lies at ``target``; None when it is not sound."""
+    """Decode an image and write it to ``target``. Return its width and height, None if it does not decode."""
     try:
         size = decode(data, file=target).size
     except DataError:
@@ -165,7 +195,7 @@ def _decode_and_write(data: bytes, target: str) -> tuple[int, int] | None:
 
 
 def _end_with_parent() -> None:
-    """Let a process end when the one that started it does, even by SIGKILL, instead of waiting for work for ever."""
+    """End this process when its parent ends, even by SIGKILL."""
 
     def watch() -> None:
         parent = multiprocessing.parent_process()
@@ -177,47 +207,56 @@ def _end_with_parent() -> None:
 
 
 def _header(data: bytes, *, file: Path, row: int) -> tuple[str, tuple[int, int]]:
-    """The usual file extension of an encoded picture, by its own format and not by its name, and its width and height;
-    all without decoding it."""
+    """The file extension of an encoded image by its format, and its width and height, without decoding it."""
     from PIL import Image as Pillow
 
     try:
-        with Pillow.open(BytesIO(data)) as picture:
-            kind = picture.format or "bin"
-            return {"JPEG": "jpg"}.get(kind, kind.lower()), picture.size
+        with Pillow.open(BytesIO(data)) as image:
+            kind = image.format or "bin"
+            return {"JPEG": "jpg"}.get(kind, kind.lower()), image.size
     except Exception:
-        decode(data, file=file, row=row)  # which tells what is wrong
+        decode(data, file=file, row=row)  # raises the detailed error
         raise
 
 
 def parquet_batches(table: ParquetFile, *, columns: list[str] | None = None) -> Iterator[RecordBatch]:
-    """The rows of a file with pictures in it, some at a time.
+    """Iterate over a Parquet file with images in batches.
 
-    One row group after the other: pyarrow's own way over a whole file keeps all of it in memory, gigabytes of it.
+    Row groups are read one after the other, because pyarrow's iteration over a whole file keeps all of it in memory.
     """
     for group in range(table.num_row_groups):
         yield from table.iter_batches(ROWS_AT_ONCE, row_groups=[group], columns=columns)
 
 
-def picture_bytes(cell: str | Mapping[str, Any], root: Path) -> bytes:
-    """The encoded picture that a row names: a path below ``root``, or the hub's struct of bytes and path.
+def image_bytes(cell: str | Mapping[str, Any], root: Path) -> bytes:
+    """Return the encoded image that a row names.
 
-    Raises ValueError when there is none, or when the path leads out of ``root``.
+    Parameters
+    ----------
+    cell : str or mapping
+        A path below ``root``, or the hub's struct of bytes and path.
+    root : Path
+        The folder that paths start from.
+
+    Raises
+    ------
+    ValueError
+        If there is no such image, or if the path leads out of ``root``.
     """
     if isinstance(cell, str):
-        return beside(root, cell).read_bytes()
+        return resolve_image(root, cell).read_bytes()
     if not isinstance(cell, Mapping):
         raise ValueError(f"the image is a {type(cell).__name__}, neither a path nor bytes with a path")
     data, path = cell.get("bytes"), cell.get("path")
     if data is None:
         if not path:
             raise ValueError("the image has neither bytes nor a path")
-        data = beside(root, path).read_bytes()
+        data = resolve_image(root, path).read_bytes()
     return data
 
 
-def beside(root: Path, name: str) -> Path:
-    """A picture named in a data file; it must lie under ``root`` (a name in a data file is not to be trusted)."""
+def resolve_image(root: Path, name: str) -> Path:
+    """Resolve the path of an image named in a data file. It must be below ``root``, since data files are untrusted."""
     folder = root.resolve()
     path = (folder / name).resolve()
     if not path.is_relative_to(folder):

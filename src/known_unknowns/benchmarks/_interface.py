@@ -12,7 +12,7 @@ from known_unknowns.benchmarks._terms import Terms, read_terms
 from known_unknowns.records import Question, Turn
 
 if TYPE_CHECKING:
-    from known_unknowns.benchmarks._checks import Finding, Held
+    from known_unknowns.benchmarks._checks import Finding, Quantity
     from known_unknowns.comparison.cells import PublishedCell
     from known_unknowns.exchange.formats import Exchange
     from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics
@@ -74,7 +74,7 @@ class Check(Protocol):
 
     def __call__(
         self, raw: Path, *, settings: Mapping[str, Any] | None = None
-    ) -> tuple[Sequence[Held], Sequence[Finding]]: ...
+    ) -> tuple[Sequence[Quantity], Sequence[Finding]]: ...
 
 
 class Render(Protocol):

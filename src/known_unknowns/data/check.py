@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks
-from known_unknowns.benchmarks._checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Held
+from known_unknowns.benchmarks._checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
@@ -29,7 +29,7 @@ class CheckResult:
 
     benchmark: str
     raw: Path
-    held: tuple[Held, ...]
+    held: tuple[Quantity, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -56,14 +56,14 @@ def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = Non
     if not raw.is_dir():
         raise DataError(f"no such folder: fetch the data first (known-unknowns fetch {benchmark})", file=raw)
     held, findings = rules.get()(raw, settings=settings)
-    broken = [_broken(number) for number in held if number.kept is False]
+    broken = [_broken(number) for number in held if number.agrees is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))
     ordered = sorted([*broken, *findings], key=lambda f: (-SEVERITIES.index(f.severity), codes.index(f.code)))
     return CheckResult(benchmark, raw, tuple(held), tuple(ordered))
 
 
-def _broken(number: Held) -> Finding:
-    text = f"{number.what}: {number.found:g} where {number.source or 'the source'} promises {number.promised:g}"
+def _broken(number: Quantity) -> Finding:
+    text = f"{number.name}: {number.observed:g} where {number.source or 'the source'} promises {number.expected:g}"
     return Finding(WARNING, "count", "", text)
 
 
@@ -75,7 +75,7 @@ def as_json(checked: CheckResult) -> str:
         "raw": str(checked.raw),
         "worst": checked.worst,
         "counts": {severity: counts[severity] for severity in reversed(SEVERITIES)},
-        "held": [asdict(number) | {"kept": number.kept} for number in checked.held],
+        "held": [number.as_json() for number in checked.held],
         "findings": [asdict(finding) for finding in checked.findings],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
@@ -101,11 +101,11 @@ def as_table(checked: CheckResult) -> str:
     return "\n".join(lines)
 
 
-def _held_row(number: Held) -> tuple[str, str, str, str]:
-    if number.promised is None:
-        return number.what, f"{number.found:,.10g}", "", ""
-    verdict = "" if number.kept else f"not what {number.source or 'the source'} says"
-    return number.what, f"{number.found:,.10g}", f"{number.promised:,.10g}", verdict
+def _held_row(number: Quantity) -> tuple[str, str, str, str]:
+    if number.expected is None:
+        return number.name, f"{number.observed:,.10g}", "", ""
+    verdict = "" if number.agrees else f"not what {number.source or 'the source'} says"
+    return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", verdict
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:

@@ -121,7 +121,7 @@ def actiview_tally(
 
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         actiview.build(raw, seed=seed, images=images)
-        questions = benchmark.load(Path(raw), Path(folder))
+        questions = list(benchmark.load(Path(raw), Path(folder)))
         turns = [next(PROTOCOLS[protocol].function(question)) for question in questions]
         found = list(_readings(engine, questions, turns, Path(folder), scorer))
     return _counted((question.category, reading.choice == question.answer) for question, reading in found)

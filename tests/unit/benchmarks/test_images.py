@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from known_unknowns.benchmarks import _images
-from known_unknowns.benchmarks._images import IN_FLIGHT, WORTH_PROCESSES, PictureStore, parquet_batches
+from known_unknowns.benchmarks._images import IN_FLIGHT, WORTH_PROCESSES, ImageStore, parquet_batches
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import DataError, MachineError
@@ -62,10 +62,10 @@ def test_of_several_mistakes_the_first_is_told(tmp_path, workers):
     published[place + 2]["question"] = "no options"
     raw = write_published(tmp_path / "raw", published).parent
     with pytest.raises(DataError, match=rf"parquet, row {place}: the image does not decode"):
-        list(humblebench.read(raw, tmp_path / "out", workers=workers))
+        list(humblebench.load(raw, tmp_path / "out", workers=workers))
     with pytest.raises(DataError, match=r"parquet, row 5: no options"):
         published[5]["question"] = "no options"
-        list(humblebench.read(write_published(tmp_path / "other", published).parent, tmp_path / "out", workers=workers))
+        list(humblebench.load(write_published(tmp_path / "other", published).parent, tmp_path / "out", workers=workers))
 
 
 def test_a_truncated_file_of_an_earlier_run_is_not_believed(tmp_path):
@@ -74,7 +74,7 @@ def test_a_truncated_file_of_an_earlier_run_is_not_believed(tmp_path):
     target.parent.mkdir()
     target.write_bytes(data[:40])
     (target.parent / f".{'0' * 64}.png.part").write_bytes(b"half")
-    with PictureStore(tmp_path) as store:
+    with ImageStore(tmp_path) as store:
         store.add(data, file=Path("p"), row=0)
     assert files(tmp_path) == {target.relative_to(tmp_path).as_posix(): data}
 
@@ -84,7 +84,7 @@ def test_a_full_disk_is_a_fault_of_the_machine(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(_images, "_decode_and_write", full)
-    with pytest.raises(MachineError, match="the disk is full"), PictureStore(tmp_path) as store:
+    with pytest.raises(MachineError, match="the disk is full"), ImageStore(tmp_path) as store:
         store.add(png(), file=Path("p"), row=0)
 
 
@@ -151,7 +151,7 @@ def test_questions_come_one_by_one(tmp_path):
     """What is read is not held: the first question is there before a later row is looked at."""
     published = rows(20)
     published[19]["question"] = "no options"
-    questions = humblebench.read(write_published(tmp_path / "raw", published).parent, tmp_path / "out")
+    questions = humblebench.load(write_published(tmp_path / "raw", published).parent, tmp_path / "out")
     assert [next(questions).id for _ in range(19)] == [str(n + 1) for n in range(19)]
     with pytest.raises(DataError, match="row 19: no options"):
         next(questions)

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image as Pillow
 
 from known_unknowns.benchmarks._checks import leaks
-from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Held, as_json, as_table, check
+from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json, as_table, check
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Option
 from known_unknowns_pocket.benchmarks import mmsap as pocket_mmsap
@@ -39,15 +39,15 @@ def found(checked: CheckResult, code: str) -> list[Finding]:
     return [finding for finding in checked.findings if finding.code == code]
 
 
-def held(checked: CheckResult) -> dict[str, Held]:
-    return {number.what: number for number in checked.held}
+def held(checked: CheckResult) -> dict[str, Quantity]:
+    return {number.name: number for number in checked.held}
 
 
 def test_sound_files(tmp_path):
     checked = humblebench(tmp_path)
     assert checked.findings == ()
     assert (checked.worst, checked.exit_code) == (None, 0)
-    numbers = {what: number.found for what, number in held(checked).items()}
+    numbers = {what: number.observed for what, number in held(checked).items()}
     assert (numbers["questions"], numbers["images"], numbers["question types"]) == (10, 2, 3)
     assert (numbers["questions of type Object"], numbers["questions labelled E"]) == (4, 2)
     assert (numbers["words a question"], numbers["words an option"]) == (5, 1.6)
@@ -116,7 +116,7 @@ def test_pictures_with_the_same_pixels_in_other_bytes(tmp_path):
     (pixels,) = found(checked, "duplicate-pixels")
     assert (pixels.severity, pixels.text) == (WARNING, "2 files hold the same pixels: a.png, b.png")
     (name,) = found(checked, "duplicate-file")
-    assert (name.severity, name.text) == (NOTE, "one picture has 2 names: a.png, c.png")
+    assert (name.severity, name.text) == (NOTE, "one image has 2 names: a.png, c.png")
 
 
 def test_pictures_of_other_sizes_are_not_the_same(tmp_path):
@@ -141,10 +141,10 @@ def test_promises_of_the_paper_and_of_params_yaml(tmp_path):
 
 
 def test_a_promise_is_kept_to_the_digits_that_were_promised():
-    assert Held("x", 8.8849, 8.88).kept
-    assert Held("x", 8.89, 8.88).kept is False
-    assert Held("x", 594, 594.0).kept
-    assert Held("x", 1).kept is None
+    assert Quantity("x", 8.8849, 8.88).agrees
+    assert Quantity("x", 8.89, 8.88).agrees is False
+    assert Quantity("x", 594, 594.0).agrees
+    assert Quantity("x", 1).agrees is None
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def mmsap(tmp_path: Path, **changes: Any) -> CheckResult:
 def test_mmsap_of_the_pocket_edition(tmp_path):
     checked = mmsap(tmp_path)
     assert [f for f in checked.findings if f.code != "count"] == []
-    numbers = {what: number.found for what, number in held(checked).items()}
+    numbers = {what: number.observed for what, number in held(checked).items()}
     assert (numbers["questions of BasicVisQA"], numbers["images of KnowVisQA"], numbers["questions"]) == (2, 2, 6)
 
 

@@ -11,7 +11,7 @@ import yaml
 from typer.testing import CliRunner
 
 from known_unknowns.cli import app
-from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Held, as_json
+from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json
 from known_unknowns.errors import DataError
 from known_unknowns.report.checks import SHOWN, read
 
@@ -20,9 +20,9 @@ from .fake_run import make
 from .pages import parse
 
 HELD = (
-    Held("questions", 22831, 22831, "Section 3"),
-    Held("chance, percent", 34.2411, 33.95, "Section 5"),
-    Held("originals", 3582.0),
+    Quantity("questions", 22831, 22831, "Section 3"),
+    Quantity("chance, percent", 34.2411, 33.95, "Section 5"),
+    Quantity("originals", 3582.0),
 )
 
 

@@ -1,4 +1,4 @@
-"""What ActiView's files hold against its paper and against each other; see `known_unknowns.data.check`."""
+"""Check of ActiView's files against its paper and against each other; see `known_unknowns.data.check`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,27 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from known_unknowns.benchmarks._checks import ERROR, NOTE, WARNING, Finding, Held, Pictures, option_findings
+from known_unknowns.benchmarks._checks import (
+    ERROR,
+    NOTE,
+    WARNING,
+    CheckState,
+    Finding,
+    ImageChecks,
+    Quantity,
+    option_findings,
+)
 from known_unknowns.benchmarks.actiview.format import (
     CATEGORIES,
     DATA,
     GROUNDTRUTH,
+    IMAGES,
     LETTERS,
     LEVELS,
-    PICTURES,
     STARTS,
     Annotation,
     Files,
-    read,
+    read_files,
 )
 from known_unknowns.benchmarks.actiview.loader import RELEASED_SEED, random_starts
 from known_unknowns.errors import DataError
@@ -60,50 +69,45 @@ _MEANT = {"E": "a view with an entire clue", "M": "a view with only partial clue
 
 
 @dataclass
-class _Seen:
-    """What the questions read so far hold."""
+class _State(CheckState):
+    """Findings and questions so far."""
 
-    files: Files
-    findings: list[Finding] = field(default_factory=list)
+    files: Files = field(kw_only=True)
     questions: list[Annotation] = field(default_factory=list)
-    rows_of: dict[str, int] = field(default_factory=dict)
-
-    def add(self, severity: str, code: str, where: str, text: str) -> None:
-        self.findings.append(Finding(severity, code, where, text))
 
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Held], list[Finding]]:
-    """Numbers held, and findings, of the files under ``raw``. Of the pocket edition (``settings`` say ``source:
-    scenes``) its own counts are promised, of any other the paper's."""
+def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
+    """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
+
+    The paper's numbers are expected; of rendered data (``source: scenes``), those of ``settings``.
+    """
     pocket = (settings or {}).get("source") == "scenes"
     try:
-        seen = _Seen(read(raw))
+        state = _State(files=read_files(raw))
     except DataError as error:
         return [], [Finding(ERROR, "unreadable-file", "", f"{error}; nothing was checked")]
-    for row in range(len(seen.files.rows)):
-        _row(row, seen)
-    _category_names(seen)
-    _lengths(seen)
-    _levels(seen)
-    _order_of_numbers(seen)
-    _full_stops(seen)
-    _pictures(seen)
-    return _held(seen, (settings or {}).get("images") if pocket else None, pocket=pocket), seen.findings
+    for row in range(len(state.files.rows)):
+        _row(row, state)
+    _category_names(state)
+    _lengths(state)
+    _levels(state)
+    _order_of_numbers(state)
+    _full_stops(state)
+    _images(state)
+    return _quantities(state, (settings or {}).get("images") if pocket else None, pocket=pocket), state.findings
 
 
-def _row(row: int, seen: _Seen) -> None:
+def _row(row: int, state: _State) -> None:
     try:
-        found = seen.files.annotation(row)
+        found = state.files.annotation(row)
     except ValueError as error:
-        seen.add(ERROR, "unreadable-question", f"{DATA}, row {row}", str(error))
+        state.add(ERROR, "unreadable-question", f"{DATA}, row {row}", str(error))
         return
-    if found.id in seen.rows_of:
-        seen.add(ERROR, "id-twice", found.id, f"rows {seen.rows_of[found.id]} and {row} of {DATA} have this id")
-    seen.rows_of.setdefault(found.id, row)
-    seen.questions.append(found)
+    state.add_id(found.id, f"{DATA}, row {row}", where=found.id)
+    state.questions.append(found)
     options = [Option(label, text, f"{label}. ") for label, text in zip(LETTERS, found.options, strict=False)]
-    seen.findings += option_findings(options, expected=None, where=found.id)
-    seen.findings += [*_spelling(found), *_views(found), *_paths(found)]
+    state.findings += option_findings(options, expected=None, where=found.id)
+    state.findings += [*_spelling(found), *_views(found), *_paths(found)]
 
 
 def _spelling(found: Annotation) -> Iterator[Finding]:
@@ -129,10 +133,10 @@ def _views(found: Annotation) -> Iterator[Finding]:
     clues = [clue for clue in found.clues if clue != "no"]
     by_clues = tuple(view for view, clue in enumerate(found.clues, start=1) if clue != "no")
     if not clues:
-        text = f"no view holds a clue, and {GROUNDTRUTH} has {_listed(found.groundtruth)}"
+        text = f"no view holds a clue, and {GROUNDTRUTH} has {_view_list(found.groundtruth)}"
         yield Finding(WARNING, "no-clue", found.id, text)
     elif found.groundtruth != by_clues:
-        text = f"{GROUNDTRUTH} has {_listed(found.groundtruth)}, contains_bbox {_listed(by_clues)}"
+        text = f"{GROUNDTRUTH} has {_view_list(found.groundtruth)}, contains_bbox {_view_list(by_clues)}"
         yield Finding(WARNING, "groundtruth-views", found.id, text)
     if clues == ["partial"]:
         text = f"view {by_clues[0]} holds a part of a clue, and no view holds the rest"
@@ -140,9 +144,9 @@ def _views(found: Annotation) -> Iterator[Finding]:
 
 
 def _paths(found: Annotation) -> Iterator[Finding]:
-    """Pictures are named after their question: "images/x.jpg", "images_split/x_resized.jpg", ..., unless they are
+    """ImageChecks are named after their question: "images/x.jpg", "images_split/x_resized.jpg", ..., unless they are
     another question's."""
-    paths = [PurePosixPath(path) for path in found.pictures]
+    paths = [PurePosixPath(path) for path in found.images]
     stem = paths[0].stem
     odd = [str(p) for p, suffix in zip(paths, _SUFFIXES, strict=True) if p.stem != stem + suffix]
     if odd:
@@ -152,62 +156,62 @@ def _paths(found: Annotation) -> Iterator[Finding]:
         yield Finding(NOTE, "shared-picture", found.id, f"asks about the picture of {stem}")
 
 
-def _category_names(seen: _Seen) -> None:
-    names = Counter(seen.files.rows[found.row]["category"] for found in seen.questions)
+def _category_names(state: _State) -> None:
+    names = Counter(state.files.rows[found.row]["category"] for found in state.questions)
     for name, count in names.items():
         if "counrty" in name:
-            seen.add(NOTE, "category-spelling", DATA, f"the category of {count} questions reads {name!r}")
+            state.add(NOTE, "category-spelling", DATA, f"the category of {count} questions reads {name!r}")
 
 
-def _lengths(seen: _Seen) -> None:
+def _lengths(state: _State) -> None:
     """The two other files go by the order of data.json alone, so they must be as long."""
-    count = len(seen.files.rows)
-    held = {GROUNDTRUTH: len(seen.files.groundtruth or [])}
+    count = len(state.files.rows)
+    held = {GROUNDTRUTH: len(state.files.groundtruth or [])}
     for level in STARTS.values():
-        if level not in seen.files.levels:
-            seen.add(WARNING, "level-missing", LEVELS, f"no level {level!r}, so nothing to start Shifting from")
+        if level not in state.files.levels:
+            state.add(WARNING, "level-missing", LEVELS, f"no level {level!r}, so nothing to start Shifting from")
         else:
-            held[f"{LEVELS}, {level}"] = len(seen.files.levels[level])
+            held[f"{LEVELS}, {level}"] = len(state.files.levels[level])
     for where, found in held.items():
         if found != count:
-            seen.add(WARNING, "length", where, f"{found} entries for the {count} questions of {DATA}")
+            state.add(WARNING, "length", where, f"{found} entries for the {count} questions of {DATA}")
 
 
-def _levels(seen: _Seen) -> None:
+def _levels(state: _State) -> None:
     """Section 4.1: Shifting-E starts in a view with an entire clue, -M in one with parts only, -H in one with none."""
     for level in STARTS:
         off: dict[str, list[str]] = defaultdict(list)
-        for found in seen.questions:
+        for found in state.questions:
             start = found.starts[level]
             kind = None if start is None else _kind(found.clues[start])
             if kind != level:
                 off["no view at all" if kind is None else _MEANT[kind]].append(found.id)
         for what, ids in off.items():
             text = f"{len(ids)} questions start in {what}, where {_MEANT[level]} is meant: {_some(ids)}"
-            seen.add(WARNING, "level", f"{LEVELS}, {STARTS[level]}", text)
-    same = [found for found in seen.questions if len(set(found.starts.values())) == 1]
+            state.add(WARNING, "level", f"{LEVELS}, {STARTS[level]}", text)
+    same = [found for found in state.questions if len(set(found.starts.values())) == 1]
     if same:
         ids = [found.id for found in same]
         text = f"{len(same)} questions start in the same view at all levels: {_some(ids)}"
-        seen.add(NOTE, "level-same", LEVELS, text)
-    alike = [found for found in seen.questions if len(set(map(str, found.clues))) == 1]
+        state.add(NOTE, "level-same", LEVELS, text)
+    alike = [found for found in state.questions if len(set(map(str, found.clues))) == 1]
     drawn = random_starts()
     if alike and all(set(found.starts.values()) == {next(drawn)} for found in alike):
         text = (
             f"the four views of {len(alike)} questions are annotated alike; each starts, at all levels, in a view "
             f"drawn by random.seed({RELEASED_SEED}), randint(0, 3) over these questions alone"
         )
-        seen.add(NOTE, "level-drawn", LEVELS, text)
+        state.add(NOTE, "level-drawn", LEVELS, text)
 
 
 def _kind(clue: str | int) -> str:
     return {"no": "H", "partial": "M"}.get(str(clue), "E")
 
 
-def _order_of_numbers(seen: _Seen) -> None:
+def _order_of_numbers(state: _State) -> None:
     """Appendix A.2: "The numeric options should be arrange randomly, neither descending nor ascending order"."""
     numbers = []
-    for found in seen.questions:
+    for found in state.questions:
         texts = [text.strip().rstrip(".") for text in found.options]
         if all(re.fullmatch(r"\d+", text) for text in texts):
             numbers.append((found.id, [int(text) for text in texts]))
@@ -217,41 +221,39 @@ def _order_of_numbers(seen: _Seen) -> None:
             f"{len(rising)} of {len(numbers)} questions whose options are numbers have them in order, where the paper "
             f"(Appendix A.2) wants them in random order: {_some(rising)}"
         )
-        seen.add(NOTE, "numbers-in-order", DATA, text)
+        state.add(NOTE, "numbers-in-order", DATA, text)
 
 
-def _full_stops(seen: _Seen) -> None:
+def _full_stops(state: _State) -> None:
     """The released rule compares a reply with the right option's whole text, so its full stop counts."""
-    ending = [found.id for found in seen.questions if found.options[found.answer].rstrip().endswith(".")]
+    ending = [found.id for found in state.questions if found.options[found.answer].rstrip().endswith(".")]
     if ending:
         text = (
             f"the right option of {len(ending)} questions ends with a full stop: a reply of the same words without it "
             f"is wrong by the released rule: {_some(ending)}"
         )
-        seen.add(NOTE, "answer-stop", DATA, text)
+        state.add(NOTE, "answer-stop", DATA, text)
 
 
-def _pictures(seen: _Seen) -> None:
-    folder = seen.files.file.parent
-    if not any((folder / path).is_file() for found in seen.questions for path in found.pictures):
-        seen.add(
-            ERROR, "no-pictures", "", f"none of the pictures is below {folder}: the annotations alone were checked"
-        )
+def _images(state: _State) -> None:
+    folder = state.files.file.parent
+    if not any((folder / path).is_file() for found in state.questions for path in found.images):
+        state.add(ERROR, "no-pictures", "", f"none of the images is below {folder}: the annotations alone were checked")
         return
-    pictures = Pictures()
-    for found in seen.questions:
+    images = ImageChecks()
+    for found in state.questions:
         digests = [
-            pictures.add(path, folder, file=seen.files.file, row=found.row, where=found.id) for path in found.pictures
+            images.add(path, folder, file=state.files.file, row=found.row, where=found.id) for path in found.images
         ]
         if None not in digests:
-            seen.findings += _sizes(found.id, [pictures.sizes[digest] for digest in digests])
-    seen.findings += [*pictures.findings, *pictures.duplicates()]
+            state.findings += _sizes(found.id, [images.sizes[digest] for digest in digests])
+    state.findings += [*images.findings, *images.duplicates()]
 
 
 def _sizes(where: str, sizes: Sequence[tuple[int, int]]) -> Iterator[Finding]:
     """Section 4.1: each view is resized to the size of the initial view."""
     first = sizes[1]
-    for name, size in zip(PICTURES[2:], sizes[2:], strict=True):
+    for name, size in zip(IMAGES[2:], sizes[2:], strict=True):
         if size != first:
             text = f"the {name} picture has {size[0]} x {size[1]} pixels, the resized one {first[0]} x {first[1]}"
             yield Finding(WARNING, "view-size", where, text)
@@ -260,42 +262,44 @@ def _sizes(where: str, sizes: Sequence[tuple[int, int]]) -> Iterator[Finding]:
         yield Finding(WARNING, "not-reduced", where, text)
 
 
-def _held(seen: _Seen, images: int | None, *, pocket: bool) -> list[Held]:
-    found, count = seen.questions, len(seen.questions)
+def _quantities(state: _State, images: int | None, *, pocket: bool) -> list[Quantity]:
+    found, count = state.questions, len(state.questions)
 
     def paper(number: float) -> float | None:
         return None if pocket else number
 
     categories = Counter(question.category for question in found)
     counts = [len(question.options) for question in found]
-    held = [
-        Held("questions", len(seen.files.rows), paper(325), "the paper (Appendix A.3)"),
-        Held("images, by path", len({q.pictures[0] for q in found}), images or paper(314), "the paper (Appendix A.3)"),
+    quantities = [
+        Quantity("questions", len(state.files.rows), paper(325), "the paper (Appendix A.3)"),
+        Quantity(
+            "images, by path", len({q.images[0] for q in found}), images or paper(314), "the paper (Appendix A.3)"
+        ),
         *(
-            Held(f"questions of {name}", categories[name], paper(_PAPER[name]), "the paper (by Tables 8 to 12)")
+            Quantity(f"questions of {name}", categories[name], paper(_PAPER[name]), "the paper (by Tables 8 to 12)")
             for name in CATEGORIES.values()
         ),
-        Held("questions with distraction", sum(question.distraction for question in found)),
+        Quantity("questions with distraction", sum(question.distraction for question in found)),
     ]
     if not found:
-        return held
+        return quantities
     guessing = 100 * sum(1 / options for options in counts) / count
     annotated = sum(clue != "no" for question in found for clue in question.clues) / count
-    held += [
-        Held("fewest options", min(counts), paper(2), "the paper (Section 5)"),
-        Held("most options", max(counts), paper(7), "the paper (Section 5)"),
-        Held("options a question", round(sum(counts) / count, 2), paper(3.24), "the paper (Appendix A.3)"),
-        Held("right by guessing (%)", round(guessing, 2), paper(33.95), "the paper (Section 5)"),
-        Held("views with clues a question, by contains_bbox", round(annotated, 2), paper(2.64), "the paper (A.3)"),
+    quantities += [
+        Quantity("fewest options", min(counts), paper(2), "the paper (Section 5)"),
+        Quantity("most options", max(counts), paper(7), "the paper (Section 5)"),
+        Quantity("options a question", round(sum(counts) / count, 2), paper(3.24), "the paper (Appendix A.3)"),
+        Quantity("right by guessing (%)", round(guessing, 2), paper(33.95), "the paper (Section 5)"),
+        Quantity("views with clues a question, by contains_bbox", round(annotated, 2), paper(2.64), "the paper (A.3)"),
     ]
     listed = [len(question.groundtruth) for question in found if question.groundtruth is not None]
     if listed:
         what = "views with clues a question, by groundtruth_views.json"
-        held.append(Held(what, round(sum(listed) / len(listed), 2), paper(2.64), "the paper (Appendix A.3)"))
-    return held
+        quantities.append(Quantity(what, round(sum(listed) / len(listed), 2), paper(2.64), "the paper (Appendix A.3)"))
+    return quantities
 
 
-def _listed(views: Sequence[int] | None) -> str:
+def _view_list(views: Sequence[int] | None) -> str:
     return "nothing" if views is None else f"[{', '.join(map(str, views))}]"
 
 

@@ -1,4 +1,4 @@
-"""ActiView's published files, without the pictures: data.json, groundtruth_views.json, shifting_level.json.
+"""ActiView's published files, without the images: data.json, groundtruth_views.json, shifting_level.json.
 
 ``data.json`` is an object whose "data" lists the questions: question, options, answer (an index from 0), images (seven
 paths), category, distraction, id, contains_bbox. The two other files go by the order of that list: the views with
@@ -7,12 +7,12 @@ clues, numbered from 1, and for each of easy, medium and hard the view that shif
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from known_unknowns.benchmarks._loading import Row, read_json
 from known_unknowns.errors import DataError
 
 DATA, GROUNDTRUTH, LEVELS = "data.json", "groundtruth_views.json", "shifting_level.json"
@@ -21,8 +21,8 @@ STARTS: Mapping[str, str] = {"E": "easy", "M": "medium", "H": "hard"}
 
 LETTERS = "ABCDEFGH"
 VIEWS = 4
-PICTURES = ("original", "resized", "gridded", "upper-left", "lower-left", "upper-right", "lower-right")
-"""What the seven pictures of a question are, in their order: ``images[2 + v]`` is view v."""
+IMAGES = ("original", "resized", "gridded", "upper-left", "lower-left", "upper-right", "lower-right")
+"""The seven images of a question, in their order: ``images[2 + v]`` is view v."""
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "Type I": ("Geo-Loc", "Orient", "Daily-Loc"),
@@ -44,7 +44,7 @@ CATEGORIES: Mapping[str, str] = {
 """The published names of the sub-classes."""
 
 Clue = str | int
-"""What a view holds of a question's clues: "no", "partial", or how many it holds whole."""
+"""The clues in a view: "no", "partial", or the number of complete clues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Annotation:
     text: str
     options: tuple[str, ...]
     answer: int
-    pictures: tuple[str, ...]
+    images: tuple[str, ...]
     category: str
     distraction: int
     clues: tuple[Clue, ...]
@@ -73,7 +73,7 @@ class Annotation:
 
 
 class Files(NamedTuple):
-    """The decoded files. ``groundtruth`` is None, and ``levels`` is empty, where the file was not there."""
+    """The decoded files. ``groundtruth`` is None, and ``levels`` is empty, if the file is absent."""
 
     file: Path
     rows: list[Any]
@@ -81,7 +81,7 @@ class Files(NamedTuple):
     levels: Mapping[str, Any]
 
     def annotation(self, row: int) -> Annotation:
-        """The question in this row. ValueError, saying what is wrong, where it is not as described."""
+        """Return the question in this row. ValueError if it is invalid."""
         groundtruth = None
         if self.groundtruth is not None:
             groundtruth = _views(_at(self.groundtruth, row, GROUNDTRUTH))
@@ -95,42 +95,33 @@ class Files(NamedTuple):
         return starts
 
 
-def read(raw: Path, *, whole: bool = True) -> Files:
+def read_files(raw: Path, *, require_all: bool = True) -> Files:
     """Decode the files: ``raw`` is their folder, a folder above it (the repository's has them in ``asset``), or the
     data.json itself, whatever its name.
 
-    Without ``whole``, the two files beside it may be absent. Raises DataError, naming the file, for one that is
-    missing or is no such JSON; what stands in a row is not looked at.
+    Without ``require_all``, the two files beside it may be absent. Rows are not checked. DataError names a file that
+    is missing or has another format.
     """
     file = _data_file(raw)
-    data = _json(file)
+    data = read_json(file)
     rows = data.get("data") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not rows:
         raise DataError('is no object with a list of questions under "data"; fetch it again', file=file)
     beside = file.with_name(GROUNDTRUTH)
-    groundtruth = _json(beside) if whole or beside.is_file() else None
+    groundtruth = read_json(beside) if require_all or beside.is_file() else None
     if groundtruth is not None and not isinstance(groundtruth, list):
         raise DataError("is no list; fetch it again", file=beside)
     beside = file.with_name(LEVELS)
-    levels = _json(beside) if whole or beside.is_file() else {}
+    levels = read_json(beside) if require_all or beside.is_file() else {}
     if not isinstance(levels, dict) or not all(isinstance(starts, list) for starts in levels.values()):
         raise DataError("is no object of lists; fetch it again", file=beside)
     return Files(file, rows, groundtruth, levels)
 
 
-def annotations(files: Files) -> Iterator[Annotation]:
-    """Every question, in published order. DataError names the row of a broken one."""
-    rows_of: dict[str, int] = {}
-    for row in range(len(files.rows)):
-        try:
-            found = files.annotation(row)
-        except ValueError as error:
-            raise DataError(str(error), file=files.file, row=row) from error
-        if found.id in rows_of:
-            message = f"the question id {found.id!r} is already that of row {rows_of[found.id]}"
-            raise DataError(message, file=files.file, row=row)
-        rows_of[found.id] = row
-        yield found
+def rows(files: Files) -> Iterator[Row]:
+    """Iterate over the rows of data.json, undecoded."""
+    for number, values in enumerate(files.rows):
+        yield Row(files.file, number, values)
 
 
 def _data_file(raw: Path) -> Path:
@@ -143,15 +134,6 @@ def _data_file(raw: Path) -> Path:
         there = f"{len(found)} of them lie below" if found else "there is none"
         raise DataError(f"no {DATA} ({there}); fetch the data again", file=raw)
     return found[0]
-
-
-def _json(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror}); fetch the data again", file=file) from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not a readable JSON file ({error}); fetch it again", file=file) from error
 
 
 def _annotation(
@@ -177,7 +159,7 @@ def _annotation(
         text=_text(values["question"], "question"),
         options=options,
         answer=answer,
-        pictures=_texts(values["images"], "images", (len(PICTURES), len(PICTURES))),
+        images=_texts(values["images"], "images", (len(IMAGES), len(IMAGES))),
         category=CATEGORIES[values["category"]],
         distraction=distraction,
         clues=_clues(values["contains_bbox"]),

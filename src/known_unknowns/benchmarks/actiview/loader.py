@@ -1,13 +1,13 @@
 """ActiView (Wang et al., "ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models").
 
-A question on a large picture, of which a model sees a reduced copy or one of four views at a time. Each question has
-seven pictures (``Question.images``): the original, the resized, the one with grid lines, and the views 1 to 4 (upper
+A question is about a large image, of which a model sees a reduced copy or one of four views at a time. It has seven
+images (``Question.images``): the original, the resized, the one with grid lines, and the views 1 to 4 (upper
 left, lower left, upper right, lower right), so that ``images[2 + v]`` is view v. ``Question.extra`` holds:
 
 - "question_id", "image_path": as published;
 - "type": "Type I", "Type II" or "Type III" (the sub-class is the category);
 - "distraction": 0 or 1;
-- "clues": for each view in order "no", "partial", or the number of clues it holds whole;
+- "clues": for each view in order "no", "partial", or the number of complete clues;
 - "groundtruth_views": the views with clues, from 1;
 - "start": {"E", "M", "H"}: the view from 0 that shifting starts in, None where the files have none;
 - "random_start": the same for Shifting-R, drawn as the released toolkit draws it (`random_starts`).
@@ -20,12 +20,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks._images import PictureStore, picture_bytes
-from known_unknowns.benchmarks.actiview.format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, annotations
-from known_unknowns.benchmarks.actiview.format import read as files_under
+from known_unknowns.benchmarks._images import ImageStore
+from known_unknowns.benchmarks._loading import Row, questions
+from known_unknowns.benchmarks.actiview.format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, read_files, rows
 from known_unknowns.benchmarks.actiview.parsing import official
 from known_unknowns.benchmarks.actiview.prompts import prompt
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Option, Question
 
@@ -35,11 +35,10 @@ __all__ = [
     "RELEASED_SEED",
     "TYPES",
     "load",
+    "load_without_images",
     "official",
     "prompt",
     "random_starts",
-    "read",
-    "unpictured",
 ]
 
 NAME = "actiview"
@@ -47,7 +46,7 @@ RELEASED_SEED = 1234
 """What the released toolkit seeds Python's generator with before it draws the views that Shifting-R starts in."""
 
 
-def read(
+def load(
     raw: Path,
     folder: Path,
     *,
@@ -55,41 +54,47 @@ def read(
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:
-    """Read the published files under ``raw``, question by question, and write each distinct picture once to
-    ``folder``/images, in so many ``workers``.
+    """Load the published files under ``raw`` (`known_unknowns.benchmarks.Load`).
 
     ``settings`` is the data's entry in params.yaml; its ``start_seed`` is the seed of `random_starts`.
-    Raises DataError naming file and row for anything that is not as published.
     """
-    starts = random_starts(_start_seed(settings))
-    files = files_under(raw)
-    with PictureStore(folder, workers=workers) as pictures:
-        for annotation, start in zip(annotations(files), starts, strict=False):
+    files, starts = read_files(raw), random_starts(_start_seed(settings))
+    with ImageStore(folder, workers=workers) as images:
+
+        def build(row: Row) -> Question:
+            annotation = files.annotation(row.number)
             try:
-                images = tuple(
-                    pictures.add(picture_bytes(name, files.file.parent), file=files.file, row=annotation.row)
-                    for name in annotation.pictures
-                )
+                found = [
+                    images.add_cell(name, row.file.parent, file=row.file, row=row.number) for name in annotation.images
+                ]
             except (ValueError, OSError) as error:
-                raise DataError(f"question {annotation.id}: {error}", file=files.file, row=annotation.row) from error
-            yield _question(annotation, images, start)
-            if advance:
-                advance()
+                raise ValueError(f"question {annotation.id}: {error}") from error
+            return _question(annotation, tuple(found), next(starts))
+
+        yield from questions(rows(files), build, source=files.file, advance=advance)
 
 
-def load(raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
-    """Return all questions of `read` at once."""
-    return list(read(raw, folder, settings=settings))
+def load_without_images(raw: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+    """Load the questions from the annotations alone, to score replies where the images are absent.
 
+    Parameters
+    ----------
+    raw : Path
+        The folder of the files, or data.json. The two files beside it may be absent.
+    settings : mapping, optional
+        The data's entry in params.yaml.
 
-def unpictured(raw: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
-    """The questions without their pictures, from the annotations alone: enough to read what others have answered.
-
-    ``raw`` is the folder of the files, or the data.json; the two files beside it may be absent. ``group`` is then the
-    original picture's path.
+    Returns
+    -------
+    list of Question
+        Questions without images; their ``group`` is the path of the original image.
     """
-    found, starts = annotations(files_under(raw, whole=False)), random_starts(_start_seed(settings))
-    return [_question(annotation, (), start) for annotation, start in zip(found, starts, strict=False)]
+    files, starts = read_files(raw, require_all=False), random_starts(_start_seed(settings))
+
+    def build(row: Row) -> Question:
+        return _question(files.annotation(row.number), (), next(starts))
+
+    return list(questions(rows(files), build, source=files.file))
 
 
 def random_starts(seed: int = RELEASED_SEED) -> Iterator[int]:
@@ -121,7 +126,7 @@ def _question(annotation: Annotation, images: tuple[Image, ...], start: int) -> 
         refusal=None,
         images=images,
         category=annotation.category,
-        group=images[0].sha256 if images else annotation.pictures[0],
+        group=images[0].sha256 if images else annotation.images[0],
         extra={
             "question_id": annotation.id,
             "type": annotation.type,
@@ -130,6 +135,6 @@ def _question(annotation: Annotation, images: tuple[Image, ...], start: int) -> 
             "groundtruth_views": None if annotation.groundtruth is None else list(annotation.groundtruth),
             "start": dict(annotation.starts),
             "random_start": start,
-            "image_path": annotation.pictures[0],
+            "image_path": annotation.images[0],
         },
     )

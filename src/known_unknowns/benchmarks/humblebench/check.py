@@ -1,4 +1,4 @@
-"""What HumbleBench's files hold against its paper's Table 1, Section 2 and Figure 2."""
+"""Check of HumbleBench's files against its paper (Table 1, Section 2, Figure 2)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks._checks import ERROR, NOTE, WARNING, Finding, Held, Pictures, option_findings
+from known_unknowns.benchmarks._checks import (
+    ERROR,
+    NOTE,
+    WARNING,
+    CheckState,
+    Finding,
+    ImageChecks,
+    Quantity,
+    option_findings,
+)
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
@@ -16,20 +25,17 @@ from known_unknowns.scoring._cleaning import bare
 
 TYPES = ("Object", "Relation", "Attribute")
 OLD_TYPES = {"Category": "Object", "Location": "Relation", "Weather": "Attribute"}
-"""What older logs of the released code call the types."""
+"""Names of the types in older logs of the released code."""
 _REFUSAL = "None of the above"
 _OPTIONS = 5
 _PAPER = "the paper (Table 1)"
 
 
 @dataclass
-class _Seen:
-    """What the rows read so far hold."""
+class _State(CheckState):
+    """Findings and counts of the rows so far."""
 
-    findings: list[Finding] = field(default_factory=list)
-    pictures: Pictures = field(default_factory=Pictures)
-    ids: dict[str, str] = field(default_factory=dict)
-    asked: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    images: ImageChecks = field(default_factory=ImageChecks)
     types: Counter = field(default_factory=Counter)
     labels: Counter = field(default_factory=Counter)
     refusals: Counter = field(default_factory=Counter)
@@ -39,116 +45,109 @@ class _Seen:
     option_words: int = 0
     options: int = 0
 
-    def add(self, severity: str, code: str, where: str, text: str) -> None:
-        self.findings.append(Finding(severity, code, where, text))
 
+def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
+    """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Held], list[Finding]]:
-    """Numbers held, and findings, of the files under ``raw``. Of the pocket edition (``settings`` say ``source:
-    scenes``) its own counts are promised, of any other the paper's."""
-    seen, number = _Seen(), 0
+    The paper's numbers are expected; of rendered data (``source: scenes``), those of ``settings``.
+    """
+    state, number = _State(), 0
     try:
         for row in humblebench._rows(raw):
             number += 1
-            _row(row, seen)
+            _row(row, state)
     except DataError as error:
-        seen.add(ERROR, "unreadable-file", "", f"{error}; what follows it was not checked")
-    seen.findings += [*seen.pictures.findings, *seen.pictures.duplicates(), *_habits(seen)]
-    return _held(seen, number, settings or {}), seen.findings
+        state.add(ERROR, "unreadable-file", "", f"{error}; what follows it was not checked")
+    state.findings += [*state.images.findings, *state.images.duplicates(), *_habits(state)]
+    return _quantities(state, number, settings or {}), state.findings
 
 
-def _row(row: humblebench._Row, seen: _Seen) -> None:
+def _row(row: humblebench.Row, state: _State) -> None:
     where = f"{row.file.name}, row {row.number}"
     values = row.values
     missing = [name for name in humblebench.COLUMNS if values.get(name) in (None, "")]
     if missing:
-        seen.add(ERROR, "missing", where, f"no value for {', '.join(missing)}")
+        state.add(ERROR, "missing", where, f"no value for {', '.join(missing)}")
     identifier = str(values.get("question_id"))
-    if identifier in seen.ids:
-        seen.add(ERROR, "id-twice", where, f"the question id {identifier} is already that of {seen.ids[identifier]}")
-    seen.ids[identifier] = where
+    state.add_id(identifier, where)
     kind, label = str(values.get("type")), values.get("label")
-    seen.types[kind] += 1
-    seen.labels[label if isinstance(label, str) else repr(label)] += 1
+    state.types[kind] += 1
+    state.labels[label if isinstance(label, str) else repr(label)] += 1
     if kind not in TYPES:
         hint = f" (today's {OLD_TYPES[kind]})" if kind in OLD_TYPES else ""
-        seen.add(WARNING, "type", where, f"the type is {kind!r}{hint}, not one of {', '.join(TYPES)}")
+        state.add(WARNING, "type", where, f"the type is {kind!r}{hint}, not one of {', '.join(TYPES)}")
     digest = None
     if values.get("image") is not None:
-        digest = seen.pictures.add(
+        digest = state.images.add(
             values["image"], row.file.parent, file=row.file, row=row.number, where=f"{where} (question {identifier})"
         )
         if digest is not None:
-            seen.shown.append(digest)
+            state.shown.append(digest)
     if isinstance(values.get("question"), str):
-        _question(values["question"], label, digest, f"{where} (question {identifier})", seen)
+        _question(values["question"], label, digest, f"{where} (question {identifier})", state)
 
 
-def _question(text: str, label: Any, digest: str | None, where: str, seen: _Seen) -> None:
+def _question(text: str, label: Any, digest: str | None, where: str, state: _State) -> None:
     try:
         stem, options = humblebench.parse_question(text)
     except ValueError as error:
-        seen.add(ERROR, "unreadable-question", where, str(error))
+        state.add(ERROR, "unreadable-question", where, str(error))
         return
     labels = [option.label for option in options]
     if not isinstance(label, str) or label not in tuple(humblebench.LETTERS):
-        seen.add(ERROR, "label-out-of-range", where, f"the label is {label!r}, not one of A to E")
+        state.add(ERROR, "label-out-of-range", where, f"the label is {label!r}, not one of A to E")
     elif label not in labels:
-        seen.add(ERROR, "answer-missing", where, f"labelled {label}, where the options are {', '.join(labels)}")
+        state.add(ERROR, "answer-missing", where, f"labelled {label}, where the options are {', '.join(labels)}")
     if humblebench.REFUSAL not in labels:
-        seen.add(ERROR, "refusal-missing", where, f"no option {humblebench.REFUSAL}, only {', '.join(labels)}")
+        state.add(ERROR, "refusal-missing", where, f"no option {humblebench.REFUSAL}, only {', '.join(labels)}")
     else:
         refusal = options[labels.index(humblebench.REFUSAL)].text
-        seen.refusals[refusal] += 1
+        state.refusals[refusal] += 1
         if not bare(refusal).casefold().startswith("none of"):
-            seen.add(WARNING, "refusal", where, f"option E reads {refusal!r}, not {_REFUSAL!r}")
-    seen.findings += option_findings(options, expected=_OPTIONS, where=where)
-    if digest is not None and (digest, text) in seen.asked:
-        seen.add(
-            WARNING, "question-twice", where, f"the same question on the same picture as {seen.asked[digest, text]}"
-        )
-    seen.asked[digest, text] = where
-    _count(stem, options, seen)
+            state.add(WARNING, "refusal", where, f"option E reads {refusal!r}, not {_REFUSAL!r}")
+    state.findings += option_findings(options, expected=_OPTIONS, where=where)
+    state.add_question(digest, text, where)
+    _count(stem, options, state)
 
 
-def _count(stem: str, options: tuple[Option, ...], seen: _Seen) -> None:
-    seen.question_words += len(stem.split())
-    seen.option_words += sum(len(option.text.split()) for option in options)
-    seen.options += len(options)
-    seen.marks.update(option.mark.strip() != option.mark.rstrip("\n") for option in options)
+def _count(stem: str, options: tuple[Option, ...], state: _State) -> None:
+    state.question_words += len(stem.split())
+    state.option_words += sum(len(option.text.split()) for option in options)
+    state.options += len(options)
+    state.marks.update(option.mark.strip() != option.mark.rstrip("\n") for option in options)
 
 
-def _habits(seen: _Seen) -> Iterator[Finding]:
-    """Spellings that vary, which the loader keeps as they are."""
-    for text, count in seen.refusals.items():
+def _habits(state: _State) -> Iterator[Finding]:
+    """Find varying spellings, which the loader keeps."""
+    for text, count in state.refusals.items():
         if text != _REFUSAL:
             yield Finding(NOTE, "refusal-spelling", "", f"{count} refusal options read {text!r}")
-    if len(seen.marks) > 1:
-        yield Finding(NOTE, "option-mark", "", f"{seen.marks[False]} options have no space after their letter")
+    if len(state.marks) > 1:
+        yield Finding(NOTE, "option-mark", "", f"{state.marks[False]} options have no space after their letter")
 
 
-def _held(seen: _Seen, questions: int, settings: Mapping[str, Any]) -> list[Held]:
+def _quantities(state: _State, questions: int, settings: Mapping[str, Any]) -> list[Quantity]:
     pocket = settings.get("source") == "scenes"
     images = settings.get("images") if pocket else None
-    promised = images * settings["questions_per_image"] if images else None if pocket else 22_831
+    expected = images * settings["questions_per_image"] if images else None if pocket else 22_831
     source = "params.yaml" if pocket else _PAPER
-    sizes = [seen.pictures.sizes[digest] for digest in seen.shown]
-    held = [
-        Held("questions", questions, promised, source),
-        Held("images", len(seen.pictures.sizes), images, source),
-        Held("question types", len(seen.types), 3, _PAPER),
-        *(Held(f"questions of type {kind}", seen.types[kind]) for kind in sorted(seen.types)),
-        *(Held(f"questions labelled {label}", seen.labels[label]) for label in sorted(seen.labels)),
+    sizes = [state.images.sizes[digest] for digest in state.shown]
+    quantities = [
+        Quantity("questions", questions, expected, source),
+        Quantity("images", len(state.images.sizes), images, source),
+        Quantity("question types", len(state.types), 3, _PAPER),
+        *(Quantity(f"questions of type {kind}", state.types[kind]) for kind in sorted(state.types)),
+        *(Quantity(f"questions labelled {label}", state.labels[label]) for label in sorted(state.labels)),
     ]
-    if questions and seen.options:
-        held.append(
-            Held("words a question", round(seen.question_words / questions, 2), None if pocket else 8.88, _PAPER)
+    if questions and state.options:
+        quantities.append(
+            Quantity("words a question", round(state.question_words / questions, 2), None if pocket else 8.88, _PAPER)
         )
-        held.append(
-            Held("words an option", round(seen.option_words / seen.options, 2), None if pocket else 2.52, _PAPER)
+        quantities.append(
+            Quantity("words an option", round(state.option_words / state.options, 2), None if pocket else 2.52, _PAPER)
         )
     if sizes:
         width, height = (round(sum(side) / len(sizes)) for side in zip(*sizes, strict=True))
-        held.append(Held("mean image width (px)", width, None if pocket else 594, _PAPER))
-        held.append(Held("mean image height (px)", height, None if pocket else 473, _PAPER))
-    return held
+        quantities.append(Quantity("mean image width (px)", width, None if pocket else 594, _PAPER))
+        quantities.append(Quantity("mean image height (px)", height, None if pocket else 473, _PAPER))
+    return quantities

@@ -1,6 +1,6 @@
 """HumbleBench (Tong et al., "Measuring Epistemic Humility in Multimodal Large Language Models").
 
-Published as Parquet (columns label, question, type, image {bytes, path}, question_id) and as a folder of pictures
+Published as Parquet (columns label, question, type, image {bytes, path}, question_id) and as a folder of images
 with a metadata file (file_name, label, question, type, question_id); both are read here, from any mix of files.
 A question is one text: its first line asks, then one line an option: "A. Red", "A.Yes", the last one
 "E. None of the above". The lettering may have gaps (released predictions of HumbleBench-E have one).
@@ -12,9 +12,10 @@ import csv
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from known_unknowns.benchmarks._images import PictureStore, parquet_batches, picture_bytes
+from known_unknowns.benchmarks._images import ImageStore
+from known_unknowns.benchmarks._loading import Row, parquet_rows, questions
 from known_unknowns.benchmarks._question_text import parse_question
 from known_unknowns.benchmarks.humblebench.official import exact_refusal, official, official_metrics
 from known_unknowns.errors import DataError
@@ -31,7 +32,6 @@ __all__ = [
     "official_metrics",
     "parse_question",
     "prompt",
-    "read",
 ]
 
 NAME = "humblebench"
@@ -42,12 +42,6 @@ _INSTRUCTION = (
     "\nPlease respond with only the letter of the correct choice ({letters}). "
     "Do not include the option text or any other explanation."
 )  # the released package's NOT_REASONING_POST_PROMPT, word for word
-
-
-class _Row(NamedTuple):
-    file: Path
-    number: int
-    values: dict[str, Any]
 
 
 def prompt(question: Question) -> str:
@@ -61,7 +55,7 @@ def prompt(question: Question) -> str:
     return question.rendered + _INSTRUCTION.format(letters=named)
 
 
-def read(
+def load(
     raw: Path,
     folder: Path,
     *,
@@ -69,44 +63,12 @@ def read(
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:
-    """Read the published files under ``raw``, question by question, and write each distinct picture once to
-    ``folder``/images, in so many ``workers``.
-
-    ``settings`` (the data's entry in params.yaml) changes nothing: the format is known.
-    Raises DataError naming file and row for anything that is not as published.
-    """
-    with PictureStore(folder, workers=workers) as pictures:
-        yield from _questions(raw, pictures, advance)
+    """Load the published files under ``raw`` (`known_unknowns.benchmarks.Load`). ``settings`` has no effect."""
+    with ImageStore(folder, workers=workers) as images:
+        yield from questions(_rows(raw), lambda row: _question(row, images), source=raw, advance=advance)
 
 
-def load(raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
-    """Return all questions of `read` at once."""
-    return list(read(raw, folder, settings=settings))
-
-
-def _questions(raw: Path, pictures: PictureStore, advance: Advance | None) -> Iterator[Question]:
-    rows_of: dict[str, str] = {}
-    for row in _rows(raw):
-        try:
-            question = _question(row, pictures)
-        except (ValueError, TypeError, KeyError) as error:
-            raise DataError(str(error), file=row.file, row=row.number) from error
-        here = f"{row.file}, row {row.number}"
-        if question.id in rows_of:
-            raise DataError(
-                f"the question id {question.id} is already that of {rows_of[question.id]}",
-                file=row.file,
-                row=row.number,
-            )
-        rows_of[question.id] = here
-        yield question
-        if advance:
-            advance()
-    if not rows_of:
-        raise DataError("holds no questions", file=raw)
-
-
-def _question(row: _Row, pictures: PictureStore) -> Question:
+def _question(row: Row, images: ImageStore) -> Question:
     values = row.values
     missing = [name for name in COLUMNS if values.get(name) is None]
     if missing:
@@ -119,7 +81,7 @@ def _question(row: _Row, pictures: PictureStore) -> Question:
     for label, role in ((right, "the label"), (REFUSAL, "the refusal")):
         if label not in labels:
             raise ValueError(f"no option {label}, which is {role}; there are {', '.join(labels)}")
-    image = pictures.add(picture_bytes(values["image"], row.file.parent), file=row.file, row=row.number)
+    image = images.add_cell(values["image"], row.file.parent, file=row.file, row=row.number)
     return Question(
         id=str(int(values["question_id"])),
         benchmark=NAME,
@@ -138,42 +100,24 @@ def _question(row: _Row, pictures: PictureStore) -> Question:
     )
 
 
-def _rows(raw: Path) -> Iterator[_Row]:
-    """Every row of every published file, with its number from 0, in the order of the files' names."""
+def _rows(raw: Path) -> Iterator[Row]:
+    """Read the rows of all published files, in the order of their names."""
     parquet = sorted(raw.rglob("*.parquet"))
     metadata = sorted([*raw.rglob("metadata.jsonl"), *raw.rglob("metadata.csv")])
     if not parquet and not metadata:
         raise DataError("holds no *.parquet, metadata.jsonl or metadata.csv; fetch the data again", file=raw)
     for file in parquet:
-        yield from _parquet_rows(file)
+        yield from parquet_rows(file, columns=COLUMNS)
     for file in metadata:
         yield from _metadata_rows(file)
 
 
-def _parquet_rows(file: Path) -> Iterator[_Row]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(file) as table:
-            missing = [name for name in COLUMNS if name not in table.schema_arrow.names]
-            if missing:
-                raise DataError(f"the column(s) {', '.join(missing)} are missing", file=file)
-            for batch in parquet_batches(table, columns=list(COLUMNS)):
-                for values in batch.to_pylist():
-                    yield _Row(file, number, values)
-                    number += 1
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"not a whole Parquet file ({error}); fetch it again", file=file, row=number or None) from error
-
-
-def _metadata_rows(file: Path) -> Iterator[_Row]:
+def _metadata_rows(file: Path) -> Iterator[Row]:
     with file.open(encoding="utf-8", newline="") as lines:
         rows = csv.DictReader(lines) if file.suffix == ".csv" else map(_json_object, lines)
         try:
             for number, values in enumerate(rows):
-                yield _Row(file, number, values | {"image": {"bytes": None, "path": values.get("file_name")}})
+                yield Row(file, number, values | {"image": {"bytes": None, "path": values.get("file_name")}})
         except (ValueError, csv.Error) as error:
             raise DataError(f"not a readable metadata file ({error})", file=file) from error
 

@@ -7,13 +7,12 @@ objects), JSON lines or Parquet.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from known_unknowns.benchmarks._images import parquet_batches
+from known_unknowns.benchmarks._loading import Row, json_rows, parquet_rows
 from known_unknowns.benchmarks.mmsap.categories import SUBSETS
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
@@ -28,14 +27,6 @@ SUFFIXES = (".json", ".jsonl", ".parquet")
 _OPTIONAL = ("id", "sub_task")
 
 
-class Row(NamedTuple):
-    """One row, counted from 0 within its file."""
-
-    file: Path
-    number: int
-    values: Mapping[str, Any]
-
-
 @dataclass(frozen=True)
 class Fields:
     """How the files are called and how their fields are, from params.yaml's ``benchmarks.mmsap.data.<edition>``.
@@ -44,7 +35,7 @@ class Fields:
     may be None where the files have none: questions are then numbered, and their category is their subset.
     ``answer`` holds the right option as ``answer_is`` says: its text, its letter, its index from 0, or ``auto``:
     whichever it can be, which is an error where that is more than one option. ``files`` has a path or pattern for
-    each subset; ``pictures`` is the folder that image paths start from (None: that of the file).
+    each subset; ``images`` is the folder that image paths start from (None: that of the file).
     """
 
     id: str | None = "id"
@@ -55,12 +46,12 @@ class Fields:
     sub_task: str | None = "sub_task"
     answer_is: str = "auto"
     refusal: str = REFUSAL
-    pictures: str | None = None
+    images: str | None = None
     files: Mapping[str, str] = field(default_factory=lambda: {subset: f"{subset}.json" for subset in SUBSETS})
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any] | None) -> Fields:
-        """Read the data's entry of params.yaml: its keys fields, files, refusal, answer_is and pictures.
+        """Read the data's entry of params.yaml: its keys fields, files, refusal, answer_is and images.
 
         Other keys are not about the files. Raises ConfigError, with the path of the key, for a name that is not known
         or a value that is no text.
@@ -68,15 +59,20 @@ class Fields:
         settings = settings or {}
         fields = _texts(settings, "fields", ("id", "image", "question", "options", "answer", "sub_task"))
         files = _texts(settings, "files", SUBSETS)
-        others = {name: settings[name] for name in ("refusal", "answer_is", "images") if name in settings}
+        named = ("refusal", "answer_is", "images")
+        if settings.get("source") == "scenes":
+            named = named[:2]  # ``images`` is then the number of rendered images
+        others = {name: settings[name] for name in named if name in settings}
         for name, value in others.items():
             if not isinstance(value, str) and not (name == "images" and value is None):
                 raise ConfigError(f"is {value!r}, not a text", path=f"{SETTINGS}.{name}")
         if others.get("answer_is", "auto") not in ANSWERS:
             raise ConfigError(unknown_name(others["answer_is"], ANSWERS), path=f"{SETTINGS}.answer_is")
-        if "images" in others:
-            others["pictures"] = others.pop("images")
         return cls(**fields, **others, files=cls().files | files)
+
+    def image_folder(self, row: Row, raw: Path) -> Path:
+        """The folder that the image paths of a row start from."""
+        return row.file.parent if self.images is None else raw / self.images
 
     @property
     def named(self) -> frozenset[str]:
@@ -133,39 +129,8 @@ def rows(raw: Path, fields: Fields, subset: str) -> Iterator[Row]:
             file=raw,
         )
     for file in files:
-        yield from _parquet(file) if file.suffix == ".parquet" else _json(file)
+        yield from parquet_rows(file) if file.suffix == ".parquet" else json_rows(file)
 
 
 def _setting(subset: str) -> str:
     return f"{SETTINGS}.files.{subset}"
-
-
-def _json(file: Path) -> Iterator[Row]:
-    """A list of objects, or one object a line."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-        if text.lstrip().startswith("["):
-            values = json.loads(text)
-        else:
-            values = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not a readable JSON file ({error}); fetch it again", file=file) from error
-    for number, value in enumerate(values):
-        if not isinstance(value, dict):
-            raise DataError(f"{str(value)[:80]!r} is not an object", file=file, row=number)
-        yield Row(file, number, value)
-
-
-def _parquet(file: Path) -> Iterator[Row]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    number = 0
-    try:
-        with pq.ParquetFile(file) as table:
-            for batch in parquet_batches(table):
-                for values in batch.to_pylist():
-                    yield Row(file, number, values)
-                    number += 1
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"not a whole Parquet file ({error}); fetch it again", file=file, row=number or None) from error

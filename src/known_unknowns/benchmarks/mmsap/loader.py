@@ -2,7 +2,7 @@
 Models in Perception"), in both published versions.
 
 Three subsets: BasicVisQA, whose answers can be seen; KnowVisQA, where knowledge decides; BeyondVisQA, which nobody
-can answer from the picture. Each question has five options, one of them the refusal, at any place.
+can answer from the image. Each question has five options, one of them the refusal, at any place.
 
 ``Question.answer`` is the right option; of a BeyondVisQA question it is the refusal, since choosing that alone is
 right. ``Question.extra["subset"]`` tells the three apart: in KnowVisQA a refusal can be right as well, which the
@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks._images import PictureStore, picture_bytes
+from known_unknowns.benchmarks._images import ImageStore
+from known_unknowns.benchmarks._loading import Row, questions
 from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUB_TASKS, SUBSETS
-from known_unknowns.benchmarks.mmsap.format import REFUSAL, SETTINGS, Fields, Row, rows
+from known_unknowns.benchmarks.mmsap.format import REFUSAL, SETTINGS, Fields, rows
 from known_unknowns.benchmarks.mmsap.official import official, plain
-from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
 
@@ -33,11 +35,10 @@ __all__ = [
     "SUBSETS",
     "SUB_TASKS",
     "Fields",
-    "forces",
+    "forced_choice_applies",
     "load",
     "official",
     "prompt",
-    "read",
     "refusal_prompt",
 ]
 
@@ -63,12 +64,12 @@ def refusal_prompt(question: Question) -> str:
     return f"{question.rendered}\n{_REFUSAL_INSTRUCTION}"
 
 
-def forces(question: Question) -> bool:
-    """Whether a refusal is followed by a forced choice: only in KnowVisQA is its meaning open (Equation 3)."""
+def forced_choice_applies(question: Question) -> bool:
+    """Whether a refused question is asked again without the refusal: only in KnowVisQA (Equation 3)."""
     return question.extra["subset"] == KNOW
 
 
-def read(
+def load(
     raw: Path,
     folder: Path,
     *,
@@ -76,62 +77,48 @@ def read(
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:
-    """Read the three subsets under ``raw``, question by question, and write each distinct picture once to
-    ``folder``/images, in so many ``workers``.
+    """Load the three subsets under ``raw`` (`known_unknowns.benchmarks.Load`).
 
-    ``settings`` is the data's entry in params.yaml, which names files and fields (`Fields`). Whatever else a row
-    says in a text, number or truth value is kept in ``Question.extra``.
+    ``settings`` is the data's entry in params.yaml, which names files and fields (`Fields`). All other texts, numbers
+    and truth values of a row are kept in ``Question.extra``.
 
-    Raises:
-        ConfigError: a setting that is not known.
-        DataError: naming file, row and field, for anything that is not as described.
+    Raises
+    ------
+    ConfigError
+        For an unknown setting.
+    DataError
+        For data that do not match the settings; it names file, row and field.
     """
     fields = Fields.from_settings(settings)
-    with PictureStore(folder, workers=workers) as pictures:
+    with ImageStore(folder, workers=workers) as images:
         for subset in SUBSETS:
-            yield from _questions(raw, fields, subset, pictures, advance)
-
-
-def load(raw: Path, folder: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
-    """Return all questions of `read` at once."""
-    return list(read(raw, folder, settings=settings))
-
-
-def _questions(
-    raw: Path, fields: Fields, subset: str, pictures: PictureStore, advance: Advance | None
-) -> Iterator[Question]:
-    rows_of: dict[str, str] = {}
-    for count, row in enumerate(rows(raw, fields, subset)):
-        root = row.file.parent if fields.pictures is None else raw / fields.pictures
-        try:
-            identifier = str(count if fields.id is None else fields.value(row, "id"))
-            question = _question(row, fields, subset, identifier, pictures, root)
-        except (ValueError, TypeError, KeyError, OSError) as error:
-            raise DataError(str(error), file=row.file, row=row.number) from error
-        if identifier in rows_of:
-            raise DataError(
-                f"the question id {identifier} is already that of {rows_of[identifier]}", file=row.file, row=row.number
+            source = raw / fields.files[subset]
+            numbers = count()
+            yield from questions(
+                rows(raw, fields, subset),
+                partial(_question, raw=raw, fields=fields, subset=subset, images=images, numbers=numbers),
+                source=source,
+                what=f"questions of {subset}",
+                advance=advance,
             )
-        rows_of[identifier] = f"{row.file}, row {row.number}"
-        yield question
-        if advance:
-            advance()
-    if not rows_of:
-        raise DataError(f"holds no questions of {subset}", file=raw / fields.files[subset])
 
 
-def _question(row: Row, fields: Fields, subset: str, identifier: str, pictures: PictureStore, root: Path) -> Question:
+def _question(
+    row: Row, *, raw: Path, fields: Fields, subset: str, images: ImageStore, numbers: Iterator[int]
+) -> Question:
+    number = next(numbers)
+    identifier = str(number if fields.id is None else fields.value(row, "id"))
     options = _options(row, fields)
     refusal = _refusal(options, fields)
     cell = fields.value(row, "image")
-    image = pictures.add(picture_bytes(cell, root), file=row.file, row=row.number)
+    image = images.add_cell(cell, fields.image_folder(row, raw), file=row.file, row=row.number)
     others = {
         name: value
         for name, value in row.values.items()
         if name not in fields.named | _OWN and isinstance(value, str | int | float | bool)
     }
     return Question(
-        id=f"{subset}-{identifier}",  # the subsets may number their questions alike
+        id=f"{subset}-{identifier}",  # ids of different subsets may be equal
         benchmark=NAME,
         text=_text(fields.value(row, "question"), "question"),
         options=options,
@@ -177,7 +164,7 @@ def _options(row: Row, fields: Fields) -> tuple[Option, ...]:
             raise ValueError(f"the options' letters are {', '.join(map(str, value))}, not from A to H")
         options = [Option(label, _text(text, "option"), f"{label}. ") for label, text in lettered]
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        options = _listed([_text(text, "option") for text in value])
+        options = _options_from_texts([_text(text, "option") for text in value])
     else:
         raise ValueError(f"the options are {str(value)[:80]!r}, neither a list of texts nor letters with texts")
     if not 2 <= len(options) <= len(LETTERS):
@@ -185,7 +172,7 @@ def _options(row: Row, fields: Fields) -> tuple[Option, ...]:
     return tuple(options)
 
 
-def _listed(texts: list[str]) -> list[Option]:
+def _options_from_texts(texts: list[str]) -> list[Option]:
     if len(texts) > len(LETTERS):
         raise ValueError(f"{len(texts)} options, where 2 to {len(LETTERS)} can be; MM-SAP has five")
     marks = [_LETTERED.match(text) for text in texts]
@@ -209,7 +196,7 @@ def _answer(row: Row, fields: Fields, subset: str, options: Sequence[Option], re
     if subset == BEYOND and row.values.get(fields.answer) in (None, ""):
         return refusal
     value = fields.value(row, "answer")
-    chosen = _right(value, options, fields.answer_is)
+    chosen = _answer_index(value, options, fields.answer_is)
     if (chosen == refusal) != (subset == BEYOND):
         raise ValueError(
             f"the answer {value!r} is {'the refusal' if chosen == refusal else 'another option than the refusal'}, "
@@ -218,15 +205,15 @@ def _answer(row: Row, fields: Fields, subset: str, options: Sequence[Option], re
     return chosen
 
 
-def _right(value: Any, options: Sequence[Option], answer_is: str) -> int:
+def _answer_index(value: Any, options: Sequence[Option], answer_is: str) -> int:
     """The option that an answer means; see `Fields`."""
     text = str(value).strip()
-    readings = {
+    meanings = {
         "text": {i for i, o in enumerate(options) if plain(text) in (plain(o.text), plain(o.line))},
         "letter": {i for i, o in enumerate(options) if text.upper().strip("().") == o.label},
         "index": _index(value, len(options), digits=answer_is == "index"),
     }
-    chosen = set().union(*readings.values()) if answer_is == "auto" else readings[answer_is]
+    chosen = set().union(*meanings.values()) if answer_is == "auto" else meanings[answer_is]
     shown = " / ".join(option.line for option in options)
     if not chosen:
         raise ValueError(f"the answer {value!r} is none of the options {shown}")

@@ -92,7 +92,9 @@ def test_a_folder_of_pictures_reads_like_the_parquet(tmp_path, kind):
             writer = csv.DictWriter(file, names, extrasaction="ignore")
             writer.writeheader()
             writer.writerows(flat)
-    assert humblebench.load(folder, tmp_path / "a") == humblebench.load(tmp_path / "parquet", tmp_path / "b")
+    assert list(humblebench.load(folder, tmp_path / "a")) == list(
+        humblebench.load(tmp_path / "parquet", tmp_path / "b")
+    )
 
 
 def test_a_metadata_file_may_not_lead_out_of_its_folder(tmp_path):
@@ -104,7 +106,7 @@ def test_a_metadata_file_may_not_lead_out_of_its_folder(tmp_path):
     del row["image"]
     (folder / "metadata.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(DataError, match=r"metadata\.jsonl, row 0: the image path .* leads out of"):
-        humblebench.load(folder, tmp_path / "out")
+        list(humblebench.load(folder, tmp_path / "out"))
 
 
 CORRUPT = {

@@ -61,7 +61,7 @@ def write(folder: Path, change=None, subset="KnowVisQA", only=None, answers=None
 
 
 def load(tmp_path, settings=None):
-    return mmsap.load(tmp_path / "raw", tmp_path / "out", settings=settings)
+    return list(mmsap.load(tmp_path / "raw", tmp_path / "out", settings=settings))
 
 
 def test_the_papers_examples_become_questions(tmp_path):
@@ -180,7 +180,7 @@ CORRUPT = {
     "option not text": (changed(options=[*FIVE[:4], None]), "the option is None, not a text"),
     "options not a list": (changed(options="A B C D E"), "the options are 'A B C D E', neither a list"),
     "foreign letters": (changed(options={"A": REFUSAL, "X": "Mapo Tofu"}), "letters are A, X, not from A to H"),
-    "duplicate id": (changed(id=1), "the question id 1 is already that of"),
+    "duplicate id": (changed(id=1), "the question id KnowVisQA-1 is already that of"),
     "no such image": (changed(image="images/none.png"), "the image 'images/none.png' is not beside the file"),
     "image outside": (changed(image="../../secret.png"), "leads out of"),
     "absolute image": (changed(image="/etc/hostname"), "leads out of"),
@@ -392,3 +392,8 @@ def test_direct_matching_of_a_forced_choice_refers_to_the_original_options(text,
     asked = AnsweredTurn("1", 1, "forced", "", (), forced.labels, "", Reply(text))
     reading = official_scorer(asked, QUESTION)
     assert (reading.outcome, reading.choice) == (outcome, choice)
+
+
+def test_the_number_of_rendered_images_is_not_a_folder():
+    assert Fields.from_settings({"source": "scenes", "images": 330}).images is None
+    assert Fields.from_settings({"source": "git", "images": "pictures"}).images == "pictures"

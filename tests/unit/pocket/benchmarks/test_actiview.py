@@ -59,7 +59,7 @@ def small(tmp_path_factory):
 @pytest.fixture(scope="module")
 def loaded(small, tmp_path_factory):
     folder = tmp_path_factory.mktemp("questions")
-    return folder, benchmark.load(small, folder)
+    return folder, list(benchmark.load(small, folder))
 
 
 WAYS = ("left of", "right of", "above", "below")
