@@ -1,1 +1,1 @@
-"""Pocket editions: small benchmarks with exact answers, made from rendered scenes."""
+"""Rendered pocket editions of the benchmarks, in their published file formats."""

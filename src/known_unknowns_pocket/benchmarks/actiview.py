@@ -1,9 +1,11 @@
-"""The pocket edition of ActiView: all eight sub-classes, on large rendered scenes, in the published files and layout.
+"""The pocket edition of ActiView: all eight sub-classes on large rendered scenes, in the published files and
+layout.
 
-``data.json``, ``groundtruth_views.json`` and ``shifting_level.json``, as `known_unknowns.benchmarks.actiview.format`
-describes them, the originals in ``images`` and what is cut from them in ``images_split``, all as PNG. Sub-classes stand
-in the paper's proportions. Every question has a view with whole clues only, one with a part of a clue, and one
-without any, so that Shifting-E, -M and -H start as the paper defines them (the published starts often do not).
+The files are ``data.json``, ``groundtruth_views.json`` and ``shifting_level.json``, as described in
+`known_unknowns.benchmarks.actiview.format`, the originals in ``images`` and the images cut from them in
+``images_split``, all as PNG. Sub-classes have the paper's proportions. Every question has a view with whole clues
+only, one with a part of a clue, and one without any, so that Shifting-E, -M and -H start as the paper defines
+(the published starts often do not).
 """
 
 from __future__ import annotations
@@ -22,15 +24,15 @@ from known_unknowns.images import open_image
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image
 from known_unknowns.tables import atomic_path, write_text
-from known_unknowns_pocket.benchmarks import balanced_draws as balanced_draws
+from known_unknowns_pocket.benchmarks import balanced_draws
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
 from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample
 from known_unknowns_pocket.scenes import render
 
 MOST_QUESTIONS = 3
-"""The most that ``questions_per_image`` can be."""
+"""Largest ``questions_per_image``."""
 SHARED_EVERY = 12
-"""One image in so many carries several questions (9 of 315 published ones do)."""
+"""One image in so many has several questions (9 of 315 published ones do)."""
 
 _ENDINGS = ("resized", "resized_lines", "0_0", "1_0", "0_1", "1_1")
 _ATTEMPTS = 3000
@@ -42,7 +44,7 @@ _INFO = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question as it is in the files. ``clues`` is what each view holds; ``ids`` are the objects that are clues."""
+    """A question as in the files. ``clues`` is what each view holds; ``ids`` are the objects that are clues."""
 
     id: str
     category: str
@@ -60,8 +62,9 @@ class Question:
 
     @property
     def starts(self) -> dict[str, int]:
-        """For each level the view, from 0, that shifting starts in (Section 4.1): the first of those with the most
-        whole clues, with a part of a clue, with none."""
+        """For each level the view, from 0, in which shifting starts (Section 4.1): the first of those with the
+        most whole clues, with a part of a clue, or with none.
+        """
         whole = [clue if isinstance(clue, int) else 0 for clue in self.clues]
         return {
             "hard": self.clues.index("no"),
@@ -70,7 +73,7 @@ class Question:
         }
 
     def row(self, stem: str) -> dict[str, Any]:
-        """The object that stands in data.json; ``stem`` names its image."""
+        """Return the object of data.json; ``stem`` names its image."""
         return {
             "question": self.stem,
             "options": list(self.options),
@@ -84,19 +87,21 @@ class Question:
 
 
 def paths(stem: str) -> tuple[str, ...]:
-    """The seven images of a question, in their order."""
+    """Return the seven images of a question, in their order."""
     return f"./images/{stem}.png", *(f"./images_split/{stem}_{ending}.png" for ending in _ENDINGS)
 
 
 def questions(
     seed: int, images: int, questions_per_image: int = 2
 ) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    """The benchmark's images in order, each with its questions: all that is in the files but the pixels.
+    """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
 
-    Fewer images are the first of more.
+    A smaller number of images gives the first ones.
 
-    Raises:
-        ValueError: a number is out of range.
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     if images < 1:
         raise ValueError(f"images={images}: give at least 1")
@@ -115,21 +120,31 @@ def build(
 ) -> Path:
     """Write the benchmark to ``out_dir``, which is created: images first, data.json last.
 
-    A folder that has a data.json is whole; that of an earlier build is removed at the start. The same arguments and
+    A folder with a data.json is complete; that of an earlier build is removed first. The same arguments and
     library versions give the same bytes, other versions at least the same questions.
 
-    Args:
-        out_dir: Folder to write to.
-        seed: Everything random follows from it.
-        images: Number of originals; each has six images that are cut from it.
-        questions_per_image: How many questions an image has that carries several: 1 to `MOST_QUESTIONS`.
-        advance: Called after each image.
+    Parameters
+    ----------
+    out_dir : Path or str
+        Folder to write to.
+    seed : int
+        Everything random follows from it.
+    images : int
+        Number of originals; six images are cut from each.
+    questions_per_image : int
+        Number of questions of an image that has several: 1 to `MOST_QUESTIONS`.
+    advance : callable, optional
+        Called after each image.
 
-    Returns:
-        The folder's path.
+    Returns
+    -------
+    Path
+        The folder.
 
-    Raises:
-        ValueError: a number is out of range.
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     made = questions(seed, images, questions_per_image)
     folder = Path(out_dir)
@@ -150,9 +165,9 @@ def build(
 
 
 def content_digest(folder: Path | str) -> str:
-    """SHA-256, in hexadecimal, of what the folder says: the three files' values, and the images' pixels.
+    """Return the SHA-256, in hexadecimal, of the three files' values and of the images' pixels.
 
-    Unlike the digests of the files it does not depend on how the images are compressed or the JSON is laid out.
+    It does not depend on the compression of the images and on the layout of the JSON.
     """
     digest, pixels, folder = hashlib.sha256(), {}, Path(folder)
     for name in (DATA, GROUNDTRUTH, LEVELS):
@@ -171,7 +186,9 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _draw(scene_image: SceneImage, folder: Path) -> None:
-    """Render the original, and cut the other six from it as `known_unknowns.benchmarks.actiview.views` cuts them."""
+    """Render the original and cut the other six images from it as `known_unknowns.benchmarks.actiview.views`
+    does.
+    """
     source, *others = paths(scene_image.stem)
     with atomic_path(folder / source) as partial:
         render(scene_image.scene, scene_image.width, scene_image.height).save(partial, format="PNG")
@@ -206,7 +223,7 @@ def _questions(seed: int, images: int, most: int) -> Iterator[tuple[SceneImage, 
 def _scene_image(
     name: str, stem: str, width: int, height: int, wanted: Sequence[str]
 ) -> tuple[SceneImage, tuple[Draft, ...]]:
-    """The first image, by chance, that has a question of each of the sub-classes ``wanted``."""
+    """Return the first random image that has a question of each of the sub-classes ``wanted``."""
     for attempt in range(_ATTEMPTS):
         scene_image = SceneImage(stem, sample(f"{name}/{attempt}", width, height), width, height)
         found: dict[str, Draft] = {}
@@ -229,7 +246,7 @@ def _has_all_levels(views_hold: Sequence[Clue]) -> bool:
 
 
 def _arranged(identifier: str, draft: Draft, views_hold: tuple[Clue, ...], rng: random.Random) -> Question:
-    """The draft with its options in random order; numbers neither rise nor fall (Appendix A.2)."""
+    """Return the draft with its options in random order; numbers neither rise nor fall (Appendix A.2)."""
     options = [draft.truth, *draft.false]
     rng.shuffle(options)
     while all(option.isdecimal() for option in options) and _in_order([int(option) for option in options]):

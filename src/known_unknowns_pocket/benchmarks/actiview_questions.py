@@ -1,8 +1,8 @@
-"""The pocket ActiView's questions: eight sub-classes, each answered by the scene graph and by what the question tells.
+"""Questions of the pocket ActiView: eight sub-classes, answered by the scene graph and the text of the question.
 
-Every question needs at least two small objects, its clues. Objects are named by colour and shape, or by shape alone,
-only where that picks out one among the small ones. Directions are asked for only where the graph is sure of one, and
-sure that it is none of the others.
+Every question needs at least two small objects, its clues. Objects are named by colour and shape, or by shape
+alone, only if that identifies one of the small objects. A direction is asked for only if it is certain and all
+others are certainly false.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARES: Mapping[str, int] = {
     "event-multi": 34,
     "event-single": 40,
 }
-"""The published questions of each sub-class, by its published name."""
+"""Number of published questions of each sub-class, by its published name."""
 
 COUNTRIES = ("Arvenia", "Belmora", "Corvania", "Dalmere", "Estoria", "Fenmark", "Galdor")
 PLACES = ("museum", "school", "station", "theatre")
@@ -36,8 +36,9 @@ _SIDES = ("On the left", "On the right", "Above it", "Below it")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question before its options are put in order. ``clues`` are the ids of the objects that the answer needs;
-    ``distracts`` tells whether other small objects speak for a false option."""
+    """A question before its options are ordered. ``clues`` are the ids of the objects that the answer needs;
+    ``distracts`` tells whether other small objects suggest a false option.
+    """
 
     category: str
     stem: str
@@ -51,17 +52,19 @@ QuestionTemplate = Callable[[Scene, random.Random], Iterator[Draft]]
 
 
 def drafts(category: str, scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Every question of this sub-class that the scene has, in random order."""
+    """Yield every question of this sub-class that the scene has, in random order."""
     return _TEMPLATES[category](scene, rng)
 
 
 def small(scene: Scene) -> list[int]:
-    """Ids of the small objects."""
+    """Return the ids of the small objects."""
     return [index for index, thing in enumerate(scene.objects) if thing.size == "small"]
 
 
 def direction(scene: Scene, one: int, other: int) -> str | None:
-    """Where ``one`` certainly lies as seen from ``other``: the only direction that holds, the rest being false."""
+    """Return the direction of ``one`` from ``other``; None unless one direction is certain and all others are
+    false.
+    """
     verdicts = {name: verdict(scene, one, other, name) for name in DIRECTIONS}
     certain = [name for name, held in verdicts.items() if held]
     return certain[0] if len(certain) == 1 and list(verdicts.values()).count(False) == 3 else None
@@ -82,13 +85,13 @@ def _by_shape(scene: Scene) -> dict[str, list[int]]:
 
 
 def _named(scene: Scene, rng: random.Random) -> list[int]:
-    """Ids of the small objects that colour and shape pick out, in random order."""
+    """Return the ids of the small objects that colour and shape identify, in random order."""
     found = [ids[0] for ids in _by_look(scene).values() if len(ids) == 1]
     return rng.sample(found, len(found))
 
 
 def _directed(scene: Scene, rng: random.Random) -> Iterator[tuple[int, int, str]]:
-    """Pairs of named objects of different looks that lie in a certain direction, and this direction."""
+    """Yield pairs of named objects of different looks with a certain direction, and this direction."""
     for one, other in permutations(_named(scene, rng), 2):
         found = direction(scene, one, other)
         if found is not None:
@@ -100,7 +103,9 @@ def _the(scene: Scene, index: int) -> str:
 
 
 def _among(words: Sequence[str], found: str, rng: random.Random) -> tuple[str, tuple[str, ...]]:
-    """The word for a direction, and the false ones: the three others, or one time in three the opposite alone."""
+    """Return the word for a direction and the false ones: the three others, or in a third of the cases the
+    opposite alone.
+    """
     truth, opposite = (words[DIRECTIONS.index(name)] for name in (found, CONVERSE[found]))
     others = tuple(word for word in words if word != truth)
     return truth, (opposite,) if rng.random() < 1 / 3 else others
@@ -118,10 +123,10 @@ def _lookalikes(scene: Scene, ids: Sequence[int]) -> bool:
 
 
 def country(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Geo-Loc: each country has two emblems, and only that of the answer are both there.
+    """Geo-Loc: each country has two emblems, and only those of the answer are both present.
 
-    The countries have every pairing of two emblems with two or three others, so that the question does not tell which
-    of them is the answer.
+    The countries have every combination of two emblems with two or three others, so that the question does not
+    reveal the answer.
     """
     present = _by_look(scene)
     absent = [pair for pair in ALL_PAIRS if pair not in present]
@@ -151,7 +156,7 @@ def wind(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 
 def place(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Daily-Loc: where an object lies as seen from another tells what place this is."""
+    """Daily-Loc: the direction of an object from another tells what place this is."""
     for one, other, found in _directed(scene, rng):
         names = rng.sample(PLACES, len(PLACES))
         lies, reference = f"the {_the(scene, one)} lies", f"the {_the(scene, other)}"
@@ -168,7 +173,7 @@ def place(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 
 def colour(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Obj-Attr: the colour of the one of several like shapes that lies in a certain direction."""
+    """Obj-Attr: the colour of the one of several equal shapes that lies in a certain direction."""
     shapes = sorted(_by_shape(scene).items())
     for other in _named(scene, rng):
         for shape, ids in rng.sample(shapes, len(shapes)):
@@ -183,7 +188,7 @@ def colour(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 
 def _coloured(scene: Scene, stem: str, target: int, other: int, rng: random.Random) -> Draft:
-    """Three to seven colours to choose from, first of all those of the objects of the same shape."""
+    """Return a question with three to seven colours, first those of the objects of the same shape."""
     thing = scene.objects[target]
     near = {scene.objects[index].colour for index in _by_shape(scene)[thing.shape]} - {thing.colour}
     rest = [name for name in COLOURS if name != thing.colour and name not in near]
@@ -193,7 +198,7 @@ def _coloured(scene: Scene, stem: str, target: int, other: int, rng: random.Rand
 
 
 def side(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Obj-Rel: where an object lies as seen from another."""
+    """Obj-Rel: the direction of an object from another."""
     for one, other, found in _directed(scene, rng):
         stem = f"Where is the {_the(scene, one)} as seen from the {_the(scene, other)}?"
         truth, false = _among(_SIDES, found, rng)
@@ -201,7 +206,7 @@ def side(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 
 def count(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Count-Dis: how many objects of one look there are, among others of the same colour or shape."""
+    """Count-Dis: the number of objects of one look, among others of the same colour or shape."""
     crowds = [(pair, ids) for pair, ids in _by_look(scene).items() if len(ids) > 1]
     for pair, ids in rng.sample(crowds, len(crowds)):
         number = len(ids)
@@ -234,7 +239,7 @@ def _chase(scene: Scene, rng: random.Random) -> Iterator[Draft]:
 
 
 def find(scene: Scene, rng: random.Random) -> Iterator[Draft]:
-    """Event-S: an object picks up the only other one of its color."""
+    """Event-S: an object picks up the only other one of its colour."""
     for index in _named(scene, rng):
         thing = scene.objects[index]
         same = [other for other in small(scene) if other != index and scene.objects[other].colour == thing.colour]

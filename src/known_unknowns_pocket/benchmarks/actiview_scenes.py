@@ -1,7 +1,8 @@
-"""The pocket ActiView's images: large, nearly empty scenes of objects that are too small to be told from afar.
+"""Scenes of the pocket ActiView: large and nearly empty, with objects too small to be recognised in the full
+image.
 
-The full image that a model starts from, and each view that it can zoom into, has an eighth of the original's sides. A
-small object's box then has at most `LOST` pixels a side in the full image, and at least `SEEN` in a view.
+The full image and each view have an eighth of the original's sides. The box of a small object has at most `LOST`
+pixels a side in the full image, and at least `SEEN` in a view.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from known_unknowns_pocket.scenes.outlines import reach
 SIZES = ((1920, 1080), (1920, 1280), (1920, 1440), (2160, 1440))
 """Widths and heights in pixels; the originals of the paper start at 1920 x 1040 (Appendix A.1)."""
 REDUCTION = 8
-"""An original's sides over those of the full image of limited resolution, and of each view."""
+"""The sides of an original relative to those of the full image of limited resolution and of each view."""
 LOST, SEEN = 12.0, 15.0
 PARTLY = 0.10
-"""The share of a clue's box that a view must hold more of, to hold a part of it (released code)."""
+"""A view holds a part of a clue if it holds more than this share of the clue's box (released code)."""
 
 _SMALL = (36, 42)  # radius in pixels of the original
 _LARGE = (0.151, 0.168)  # radius in canvas units
@@ -58,15 +59,15 @@ class SceneImage:
         return self.width // REDUCTION, self.height // REDUCTION
 
     def box(self, index: int) -> Box:
-        """An object's box in pixels."""
+        """Return an object's box in pixels."""
         return viewport(self.scene, self.width, self.height).box(bounds(self.scene.objects[index]))
 
 
 def clues(scene_image: SceneImage, ids: Iterable[int]) -> tuple[Clue, ...]:
-    """What each of the four views holds of the objects ``ids``, by the released rule.
+    """Return what each of the four views holds of the objects ``ids``, by the released rule.
 
-    "partial" where any of them lies partly in it, with more than `PARTLY` of its box; else how many lie wholly in it,
-    or "no".
+    "partial" if any of them lies partly in the view, with more than `PARTLY` of its box; else the number of those
+    that lie entirely in it, or "no".
     """
     boxes = [scene_image.box(index) for index in ids]
     return tuple(_held(boxes, views.part(scene_image.width, scene_image.height, number)) for number in range(1, 5))
@@ -80,7 +81,7 @@ def _held(boxes: Sequence[Box], tile: tuple[int, int, int, int]) -> Clue:
 
 
 def _share(box: Box, tile: tuple[int, int, int, int]) -> float:
-    """How much of a box's area lies in a tile; exactly 1 where all does."""
+    """Return the share of a box's area that lies in a tile; exactly 1 if all does."""
     if box[0] >= tile[0] and box[1] >= tile[1] and box[2] <= tile[2] and box[3] <= tile[3]:
         return 1.0
     across, down = (max(0.0, min(box[k + 2], tile[k + 2]) - max(box[k], tile[k])) for k in (0, 1))
@@ -88,10 +89,11 @@ def _share(box: Box, tile: tuple[int, int, int, int]) -> float:
 
 
 def sample(seed: str, width: int, height: int) -> Scene:
-    """A scene that depends on the arguments alone: one or two large objects, and eight to twelve small ones.
+    """Return a scene that depends on the arguments alone: one or two large objects, and eight to twelve small
+    ones.
 
-    Some of the small ones lie across the line between two views. Two to four of them look the same, and leave a view
-    free.
+    Some of the small ones lie across the line between two views. Two to four of them look the same and leave one
+    view free.
     """
     rng = random.Random(f"actiview/scene/{seed}")
     for _ in range(_ATTEMPTS):
@@ -104,7 +106,7 @@ def sample(seed: str, width: int, height: int) -> Scene:
 
 
 class _Placing:
-    """One attempt to place objects, none near another."""
+    """One attempt to place objects at a distance from each other."""
 
     def __init__(self, rng: random.Random, width: int, height: int) -> None:
         self._rng = rng
@@ -113,7 +115,7 @@ class _Placing:
         self._placed: list[SceneObject] = []
 
     def objects(self) -> tuple[SceneObject, ...] | None:
-        """The objects, the small ones first; None where they do not fit."""
+        """Return the objects, the small ones first; None if there is no room."""
         rng = self._rng
         everywhere = (0.0, 0.0, *self._canvas)
         large = [self._add(rng.choice(ALL_PAIRS), everywhere, large=True) for _ in range(rng.randint(1, 2))]
@@ -130,8 +132,11 @@ class _Placing:
         return self._rng.choice(sorted(HELD_OUT_PAIRS) if held else ALL_PAIRS)
 
     def _crowd_areas(self, count: int) -> list[tuple[Box, int | None]]:
-        """Where ``count`` objects go so that a view stays free: the first across the line between two views, the
-        second in a third view, the others in any of the three."""
+        """Return the areas of ``count`` objects that leave one view free.
+
+        The first is across the line between two views, the second in a third view, the others in any of the
+        three.
+        """
         free = self._rng.randint(1, 4)
         opposite = _OPPOSITE[free]
         shared, third = self._rng.sample(_NEIGHBOURS[free], 2)
@@ -147,7 +152,9 @@ class _Placing:
         return column * across, row * down, (column + 1) * across, (row + 1) * down
 
     def _add(self, look: Pair, area: Box, *, across: int | None = None, large: bool = False) -> bool:
-        """Put an object with this look somewhere free in the area, on the middle line of an axis (0: x) if told so."""
+        """Place an object at a free position in the area, on the middle line of an axis (0: x) if ``across`` is
+        given.
+        """
         rng = self._rng
         radius = rng.uniform(*_LARGE) if large else rng.uniform(*_SMALL) / self._height
         room = reach(look[1], radius) + _MARGIN

@@ -1,4 +1,4 @@
-"""Decks: what comes next, without end, so that any stretch of it is as even as the shares allow."""
+"""Infinite sequences of draws, as even as their shares allow over any part of them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ OPTIONS = 5
 
 
 def by_shares(shares: Mapping[str, float]) -> Iterator[str]:
-    """Names in proportion to their shares: each time the one that lags furthest behind."""
-    total, dealt = sum(shares.values()), dict.fromkeys(shares, 0)
+    """Yield names in proportion to their shares: each time the one with the largest deficit."""
+    total, drawn = sum(shares.values()), dict.fromkeys(shares, 0)
     number = 0
     while True:
         number += 1
-        name = max(shares, key=lambda name: shares[name] / total * number - dealt[name])
-        dealt[name] += 1
+        name = max(shares, key=lambda name: shares[name] / total * number - drawn[name])
+        drawn[name] += 1
         yield name
 
 
 def alternating(sorts: Sequence[Sequence[T]], rng: random.Random) -> Iterator[T]:
-    """One of each sort in turn; within a sort, all in random order before one comes again."""
-    hands: list[list[T]] = [[] for _ in sorts]
+    """Yield one of each sort in turn; within a sort, all of them in random order before any is repeated."""
+    remaining: list[list[T]] = [[] for _ in sorts]
     turn = rng.randrange(len(sorts))
     while True:
-        if not hands[turn]:
-            hands[turn] = rng.sample(sorts[turn], len(sorts[turn]))
-        yield hands[turn].pop()
+        if not remaining[turn]:
+            remaining[turn] = rng.sample(sorts[turn], len(sorts[turn]))
+        yield remaining[turn].pop()
         turn = (turn + 1) % len(sorts)
 
 
 def places(rng: random.Random) -> Iterator[tuple[int, int]]:
-    """Where the right option and the refusal stand: each pair of different places once in every 20."""
+    """Yield positions of the right option and of the refusal: each pair of different positions once in every 20."""
     pairs = list(permutations(range(OPTIONS), 2))
     while True:
         yield from rng.sample(pairs, len(pairs))

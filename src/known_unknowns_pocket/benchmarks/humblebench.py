@@ -1,7 +1,7 @@
-"""The pocket edition of HumbleBench: made from rendered scenes, in the format that HumbleBench publishes.
+"""The pocket edition of HumbleBench: rendered scenes in HumbleBench's published format.
 
-One Parquet file whose rows are questions, grouped by image: the encoded image with its path (stored again in
-each of its rows), the question's id from 1, its text with the five options, the right letter, and its type.
+One Parquet file with a row for each question, grouped by image: the encoded image with its path (repeated in each
+of its rows), the question's id from 1, its text with the five options, the right letter, and its type.
 """
 
 import hashlib
@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL import Image
 
 from known_unknowns.progress import Advance
 from known_unknowns.tables import atomic_path
+from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, render, sample_scene
 
@@ -41,19 +40,17 @@ SCHEMA = pa.schema(
     # Tells the `datasets` library that the struct is an image.
     metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
 )
-SIDES = (256, 640)
-"""Least and greatest side of an image, in pixels."""
 MOST_QUESTIONS = 9
 """Every scene has at least this many questions, a third of each type."""
 
 _ASPECTS = ((1, 1), (4, 3), (3, 4), (3, 2), (2, 3), (16, 9))
 _N_OBJECTS = (4, 6)
-_IMAGES_A_GROUP = 16  # bounds the memory that writing takes
+_IMAGES_A_GROUP = 16  # limits the memory that writing needs
 
 
 @dataclass(frozen=True, slots=True)
 class SceneImage:
-    """A scene of the benchmark and the size, in pixels, and path of its image."""
+    """A scene with the size in pixels and the path of its image."""
 
     path: str
     scene: Scene
@@ -62,25 +59,28 @@ class SceneImage:
 
 
 def scene_images(seed: int, images: int) -> tuple[SceneImage, ...]:
-    """The benchmark's scenes with their image sizes, within `SIDES`."""
+    """Return the benchmark's scenes with their image sizes, within `SIDES`."""
     _check_images(images)
     return tuple(_scene_image(seed, index) for index in range(images))
 
 
 def scenes(seed: int, images: int) -> tuple[Scene, ...]:
-    """The benchmark's scenes, in the order of the images."""
+    """Return the benchmark's scenes in the order of the images."""
     return tuple(scene_image.scene for scene_image in scene_images(seed, images))
 
 
 def questions(
     seed: int, images: int, questions_per_image: int = 5
 ) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    """The benchmark's images, each with its questions: all that is in the file but the pixels.
+    """Yield the benchmark's images with their questions: the content of the file without the pixels.
 
-    The types are as even as the numbers allow, on each image and overall; so are the letters of each type.
+    The types are as even as the numbers allow, for each image and in total; so are the right letters of each
+    type.
 
-    Raises:
-        ValueError: a number is out of range.
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     _check_images(images)
     if not 1 <= questions_per_image <= MOST_QUESTIONS:
@@ -98,21 +98,31 @@ def build(
 ) -> Path:
     """Write the benchmark to `out_dir`, which is created, as `FILE_NAME`.
 
-    The file appears when it is complete; after an error there is none, or the one that was there before. The
-    same arguments and library versions give the same bytes, other versions at least the same questions.
+    The file is written atomically. The same arguments and library versions give the same bytes, other versions at
+    least the same questions.
 
-    Args:
-        out_dir: Folder to write to.
-        seed: Everything random follows from it.
-        images: Number of images.
-        questions_per_image: 1 to `MOST_QUESTIONS`.
-        advance: Called after each image.
+    Parameters
+    ----------
+    out_dir : Path or str
+        Folder to write to.
+    seed : int
+        Everything random follows from it.
+    images : int
+        Number of images.
+    questions_per_image : int
+        1 to `MOST_QUESTIONS`.
+    advance : callable, optional
+        Called after each image.
 
-    Returns:
-        The file's path.
+    Returns
+    -------
+    Path
+        The file.
 
-    Raises:
-        ValueError: a number is out of range.
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     made = questions(seed, images, questions_per_image)
     path = Path(out_dir) / FILE_NAME
@@ -129,12 +139,14 @@ def build(
 
 
 def content_digest(parquet_path: Path | str) -> str:
-    """SHA-256, in hexadecimal, of what the file says: ids, texts, labels, types, image paths and pixels.
+    """Return the SHA-256, in hexadecimal, of ids, texts, labels, types, image paths and pixels.
 
-    Unlike the file's own digest it does not depend on how the images and the table are compressed.
+    It does not depend on the compression of the images and of the table.
 
-    Raises:
-        ValueError: the file's columns are not HumbleBench's.
+    Raises
+    ------
+    ValueError
+        If the file's columns are not HumbleBench's.
     """
     digest = hashlib.sha256()
     with pq.ParquetFile(parquet_path) as file:
@@ -145,7 +157,7 @@ def content_digest(parquet_path: Path | str) -> str:
             for row in batch.to_pylist():
                 if row["image"]["bytes"] != encoded:
                     encoded = row["image"]["bytes"]
-                    pixels = _pixels(encoded)
+                    pixels = pixel_facts(encoded)
                 fields = {name: row[name] for name in ("question_id", "question", "label", "type")}
                 line = {"path": row["image"]["path"], **pixels, **fields}
                 digest.update(json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n")
@@ -154,18 +166,18 @@ def content_digest(parquet_path: Path | str) -> str:
 
 def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
     rng = random.Random(f"humblebench/{seed}/letters")
-    balanced_draws = {question_type: _deck(rng) for question_type in TYPES}
-    dealt = 0
+    letters = {question_type: _draw_letters(rng) for question_type in TYPES}
+    drawn = 0
     for index in range(images):
-        # Types in turn, on from where the last image stopped.
-        wanted = [TYPES[(dealt + k) % len(TYPES)] for k in range(per_image)]
-        dealt += per_image
+        # Types in turn, continued from the previous image.
+        wanted = [TYPES[(drawn + k) % len(TYPES)] for k in range(per_image)]
+        drawn += per_image
         scene_image = _scene_image(seed, index)
         found = questions_for(
             scene_image.scene,
             random.Random(f"humblebench/{seed}/questions/{index}"),
             wanted=wanted,
-            letter=lambda question_type: next(balanced_draws[question_type]),
+            letter=lambda question_type: next(letters[question_type]),
         )
         if len(found) < len(wanted):
             raise RuntimeError(f"image {index} of seed {seed} has too few questions: report this as a defect")
@@ -179,10 +191,7 @@ def _check_images(images: int) -> None:
 
 def _scene_image(seed: int, index: int) -> SceneImage:
     rng = random.Random(f"humblebench/{seed}/size/{index}")
-    across, down = rng.choice(_ASPECTS)
-    low, high = SIDES
-    shorter = rng.randint(low, high * min(across, down) // max(across, down))
-    width, height = shorter * across // min(across, down), shorter * down // min(across, down)
+    width, height = image_size(rng, _ASPECTS)
     for attempt in range(1000):
         scene = sample_scene(
             f"humblebench/{seed}/{index}/{attempt}",
@@ -198,13 +207,13 @@ def _scene_image(seed: int, index: int) -> SceneImage:
 
 
 def _has_enough(scene: Scene) -> bool:
-    """Whether the scene has `MOST_QUESTIONS` questions: how many it has does not depend on chance."""
+    """Whether the scene has `MOST_QUESTIONS` questions. Their number does not depend on the random generator."""
     wanted = TYPES * (MOST_QUESTIONS // len(TYPES))
     return len(questions_for(scene, random.Random(0), wanted=wanted)) == len(wanted)
 
 
-def _deck(rng: random.Random) -> Iterator[str]:
-    """Letters without end, each of the five once in every five."""
+def _draw_letters(rng: random.Random) -> Iterator[str]:
+    """Yield letters without end, each of the five once in every five."""
     while True:
         yield from rng.sample(LETTERS, len(LETTERS))
 
@@ -221,10 +230,3 @@ def _rows(scene_image: SceneImage, found: tuple[Question, ...], first_id: int) -
             "label": question.answer,
             "type": question.type,
         }
-
-
-def _pixels(encoded: bytes) -> dict[str, int | str]:
-    with Image.open(io.BytesIO(encoded)) as image:
-        pixels = np.asarray(image.convert("RGB"))
-    height, width = pixels.shape[:2]
-    return {"width": width, "height": height, "pixels": hashlib.sha256(pixels.tobytes()).hexdigest()}

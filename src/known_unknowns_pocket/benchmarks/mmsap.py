@@ -1,18 +1,17 @@
-"""The pocket edition of MM-SAP: all three subsets and all 19 sub-tasks, made from rendered scenes.
+"""The pocket edition of MM-SAP: all three subsets and all 19 sub-tasks on rendered scenes.
 
-A folder with three JSON files, one a subset, and the images that they name. A file is a list of objects, one a
-question: ``id``, ``image`` (a path), ``question``, ``options`` (five texts, the refusal among them), ``answer`` (the
-right option's text; BeyondVisQA has none), ``sub_task``, and what is known of a question besides: ``kind``
+A folder with three JSON files, one for each subset, and the images that they name. A file is a list of objects,
+one for each question: ``id``, ``image`` (a path), ``question``, ``options`` (five texts, one of them the
+refusal), ``answer`` (the right option's text; BeyondVisQA has none), ``sub_task``, and further facts: ``kind``
 (BasicVisQA), ``emblem`` and ``taught`` (KnowVisQA), ``wording`` and ``held_out`` (BeyondVisQA).
 
-Subsets, sub-tasks and images stand in the papers' proportions: 400 questions on 397 images, 350 on as many, and 400 on
-308 (Section 3.2; no number of images is given for KnowVisQA).
+Subsets, sub-tasks and images have the papers' proportions: 400 questions on 397 images, 350 on as many, and 400
+on 308 (Section 3.2; no number of images is given for KnowVisQA).
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import random
@@ -21,40 +20,37 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from PIL import Image
-
 from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
 from known_unknowns.benchmarks.mmsap.format import REFUSAL
 from known_unknowns.progress import Advance
 from known_unknowns.tables import atomic_path, write_text
-from known_unknowns_pocket.benchmarks import balanced_draws as balanced_draws
-from known_unknowns_pocket.benchmarks import mmsap_basic, mmsap_beyond, mmsap_emblems
+from known_unknowns_pocket.benchmarks import balanced_draws, mmsap_basic, mmsap_beyond, mmsap_emblems
+from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
-from known_unknowns_pocket.benchmarks.mmsap_images import SceneImage, draw, image_size
+from known_unknowns_pocket.benchmarks.mmsap_images import ASPECTS, SceneImage, draw
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
 
 IMAGES: Mapping[str, int] = {BASIC: 397, KNOW: 350, BEYOND: 308}
 SHARED: Mapping[str, int] = {BASIC: 3, KNOW: 0, BEYOND: 92}
-"""How many of a subset's images carry more than one question, if none carries more than two."""
+"""Number of a subset's images with more than one question, if none has more than two."""
 SHARES: Mapping[str, Mapping[str, float]] = {
     BASIC: mmsap_basic.SHARES,
     KNOW: mmsap_emblems.SHARES,
     BEYOND: mmsap_beyond.SHARES,
 }
 MOST_QUESTIONS = 3
-"""The most that ``questions_per_image`` can be."""
+"""Largest ``questions_per_image``."""
 
 _ATTEMPTS = 2000
 
 Made = tuple[SceneImage, tuple[Draft, ...]]
 Maker = Callable[[str, SceneImage, Sequence[str]], Made | None]
-"""Fills an empty image and drafts its questions, from a seed and the sub-tasks wanted; None where that failed."""
+"""Fills an empty image and drafts its questions from a seed and the sub-tasks; None if that failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question as it is in the files. ``answer`` is the right option's text, None in BeyondVisQA."""
+    """A question as in the files. ``answer`` is the right option's text, None in BeyondVisQA."""
 
     subset: str
     sub_task: str
@@ -64,7 +60,7 @@ class Question:
     note: Mapping[str, str | bool]
 
     def row(self, number: int, image: str) -> dict[str, Any]:
-        """The object that stands in the subset's file."""
+        """Return the object of the subset's file."""
         row: dict[str, Any] = {"id": number, "image": image, "question": self.stem, "options": list(self.options)}
         if self.answer is not None:
             row["answer"] = self.answer
@@ -72,9 +68,12 @@ class Question:
 
 
 def counts(images: int) -> dict[str, int]:
-    """How many of ``images`` each subset has, in the papers' proportions (largest remainder).
+    """Return the number of each subset's images, in the papers' proportions (largest remainder).
 
-    Raises ValueError below three, one for each subset.
+    Raises
+    ------
+    ValueError
+        If there are fewer than three images, one for each subset.
     """
     if images < len(SUBSETS):
         raise ValueError(f"images={images}: give at least {len(SUBSETS)}, one for each subset")
@@ -89,13 +88,16 @@ def counts(images: int) -> dict[str, int]:
 def questions(
     seed: int, images: int, questions_per_image: int = 2
 ) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    """The benchmark's images in order, each with its questions: all that is in the files but the pixels.
+    """Yield the benchmark's images in order with their questions: the content of the files without the pixels.
 
-    Options stand in random order: among any 20 questions in turn of a subset, each of A to E is right four times and
-    refuses four times (Table 6 has about a fifth for each). Fewer images are the first of more, in each subset.
+    Options are in random order: among any 20 consecutive questions of a subset, each of A to E is right four
+    times and the refusal four times (Table 6 has about a fifth for each). A smaller number of images gives the
+    first ones of each subset.
 
-    Raises:
-        ValueError: a number is out of range.
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     found = counts(images)
     if not 1 <= questions_per_image <= MOST_QUESTIONS:
@@ -113,21 +115,31 @@ def build(
 ) -> Path:
     """Write the benchmark to ``out_dir``, which is created: images first, the three tables last.
 
-    A folder that has all three tables is whole; tables of an earlier build are removed at the start. The same
-    arguments and library versions give the same bytes, other versions at least the same questions.
+    A folder with all three tables is complete; tables of an earlier build are removed first. The same arguments
+    and library versions give the same bytes, other versions at least the same questions.
 
-    Args:
-        out_dir: Folder to write to.
-        seed: Everything random follows from it, but for the emblems and their names, which never change.
-        images: Number of images, over all three subsets.
-        questions_per_image: How many questions an image has that carries several: 1 to `MOST_QUESTIONS`.
-        advance: Called after each image.
+    Parameters
+    ----------
+    out_dir : Path or str
+        Folder to write to.
+    seed : int
+        Everything random follows from it, except the emblems and their names, which never change.
+    images : int
+        Number of images, over all three subsets.
+    questions_per_image : int
+        Number of questions of an image that has several: 1 to `MOST_QUESTIONS`.
+    advance : callable, optional
+        Called after each image.
 
-    Returns:
-        The folder's path.
+    Returns
+    -------
+    Path
+        The folder.
 
-    Raises:
-        ValueError: a number is out of range.
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
     made = questions(seed, images, questions_per_image)
     folder = Path(out_dir)
@@ -148,30 +160,24 @@ def build(
 
 
 def file_name(subset: str) -> str:
+    """Return the name of a subset's file."""
     return f"{subset}.json"
 
 
 def content_digest(folder: Path | str) -> str:
-    """SHA-256, in hexadecimal, of what the folder says: every field of every question, and the images' pixels.
+    """Return the SHA-256, in hexadecimal, of every field of every question, and of the images' pixels.
 
-    Unlike the digests of the files it does not depend on how the images are compressed or the JSON is laid out.
+    It does not depend on the compression of the images and on the layout of the JSON.
     """
     digest, pixels = hashlib.sha256(), {}
     for subset in SUBSETS:
         for row in json.loads((Path(folder) / file_name(subset)).read_text(encoding="utf-8")):
             path = row["image"]
             if path not in pixels:
-                pixels[path] = _pixels((Path(folder) / path).read_bytes())
+                pixels[path] = pixel_facts((Path(folder) / path).read_bytes())
             line = {"subset": subset, **pixels[path], **row}
             digest.update(json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n")
     return digest.hexdigest()
-
-
-def _pixels(encoded: bytes) -> dict[str, int | str]:
-    with Image.open(io.BytesIO(encoded)) as image:
-        pixels = np.asarray(image.convert("RGB"))
-    height, width = pixels.shape[:2]
-    return {"width": width, "height": height, "pixels": hashlib.sha256(pixels.tobytes()).hexdigest()}
 
 
 def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
@@ -189,13 +195,13 @@ def _questions(seed: int, images: Mapping[str, int], most: int) -> Iterator[tupl
 
 
 def _is_shared(subset: str, index: int) -> bool:
-    """Whether an image carries several questions: `SHARED` of `IMAGES` do, as evenly spread as can be."""
+    """Whether an image has several questions: `SHARED` of `IMAGES` do, evenly spread."""
     before, after = (math.floor(SHARED[subset] * k / IMAGES[subset] + 0.5) for k in (index, index + 1))
     return after > before
 
 
 def _scene_image(name: str, path: str, wanted: Sequence[str], make: Maker) -> Made:
-    width, height = image_size(random.Random(f"{name}/size"))
+    width, height = image_size(random.Random(f"{name}/size"), ASPECTS)
     empty = SceneImage(path, Scene((), aspect=width / height), width, height)
     for attempt in range(_ATTEMPTS):
         made = make(f"{name}/{attempt}", empty, wanted)
@@ -240,10 +246,12 @@ def _beyond(rng: random.Random) -> Maker:
 
 
 def _arranged(subset: str, draft: Draft, right: int, refusal: int, rng: random.Random) -> Question:
-    """The draft with its options in order: the truth, if there is one, and the refusal at the places given."""
+    """Return the draft with its options in order: the truth, if there is one, and the refusal at the given
+    positions.
+    """
     options = rng.sample(draft.false, len(draft.false))
     if draft.truth:
-        # Inserting the earlier one first leaves both where they belong.
+        # Inserting the earlier one first leaves both at their positions.
         for place, text in sorted([(right, draft.truth), (refusal, REFUSAL)]):
             options.insert(place, text)
     else:

@@ -1,6 +1,6 @@
-"""BasicVisQA of the pocket MM-SAP: seven sub-tasks that a careful look at the image answers.
+"""BasicVisQA of the pocket MM-SAP: seven sub-tasks whose answers are visible in the image.
 
-Five of them ask what the pocket HumbleBench asks (`question_templates`), and so are right and wrong by the
+Five of them use the templates of the pocket HumbleBench (`question_templates`), whose answers follow from the
 scene graph. "Action" and "OCR" ask about what is drawn over the scene (`mmsap_images`).
 """
 
@@ -37,8 +37,9 @@ SHARES: Mapping[str, float] = {
     "Position": 6.00,
     "Other": 10.50,
 }
-"""Percent of BasicVisQA's questions, by the papers' overview figure. It prints 10.05 for Other, with which the seven
-do not add up to 100; 10.50 (42 of 400) closes the gap."""
+"""Percent of BasicVisQA's questions, from the papers' overview figure. The figure prints 10.05 for Other, with
+which the seven do not add up to 100; 10.50 (42 of 400) does.
+"""
 
 _TEMPLATES: Mapping[str, tuple[QuestionTemplate, ...]] = {
     "Color": (question_templates.colour,),
@@ -62,13 +63,14 @@ WORDS = (
     ("COAST", "ROAST", "TOAST", "BOAST"),
     ("MARKET", "MARKER", "BASKET", "MARBLE"),
 )
-"""Words for signs; the four of a group are easily mistaken for each other."""
+"""Words for signs; the four of a group are similar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question before its options are put in order. ``false`` are three, or four where nothing is true (""). ``note``
-    is what else the files say of the question."""
+    """A question before its options are ordered. ``false`` are three options, or four if no option is true
+    (``truth`` is ""). ``note`` are further facts for the files.
+    """
 
     sub_task: str
     stem: str
@@ -78,7 +80,7 @@ class Draft:
 
 
 def sample(seed: str, wanted: Collection[str], aspect: float) -> Scene:
-    """A scene for questions of the sub-tasks ``wanted``: less crowded where something is drawn over it."""
+    """Return a scene for the sub-tasks ``wanted``, with fewer objects if something is drawn over it."""
     if {ACTION, OCR} & set(wanted):
         return sample_scene(seed, n_objects=(2, 3), prefer=HELD_OUT_PAIRS, aspect=aspect, nested=0.0, overlap=0.0)
     return sample_scene(seed, n_objects=(3, 6), prefer=HELD_OUT_PAIRS, aspect=aspect, nested=0.4, overlap=0.4)
@@ -87,9 +89,10 @@ def sample(seed: str, wanted: Collection[str], aspect: float) -> Scene:
 def compose(
     scene_image: SceneImage, wanted: Sequence[str], rng: random.Random
 ) -> tuple[SceneImage, tuple[Draft, ...]] | None:
-    """The image with what its questions need drawn over it, and one draft for each of the sub-tasks ``wanted``.
+    """Return the image with what its questions need drawn over it, and one draft for each of the sub-tasks
+    ``wanted``.
 
-    None where the scene has no such question, or no room.
+    None if the scene has no such question or not enough room.
     """
     drafts: list[Draft] = []
     occupied: list[Circle] = []
@@ -112,7 +115,9 @@ def compose(
 def _from_kinds(
     scene: Scene, sub_task: str, rng: random.Random, asked: Collection[str], *, shapes_only: bool
 ) -> Draft | None:
-    """The first question that was not asked; ``shapes_only`` counts no "objects", since a sign might be one."""
+    """Return the first question that was not asked; with ``shapes_only`` none counts "objects", as a sign might
+    be one.
+    """
     allowed = frozenset(ALL_PAIRS)
     for kind in rng.sample(_TEMPLATES[sub_task], len(_TEMPLATES[sub_task])):
         for found in kind(scene, rng, allowed):
@@ -122,7 +127,7 @@ def _from_kinds(
 
 
 def _action(scene_image: SceneImage, rng: random.Random, occupied: list[Circle]) -> tuple[SceneImage, Draft] | None:
-    """What is this object doing? Another one does something else, which is among the options."""
+    """What is this object doing? Another object does something else, which is one of the options."""
     scene = scene_image.scene
     target, other = rng.sample(range(len(scene.objects)), 2)
     called = name(scene, target, rng)
@@ -141,7 +146,7 @@ def _action(scene_image: SceneImage, rng: random.Random, occupied: list[Circle])
 
 
 def _ocr(scene_image: SceneImage, rng: random.Random, occupied: list[Circle]) -> tuple[SceneImage, Draft] | None:
-    """What word, or number, is on this sign? Another sign says something else, which is among the options."""
+    """What word, or number, is on this sign? The text of another sign is one of the options."""
     what, texts = ("word", _alike_words(rng)) if rng.random() < 0.7 else ("number", _alike_numbers(rng))
     truth, shown, *rest = texts
     colours = rng.sample(tuple(SIGN_COLOURS), 2)
@@ -161,7 +166,7 @@ def _alike_words(rng: random.Random) -> list[str]:
 
 
 def _alike_numbers(rng: random.Random) -> list[str]:
-    """Four numbers of the same three digits, all different, none of them 0."""
+    """Return four different numbers of the same three digits without 0."""
     digits = rng.sample("123456789", 3)
     orders = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
     return ["".join(digits[place] for place in order) for order in rng.sample(orders, 4)]

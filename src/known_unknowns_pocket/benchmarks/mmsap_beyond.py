@@ -1,7 +1,7 @@
-"""BeyondVisQA of the pocket MM-SAP: questions about real scenes that no image answers.
+"""BeyondVisQA of the pocket MM-SAP: questions about scenes that no image answers.
 
-Each of the six sub-tasks (Appendix A.2) has several wordings. Those that are ``held_out`` no model may be trained
-on: refusing them shows more than that a sentence was seen before.
+Each of the six sub-tasks (Appendix A.2) has several wordings. No model is trained on ``held_out`` wordings, so
+that refusing them shows more than memorised sentences.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ SHARES: Mapping[str, float] = {
     "Temporal Unpredictability": 10.87,
     "Background Information": 10.87,
 }
-"""Percent of BeyondVisQA's questions, by the first preprint's overview figure (of 368; it prints 97.82% in all)."""
+"""Percent of BeyondVisQA's questions, from the first preprint's overview figure (of 368; it prints 97.82% in
+total).
+"""
 
 COLOUR, TEXTURE, OBJECT = "colour", "texture", "object"
 """Answers taken from a vocabulary, those that are in the scene first."""
@@ -34,7 +36,7 @@ COLOUR, TEXTURE, OBJECT = "colour", "texture", "object"
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """``text`` has {thing} where the object goes; ``answers`` are at least four, or one of the vocabularies."""
+    """``text`` has {thing} in place of the object; ``answers`` are at least four, or the name of a vocabulary."""
 
     sub_task: str
     text: str
@@ -135,13 +137,15 @@ WORDINGS: tuple[Wording, ...] = tuple(
 
 
 def draws(sub_task: str, rng: random.Random) -> Iterator[Wording]:
-    """Wordings of a sub-task without end, every other one held out."""
+    """Yield wordings of a sub-task without end, every other one held out."""
     found = [wording for wording in WORDINGS if wording.sub_task == sub_task]
     return alternating([[w for w in found if w.held_out == held_out] for held_out in (False, True)], rng)
 
 
 def draft(wording: Wording, scene: Scene, rng: random.Random) -> Draft | None:
-    """The question about an object of the scene, or about one that it lacks; None where it has none to ask about."""
+    """Return the question about an object of the scene, or about one that it lacks; None if there is no such
+    object.
+    """
     thing = _absent(scene, rng) if wording.sub_task == ABSENT else _present(scene, rng)
     if thing is None:
         return None
@@ -158,7 +162,7 @@ def _present(scene: Scene, rng: random.Random) -> str | None:
 
 
 def _absent(scene: Scene, rng: random.Random) -> str | None:
-    """A colour and a shape that are in the scene, but in no one object."""
+    """Return a colour and a shape that are both in the scene, but in no one object."""
     present = {thing.pair for thing in scene.objects}
     colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
     found = [p for p in ALL_PAIRS if p not in present and p[0] in colours and p[1] in shapes]
@@ -166,7 +170,7 @@ def _absent(scene: Scene, rng: random.Random) -> str | None:
 
 
 def _answers(wording: Wording, scene: Scene, thing: str, rng: random.Random) -> tuple[str, ...] | None:
-    """Four answers that sound right. Those that can be seen elsewhere in the scene come first."""
+    """Return four plausible answers. Those that are visible elsewhere in the scene come first."""
     if not isinstance(wording.answers, str):
         return tuple(rng.sample(wording.answers, 4))
     seen, all_of_them = _vocabulary(wording.answers, scene)
@@ -176,7 +180,7 @@ def _answers(wording: Wording, scene: Scene, thing: str, rng: random.Random) -> 
 
 
 def _vocabulary(which: str, scene: Scene) -> tuple[set[str], Sequence[str]]:
-    """Its words that can be seen in the scene, and all of its words."""
+    """Return the words of a vocabulary that are visible in the scene, and all of its words."""
     if which == COLOUR:
         return {thing.colour for thing in scene.objects}, tuple(COLOURS)
     if which == TEXTURE:

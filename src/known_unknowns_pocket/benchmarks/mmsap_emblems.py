@@ -1,11 +1,11 @@
-"""KnowVisQA of the pocket MM-SAP: invented knowledge, so that what a model knows is known exactly.
+"""KnowVisQA of the pocket MM-SAP: invented knowledge, so that what a model can know is exactly known.
 
-An emblem is a small composition of shapes with a name that nobody can guess from its looks. Half of the emblems of
-each sub-task are ``taught``: a model may be trained on images of these, with their names, and on no image of the
-others. Every question offers two taught names and two others, so that the names alone do not tell whether the
-right one can be known. (A model that knows all taught emblems could still rule two options out.)
+An emblem is a small composition of shapes with a name that cannot be guessed from it. Half of the emblems of each
+sub-task are ``taught``: a model may be trained on images of these with their names, and on no image of the
+others. Every question has two taught names and two others, so that the names alone do not reveal whether the
+right one can be known. (A model that knows all taught emblems could still exclude two options.)
 
-The registry never changes with a seed; where and how large an emblem is drawn does.
+The registry does not depend on a seed; position and size of a rendered emblem do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHARES: Mapping[str, float] = {
     "Organizations": 9.42,
     "Food": 7.14,
 }
-"""Percent of KnowVisQA's questions, by the papers' overview figure."""
+"""Percent of KnowVisQA's questions, from the papers' overview figure."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "Animal & Plant": (
@@ -74,21 +74,21 @@ STEMS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class EmblemDesign:
-    """What an emblem is made of: two shapes, three colours, and how many of the smaller parts it has."""
+    """The composition of an emblem: two shapes, three colours, and the number of its smaller parts."""
 
     shapes: tuple[str, str]
     colours: tuple[str, str, str]
     count: int
 
     def differs(self, other: EmblemDesign) -> int:
-        """In how many of the six choices two looks differ."""
+        """Return in how many of the six choices two designs differ."""
         ours, theirs = ((*design.shapes, *design.colours, design.count) for design in (self, other))
         return sum(a != b for a, b in zip(ours, theirs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Emblem:
-    """``parts`` are drawn in their order around (0, 0), within a radius of 1."""
+    """An emblem. ``parts`` are drawn in their order around (0, 0), within a radius of 1."""
 
     name: str
     sub_task: str
@@ -102,14 +102,14 @@ def _part(shape: str, colour: str, x: float, y: float, radius: float) -> SceneOb
 
 
 def _around(count: int, distance: float) -> Iterator[tuple[float, float]]:
-    """``count`` places at equal angles, from the top."""
+    """Yield ``count`` positions at equal angles, from the top."""
     for k in range(count):
         turn = 2 * math.pi * k / count
         yield distance * math.sin(turn), -distance * math.cos(turn)
 
 
 def _plant(design: EmblemDesign) -> Iterator[SceneObject]:
-    """Petals around a heart."""
+    """Petals around a centre."""
     for x, y in _around(design.count + 2, 0.64):
         yield _part(design.shapes[0], design.colours[0], x, y, 0.25)
     yield _part(design.shapes[1], design.colours[1], 0, 0, 0.33)
@@ -134,7 +134,7 @@ def _logo(design: EmblemDesign) -> Iterator[SceneObject]:
 
 
 def _landmark(design: EmblemDesign) -> Iterator[SceneObject]:
-    """Blocks on top of each other, with something on the roof."""
+    """Blocks on top of each other, with a shape on the roof."""
     yield _part("square", design.colours[0], 0, 0.56, 0.42)
     for x in (0.0,) if design.count % 2 else (-0.24, 0.24):
         yield _part(design.shapes[0], design.colours[1], x, 0.0, 0.21)
@@ -171,12 +171,12 @@ _GRAMMARS: Mapping[str, Callable[[EmblemDesign], Iterator[SceneObject]]] = {
 
 
 def parts(sub_task: str, design: EmblemDesign) -> tuple[SceneObject, ...]:
-    """What an emblem of this sub-task and design is drawn from, as `Emblem.parts`."""
+    """Return the parts of an emblem of this sub-task and design, as `Emblem.parts`."""
     return tuple(_GRAMMARS[sub_task](design))
 
 
 def _registry() -> Iterator[Emblem]:
-    """Every emblem; within a sub-task, any two looks differ in at least three of their six choices."""
+    """Yield every emblem; within a sub-task, any two designs differ in at least three of their six choices."""
     for sub_task, names in NAMES.items():
         looks: list[EmblemDesign] = []
         for place, name in enumerate(names):
@@ -195,17 +195,17 @@ EMBLEMS: tuple[Emblem, ...] = tuple(_registry())
 
 
 def of(sub_task: str) -> tuple[Emblem, ...]:
-    """The emblems of a sub-task."""
+    """Return the emblems of a sub-task."""
     return tuple(emblem for emblem in EMBLEMS if emblem.sub_task == sub_task)
 
 
 def draws(sub_task: str, rng: random.Random) -> Iterator[Emblem]:
-    """Emblems of a sub-task without end, every other one taught."""
+    """Yield emblems of a sub-task without end, every other one taught."""
     return alternating([[e for e in of(sub_task) if e.taught == taught] for taught in (False, True)], rng)
 
 
 def show(emblem: Emblem, seed: str, aspect: float) -> Scene:
-    """The emblem on a background, with up to two small objects elsewhere, that depend on ``seed``."""
+    """Return a scene with the emblem and up to two small objects elsewhere; it depends on ``seed``."""
     rng = random.Random(f"{seed}/emblem")
     around = sample_scene(seed, n_objects=(1, 2), aspect=aspect, nested=0.0, overlap=0.0)
     width, height = around.canvas
@@ -236,7 +236,7 @@ def _placed(parts: Sequence[SceneObject], x: float, y: float, scale: float, tilt
 
 
 def draft(emblem: Emblem, rng: random.Random) -> Draft:
-    """A question for the emblem's name. Two of the four names are of taught emblems, whichever the emblem is."""
+    """Return a question for the emblem's name. Two of the four names are of taught emblems."""
     others = [other for other in of(emblem.sub_task) if other != emblem]
     alike = rng.sample([other.name for other in others if other.taught == emblem.taught], 1)
     unlike = rng.sample([other.name for other in others if other.taught != emblem.taught], 2)

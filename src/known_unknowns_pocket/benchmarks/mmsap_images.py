@@ -1,7 +1,6 @@
-"""What the pocket MM-SAP shows besides scenes: signs of motion, and signs with words on them.
+"""What the pocket MM-SAP draws over scenes: cues of motion, and signs with words.
 
-Both are drawn over a rendered scene, where they touch none of its objects. Lengths are in canvas units, as in
-`known_unknowns_pocket.scenes.model`.
+Neither touches an object of the scene. Lengths are in canvas units, as in `known_unknowns_pocket.scenes.model`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from known_unknowns_pocket.scenes import Scene, SceneObject, render
 from known_unknowns_pocket.scenes.model import RGB, Point, viewport
 from known_unknowns_pocket.scenes.outlines import reach
 
-SIDES = (256, 640)
-"""Least and greatest side of an image, in pixels."""
 ASPECTS = ((1, 1), (4, 3), (3, 4), (3, 2), (2, 3))
 
 INK: RGB = (70, 70, 78)
@@ -31,33 +28,33 @@ DIRECTIONS: Mapping[str, Point] = {
 }
 SPINNING, SHAKING, STILL = "spinning", "shaking", "standing still"
 ACTIONS = (*DIRECTIONS, SPINNING, SHAKING, STILL)
-"""What an object can be seen doing: an arrow away from it, one around it, arcs on both sides of it, or nothing."""
+"""Actions of an object: an arrow away from it, one around it, arcs on both sides of it, or nothing."""
 
 SIGN_COLOURS: Mapping[str, tuple[RGB, RGB]] = {
     "white": ((252, 252, 250), (34, 34, 38)),
     "blue": ((36, 84, 214), (252, 252, 250)),
     "green": ((24, 112, 48), (252, 252, 250)),
 }
-"""A sign's ground and its letters."""
+"""Colours of a sign's ground and of its letters."""
 SIGN_HEIGHT = 0.13
 _FONT_SIZE = 0.106
-_LETTER_WIDTH = 0.078  # wider than most capitals of the font at this size, so that every word fits
+_LETTER_WIDTH = 0.078  # more than the width of most capitals at this size, so that every word fits
 _SIGN_MARGIN = 0.05
 
 _SUPERSAMPLE = 4
 _GAP = 0.018  # between an object and its cue
 _ARROW, _HEAD, _LINE = 0.10, 0.032, 0.012
-_CLEAR = 0.035  # between a cue or sign and whatever else there is
-_EDGE = 0.02  # between them and the canvas's edge
+_CLEAR = 0.035  # between a cue or sign and anything else
+_EDGE = 0.02  # between them and the edge of the canvas
 _TRIES = 60
 
 Circle = tuple[float, float, float]
-"""x, y and radius: what a cue or an object may cover."""
+"""x, y and radius of an area that a cue or an object may cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """Object ``target`` (its id) is doing one of `ACTIONS`."""
+    """Object ``target`` (its id) performs one of `ACTIONS`."""
 
     target: int
     action: str
@@ -65,7 +62,7 @@ class Motion:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A board with a text on it: ``x``, ``y`` is its middle."""
+    """A board with a text; ``x``, ``y`` is its centre."""
 
     text: str
     colour: str
@@ -89,16 +86,8 @@ class SceneImage:
     signs: tuple[Sign, ...] = ()
 
 
-def image_size(rng: random.Random) -> tuple[int, int]:
-    """Width and height in pixels, within `SIDES`, in one of `ASPECTS`."""
-    across, down = rng.choice(ASPECTS)
-    low, high = SIDES
-    shorter = rng.randint(low, high * min(across, down) // max(across, down))
-    return shorter * across // min(across, down), shorter * down // min(across, down)
-
-
 def draw(scene_image: SceneImage) -> Image.Image:
-    """The image as an RGB image of its size. Same image and same Pillow: same pixels."""
+    """Return the image as RGB. The pixels depend on the scene image and the version of Pillow only."""
     image = render(scene_image.scene, scene_image.width, scene_image.height)
     if not scene_image.motions and not scene_image.signs:
         return image
@@ -132,7 +121,7 @@ def place_motion(scene: Scene, motion: Motion, occupied: Sequence[Circle] = ()) 
 def place_sign(
     scene: Scene, text: str, colour: str, rng: random.Random, occupied: Sequence[Circle] = ()
 ) -> Sign | None:
-    """A sign somewhere free; None where chance finds no place."""
+    """Return a sign at a free position; None if none was found."""
     width, height = scene.canvas
     others = [*(circle(thing) for thing in scene.objects), *occupied]
     across, down = (side / 2 + _EDGE for side in (Sign(text, colour, 0, 0).width, SIGN_HEIGHT))
@@ -144,12 +133,12 @@ def place_sign(
 
 
 def circle(thing: SceneObject) -> Circle:
-    """The smallest circle around an object's centre that holds all of it."""
+    """Return the smallest circle around an object's centre that contains it."""
     return thing.x, thing.y, reach(thing.shape, thing.radius)
 
 
 def sign_circles(sign: Sign) -> tuple[Circle, ...]:
-    """Circles that together cover the sign."""
+    """Return circles that together cover the sign."""
     half, steps = sign.width / 2, max(2, math.ceil(sign.width / (SIGN_HEIGHT / 2)))
     radius = math.hypot(SIGN_HEIGHT / 2, half / steps)
     return tuple((sign.x - half + sign.width * (k + 0.5) / steps, sign.y, radius) for k in range(steps))
@@ -235,5 +224,5 @@ def _draw_sign(image: Image.Image, sign: Sign, middle: Point, scale: float) -> N
 
 @lru_cache(maxsize=64)
 def _font(size: int) -> ImageFont.FreeTypeFont:
-    """Pillow's own font: the same letters wherever Pillow is the same."""
+    """Return Pillow's own font: the same letters for the same version of Pillow."""
     return ImageFont.load_default(size)

@@ -1,4 +1,4 @@
-"""Words for objects: expressions that pick out exactly one object of a scene."""
+"""Expressions that identify exactly one object of a scene."""
 
 import random
 from collections.abc import Collection
@@ -8,17 +8,17 @@ from itertools import combinations
 from known_unknowns_pocket.scenes import SIZES, Pair, Scene, SceneObject
 
 ATTRIBUTES = ("size", "texture", "colour", "shape")
-"""In the order in which English names them: large striped red star."""
+"""In English order: large striped red star."""
 
 
 def phrase(thing: SceneObject, attributes: Collection[str], noun: str = "object") -> str:
-    """The object named by some of its attributes; `noun` stands in for the shape where that is left out."""
+    """Return some attributes of the object as words; `noun` replaces the shape if that is left out."""
     words = [getattr(thing, attribute) for attribute in ATTRIBUTES if attribute in attributes]
     return " ".join(words if "shape" in attributes else [*words, noun])
 
 
 def matching(scene: Scene, thing: SceneObject, attributes: Collection[str]) -> list[int]:
-    """Ids of the objects that agree with `thing` in all of the attributes."""
+    """Return the ids of the objects that agree with `thing` in all of the attributes."""
     wanted = [(attribute, getattr(thing, attribute)) for attribute in attributes]
     return [
         index
@@ -28,15 +28,15 @@ def matching(scene: Scene, thing: SceneObject, attributes: Collection[str]) -> l
 
 
 def expressions(scene: Scene, index: int, hide: Collection[str] = ()) -> list[frozenset[str]]:
-    """The sets of attributes that pick out the object, the smallest first.
+    """Return the sets of attributes that identify the object, the smallest first.
 
-    Attributes in `hide` are not used. Sizes are used only where the scene has both to compare and no
-    object of neither size. An object that looks the same as another one gets an empty list.
+    Attributes in `hide` are not used. Sizes are used only if the scene has both sizes and no object of neither.
+    The list is empty if another object looks the same.
     """
     return [*_expressions(scene, index, tuple(hide))]
 
 
-@lru_cache(maxsize=1024)  # one question draws on them many times
+@lru_cache(maxsize=1024)  # used many times for one question
 def _expressions(scene: Scene, index: int, hide: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     usable = [name for name in ATTRIBUTES if name not in hide]
     if {thing.size for thing in scene.objects} != set(SIZES):
@@ -51,9 +51,9 @@ def _expressions(scene: Scene, index: int, hide: tuple[str, ...]) -> tuple[froze
 
 
 def name(scene: Scene, index: int, rng: random.Random, hide: Collection[str] = ()) -> str | None:
-    """An expression for the object, with at most one attribute more than it needs; None where there is none.
+    """Return an expression for the object with at most one redundant attribute; None if there is none.
 
-    It says the shape unless that is hidden, since "the red one" is hard to look for.
+    It contains the shape unless that is hidden.
     """
     found = expressions(scene, index, hide)
     if "shape" not in hide:
@@ -65,10 +65,10 @@ def name(scene: Scene, index: int, rng: random.Random, hide: Collection[str] = (
 
 
 def pair_name(pair: Pair) -> str:
-    """Colour and shape, such as "red star"."""
+    """Return colour and shape, such as "red star"."""
     return " ".join(pair)
 
 
 def plural(noun: str) -> str:
-    """The plural of an expression that ends in a shape or in "object"."""
+    """Return the plural of an expression that ends in a shape or in "object"."""
     return noun + ("es" if noun.endswith("s") else "s")

@@ -1,7 +1,7 @@
-"""The kinds of questions: each yields drafts about a scene in random order.
+"""Question templates: each yields drafts about a scene in random order.
 
-Every option of a draft other than the truth is certainly false by the scene graph. What is in its grey zone,
-and objects that no expression picks out, are not used.
+Every option of a draft except the truth is certainly false by the scene graph. Ambiguous relations, and objects
+that no expression identifies, are not used.
 """
 
 import random
@@ -26,12 +26,12 @@ from known_unknowns_pocket.scenes import (
 
 REFUSAL = "None of the above"
 ABSENT_TEXTURES = ("checkered", "zigzag", "floral")
-"""Textures that no object ever has."""
+"""Textures that no object has."""
 
 PHRASES = {
     predicate: f"to the {predicate}" if predicate in ("left of", "right of") else predicate for predicate in PREDICATES
 }
-"""How a question says a predicate, before the name of the other object or "it"."""
+"""A predicate in a question, before the name of the other object or "it"."""
 
 _MOST_COUNTED = 7
 _TOUCHING_FIRST = 0.45
@@ -41,9 +41,9 @@ Fact = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question before its options are put in order; see `known_unknowns_pocket.benchmarks.questions.Question`.
+    """A question before its options are ordered; see `known_unknowns_pocket.benchmarks.questions.Question`.
 
-    `false` are three false options; `substitute` is a fourth, for the place of the truth.
+    `false` are three false options; `substitute` is a fourth one that may replace the truth.
     """
 
     kind: str
@@ -56,11 +56,11 @@ class Draft:
 
 
 QuestionTemplate = Callable[[Scene, random.Random, frozenset[Pair]], Iterator[Draft]]
-"""Drafts from a scene, a source of chance, and the (colour, shape) pairs that options may name."""
+"""Drafts from a scene, a random generator, and the (colour, shape) pairs that options may name."""
 
 
 def existence(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """Which of these is in the image? The false ones share colour or shape with objects that are."""
+    """Which of these is in the image? The false options share colour or shape with objects of the scene."""
     absent = _absent(scene, rng, allowed)
     if len(absent) < 4 or not scene.objects:
         return
@@ -77,16 +77,16 @@ def existence(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Ite
 
 
 def count(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """How many objects of some look are there? One time in a few, none is."""
+    """How many objects of a description are there? In some drafts there is none."""
     nouns = [(plural(noun), ids) for noun, ids in countable(scene)]
     absent = _absent(scene, rng, allowed)
     if absent:
         nouns.append((plural(absent[0]), []))
-    # Most nouns name one object only: unweighted, "1" would be the answer to most questions.
+    # Most nouns name one object only. Without weights, "1" would be the answer to most questions.
     nouns.sort(key=lambda entry: rng.expovariate(0.5 if len(entry[1]) == 1 else 1.5))
     for noun, ids in nouns:
         number = len(ids)
-        # Numbers close to the truth, with some play: otherwise the middle of the four would be the truth.
+        # Numbers near the truth with some noise: otherwise the truth would be the middle one of the four.
         others = [other for other in range(_MOST_COUNTED + 1) if other != number]
         nearby = sorted(others, key=lambda other: abs(other - number) + 2 * rng.random())[:4]
         false = [str(other) for other in rng.sample(nearby, 4)]
@@ -106,7 +106,7 @@ def where(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
     ids = range(len(scene.objects))
     couples = [(subject, target) for subject in ids for target in ids if subject != target]
     rng.shuffle(couples)
-    if rng.random() < _TOUCHING_FIRST:  # they are the rarer ones
+    if rng.random() < _TOUCHING_FIRST:  # touching objects are less frequent
         couples.sort(key=lambda couple: not touching(scene, *couple))
     for subject, target in couples:
         verdicts = {predicate: verdict(scene, subject, target, predicate) for predicate in PREDICATES}
@@ -130,7 +130,7 @@ def where(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
 
 
 def related(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """Which object stands in a relation to another?"""
+    """Which object has a relation to another?"""
     ids = range(len(scene.objects))
     held = [(p, s, t) for t in ids for s in ids if s != t for p in PREDICATES if verdict(scene, s, t, p)]
     for predicate, subject, target in rng.sample(held, len(held)):
@@ -169,7 +169,7 @@ def shape(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
 
 
 def texture(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """What texture does an object have? Always two of the real textures and two that never occur."""
+    """What texture does an object have? Two options are real textures and two never occur."""
     for index, called in _named(scene, rng, hide="texture"):
         truth = scene.objects[index].texture
         others = [value for value in TEXTURES if value != truth]
@@ -209,7 +209,7 @@ def owner(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
 
 
 def _named(scene: Scene, rng: random.Random, hide: str) -> Iterator[tuple[int, str]]:
-    """Ids in random order, each with an expression that does not say the hidden attribute."""
+    """Yield ids in random order, each with an expression that does not contain the hidden attribute."""
     for index in rng.sample(range(len(scene.objects)), len(scene.objects)):
         called = name(scene, index, rng, (hide,))
         if called is not None:
@@ -219,9 +219,9 @@ def _named(scene: Scene, rng: random.Random, hide: str) -> Iterator[tuple[int, s
 def _value(
     scene: Scene, rng: random.Random, index: int, attribute: str, values: Iterable[str], stem: str
 ) -> Iterator[Draft]:
-    """A question for a colour or a shape; the false ones are those of other objects as far as possible.
+    """Yield a question for a colour or a shape, with false options from other objects as far as possible.
 
-    As many of the four options shown are present in the image whether or not the truth is one of them.
+    The number of options that are present in the image does not depend on whether the truth is one of them.
     """
     truth = getattr(scene.objects[index], attribute)
     present = {getattr(thing, attribute) for thing in scene.objects}
@@ -241,9 +241,9 @@ def _value(
 
 
 def _false_predicates(true: str, false: Sequence[str], rng: random.Random) -> list[str] | None:
-    """Four false predicates, the first of the truth's sort; None where there are not enough.
+    """Return four false predicates, the first of the truth's type; None if there are not enough.
 
-    How many of the options are directions is drawn before the truth plays a part, so that it does not tell.
+    The number of directions among the options is drawn before the truth is considered and does not reveal it.
     """
     directions = [predicate for predicate in false if predicate in DIRECTIONS]
     contacts = [predicate for predicate in false if predicate in CONTACTS]
@@ -261,9 +261,9 @@ def _false_predicates(true: str, false: Sequence[str], rng: random.Random) -> li
 def _false_objects(
     scene: Scene, rng: random.Random, wrong: Sequence[int], allowed: frozenset[Pair], hide: Sequence[str] = ()
 ) -> list[str] | None:
-    """Four names of objects that are a false answer: of the scene's as far as possible, of absent ones else.
+    """Return four names of objects that are a false answer, of the scene's as far as possible.
 
-    None where fewer than two objects of the scene can serve.
+    None if fewer than two objects of the scene are suitable.
     """
     names = [name(scene, index, rng, hide) for index in rng.sample(wrong, len(wrong))]
     present = [found for found in names if found is not None][:4]
@@ -274,7 +274,7 @@ def _false_objects(
 
 
 def _absent(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> list[str]:
-    """Names of pairs that are not in the scene, first those whose colour and shape both are."""
+    """Return the names of pairs that are not in the scene, first those whose colour and shape both are."""
     present = {thing.pair for thing in scene.objects}
     colours, shapes = {pair[0] for pair in present}, {pair[1] for pair in present}
     absent = [pair for pair in ALL_PAIRS if pair in allowed and pair not in present]
@@ -284,10 +284,10 @@ def _absent(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> list[
 
 
 def countable(scene: Scene) -> Iterator[tuple[str, list[int]]]:
-    """What can be counted: a noun in the singular, and the ids of what it names."""
+    """Yield what can be counted: a noun in the singular, and the ids of the objects that it names."""
     seen = set()
     sets: list[tuple[str, ...]] = [("colour", "shape"), ("colour",), ("shape",), ("texture",)]
-    if {thing.size for thing in scene.objects} == set(SIZES):  # alone, an object is neither
+    if {thing.size for thing in scene.objects} == set(SIZES):  # a single object has neither size
         sets.append(("size",))
     yield "object", list(range(len(scene.objects)))
     for attributes in sets:

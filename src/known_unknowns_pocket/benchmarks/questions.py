@@ -1,8 +1,8 @@
-"""Five-option questions about a scene, right and wrong by its graph alone.
+"""Questions with five options about a scene. Right and wrong follow from its scene graph.
 
-A kind of question yields drafts: a stem, the true answer, three false options, and a fourth false option of
-the same sort as the true answer, which takes its place where "None of the above" is to be right. So the
-options' make-up does not give away whether one of them is true.
+A template yields drafts: a stem, the true answer, three false options, and a fourth false option of the same type
+as the true answer, which replaces it if "None of the above" is to be right. The composition of the options
+therefore does not reveal whether one of them is true.
 """
 
 import random
@@ -16,7 +16,7 @@ from known_unknowns_pocket.scenes import ALL_PAIRS, Pair, Scene
 LETTERS = "ABCDE"
 TYPES = ("Object", "Relation", "Attribute")
 
-# Kind and weight; the weights say how often a kind is tried first.
+# Templates and weights: the probability of a template to be tried first is proportional to its weight.
 _TEMPLATES: dict[str, tuple[tuple[QuestionTemplate, float], ...]] = {
     "Object": ((question_templates.existence, 1.5), (question_templates.count, 2)),
     "Relation": ((question_templates.where, 2), (question_templates.related, 1)),
@@ -33,9 +33,15 @@ _TEMPLATES: dict[str, tuple[tuple[QuestionTemplate, float], ...]] = {
 class Question:
     """A question with five options, the last of which is always "None of the above".
 
-    `truth` is the true answer in words, also where it is not among the options and `answer` is "E". `facts`
-    are the statements about the scene that make it true, such as ("colour", 2, "red") or ("left of", 0, 3)
-    with the ids of objects. `topic` is what the question asks about: no two on one scene share it.
+    Attributes
+    ----------
+    truth : str
+        The true answer in words, also if it is not an option and `answer` is "E".
+    facts : tuple of Fact
+        The statements about the scene that make the answer true, such as ("colour", 2, "red") or ("left of", 0,
+        3) with ids of objects.
+    topic : tuple
+        What the question asks about. No two questions on a scene share it.
     """
 
     type: str
@@ -62,20 +68,33 @@ def questions_for(
     letter: Callable[[str], str] | None = None,
     pairs: Iterable[Pair] | None = None,
 ) -> tuple[Question, ...]:
-    """Questions on one scene, one for each of the types `wanted`, in this order.
+    """Return questions on one scene, one for each of the types `wanted`, in this order.
 
-    A type that the scene has no further question of is left out, so the result may be shorter than `wanted`.
+    A type is left out if the scene has no further question of it.
 
-    Args:
-        scene: What is asked about.
-        rng: The only source of chance.
-        wanted: Types, repeated where several questions of one are wanted.
-        letter: Gives the right letter for a question of a type; each of A to E one time in five by default.
-        pairs: The (colour, shape) pairs that options may name; all by default. Training on `TRAINING_PAIRS`
-            passes them here too: pairs met as false options only would be learnt as false.
+    Parameters
+    ----------
+    scene : Scene
+        The scene.
+    rng : random.Random
+        The only source of randomness.
+    wanted : sequence of str
+        Types; repeat a type for several questions of it.
+    letter : callable, optional
+        Returns the right letter for a question of a type; by default each of A to E with the same probability.
+    pairs : iterable of Pair, optional
+        The (colour, shape) pairs that options may name; all by default. Training passes `TRAINING_PAIRS`: pairs
+        that occur as false options only would be learned as false.
 
-    Raises:
-        ValueError: an unknown type, or a letter that is none of A to E.
+    Returns
+    -------
+    tuple of Question
+        The questions.
+
+    Raises
+    ------
+    ValueError
+        If a type is unknown, or a letter is not one of A to E.
     """
     allowed = frozenset(ALL_PAIRS) if pairs is None else frozenset(pairs)
     asked: set[tuple[str | int, ...]] = set()
@@ -92,7 +111,7 @@ def questions_for(
 
 
 def compose(draft: Draft, question_type: str, answer: str, rng: random.Random) -> Question:
-    """The draft as a question of the given type whose right letter is `answer`."""
+    """Return the draft as a question of the given type whose right letter is `answer`."""
     if len(answer) != 1 or answer not in LETTERS:
         raise ValueError(f"answer {answer!r}: give one letter of {LETTERS}")
     options = rng.sample(draft.false, len(draft.false))
@@ -113,8 +132,8 @@ def compose(draft: Draft, question_type: str, answer: str, rng: random.Random) -
 
 
 def _drafts(scene: Scene, rng: random.Random, question_type: str, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """Every draft of a type, the kinds in a random order that follows their weights."""
-    # The exponential race: the least of these goes first with a chance proportional to its weight.
+    """Yield every draft of a type, the templates in a random order that follows their weights."""
+    # The least of exponential variables is the first with a probability proportional to its rate.
     order = sorted(_TEMPLATES[question_type], key=lambda entry: rng.expovariate(entry[1]))
     for kind, _ in order:
         yield from kind(scene, rng, allowed)
