@@ -9,7 +9,7 @@ from typing import Any
 
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.protocols import PROTOCOLS
+from known_unknowns.inference.asking import protocols_of
 from known_unknowns.records import Question
 
 
@@ -88,8 +88,7 @@ def variant_settings(name: str, benchmark: str, known: Mapping[str, Mapping[str,
     ConfigError
         If the name is none of these.
     """
-    own = benchmarks.get(benchmark).protocols
-    protocols = {*PROTOCOLS, *(own.get() if own else ())}
+    protocols = protocols_of(benchmarks.get(benchmark))
     if name in known:
         return {"function": name, **known[name]}
     if name in variants.VARIANTS:

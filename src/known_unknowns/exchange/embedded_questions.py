@@ -120,7 +120,7 @@ def stem_and_options(fields: Mapping[str, Any]) -> tuple[str, tuple[Option, ...]
     """
     question = question_text(fields)
     if question is None:
-        raise ValueError("it carries no question")
+        raise ValueError("it has no question")
     columns = {label: fields.get(label) for label in string.ascii_uppercase}
     options = tuple(Option(label, str(v), f"{label}. ") for label, v in columns.items() if not _is_empty(v))
     return (question, options) if options else parse_question(question)
@@ -131,7 +131,7 @@ def first_value(fields: Mapping[str, Any], *names: str) -> str:
     for name in names:
         if not _is_empty(fields.get(name)):
             return str(fields[name]).strip()
-    raise ValueError(f"it carries no {' or '.join(names)}")
+    raise ValueError(f"it has no {' or '.join(names)}")
 
 
 def image_path(fields: Mapping[str, Any]) -> str:

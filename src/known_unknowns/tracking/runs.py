@@ -1,4 +1,4 @@
-"""Update the MLflow store, whatever a killed or an older run has left in it."""
+"""Update the MLflow store, including what a killed or older run left incomplete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands as a user runs them: what is on stdout, what on stderr, and the exit code."""
+"""The commands as a user runs them: stdout, stderr and the exit code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def lines(folder: Path, *found: dict) -> str:
     return "p.jsonl"
 
 
-def test_one_object_and_nothing_else_without_any_workflow(tmp_path):
+def test_json_output_is_one_object_without_workflow_files(tmp_path):
     told = known_unknowns(
         "rescore",
         "--benchmark",
@@ -59,7 +59,7 @@ def test_one_object_and_nothing_else_without_any_workflow(tmp_path):
         (LINE | {"question_id": 2}, ["--annotations", "none.json"], 3, "none.json"),
     ],
 )
-def test_mistakes_in_one_line_and_their_codes(tmp_path, line, arguments, code, says):
+def test_errors_are_one_line_with_their_exit_codes(tmp_path, line, arguments, code, says):
     told = known_unknowns(
         "rescore", "--benchmark", "humblebench", *arguments, lines(tmp_path, LINE, line), folder=tmp_path
     )
@@ -69,7 +69,7 @@ def test_mistakes_in_one_line_and_their_codes(tmp_path, line, arguments, code, s
     assert len(told.stderr.splitlines()) == 1
 
 
-def test_check_ends_as_its_findings_are_severe(tmp_path):
+def test_exit_code_of_check_follows_severity(tmp_path):
     params = REPOSITORY / "params.yaml"
     promised = config.load(params, edition="pocket").data("humblebench")
     assert promised["questions_per_image"] == 5, "as the factory has it"
@@ -81,7 +81,7 @@ def test_check_ends_as_its_findings_are_severe(tmp_path):
         assert (told.returncode, json.loads(told.stdout)["worst"]) == (code, worst)
 
 
-def test_check_params_as_ever():
+def test_check_params():
     told = known_unknowns("check", "params", folder=REPOSITORY)
     assert told.returncode == 0
     assert "params.yaml is valid: edition pocket" in told.stdout

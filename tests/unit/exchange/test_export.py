@@ -23,7 +23,7 @@ def exported(tmp_path, changed: Question, reply: Reply) -> dict:
     return json.loads(line)
 
 
-def test_a_line_as_the_package_reads_it(tmp_path):
+def test_line_has_the_keys_of_the_package(tmp_path):
     assert exported(tmp_path, RED, Reply("**A**\n\u00e9")) == {
         "label": "A",
         "question": TEXT,
@@ -34,20 +34,20 @@ def test_a_line_as_the_package_reads_it(tmp_path):
     }
 
 
-def test_nota_only_has_the_label_e_and_lacks_the_right_line(tmp_path):
+def test_nota_only_has_label_e_and_no_right_option(tmp_path):
     line = exported(tmp_path, variants.nota_only(RED), Reply("E"))
     assert line["label"] == "E"
     assert line["question"] == TEXT.replace("\nA. Red", "")
 
 
 @pytest.mark.parametrize("variant", [variants.noise, variants.gaussian, variants.blank])
-def test_labels_stay_as_published_where_nothing_can_be_seen(tmp_path, variant):
+def test_labels_stay_as_published_for_generated_images(tmp_path, variant):
     line = exported(tmp_path, variant(RED), Reply("E"))
     assert line["label"] == "A"
     assert line["image"]["path"] == variant(RED).images[0].source
 
 
-def test_no_picture_and_a_failed_reply_are_exported_too(tmp_path):
+def test_missing_image_and_failed_reply(tmp_path):
     line = exported(tmp_path, variants.text_only(RED), Reply("half an", error="timeout"))
     assert line["image"] == {"bytes": None, "path": None}
     assert line["prediction"] == ""

@@ -22,7 +22,7 @@ def checked(entry: dict[str, Any]) -> Params:
     return configuration.check(raw)
 
 
-def test_its_cells_are_those_of_its_entry():
+def test_cells_of_an_imported_model():
     params = checked({"engine": "imported", "cells": {"humblebench": {"nota_only": [0]}}, "published": "Qwen2.5-VL"})
     assert params.cells("humblebench", "theirs") == [("nota_only", 0)]
     assert params.cells("mmsap", "theirs") == []
@@ -40,12 +40,12 @@ def test_its_cells_are_those_of_its_entry():
         (None, "models.theirs.cells"),
     ],
 )
-def test_cells_that_cannot_be(cells, path):
+def test_invalid_cells(cells, path):
     with pytest.raises(ConfigError) as caught:
         checked({"engine": "imported"} | ({} if cells is None else {"cells": cells}))
     assert caught.value.path == path
 
 
-def test_nobody_is_asked():
+def test_imported_model_has_no_engine():
     with pytest.raises(ConfigError, match="cannot be asked"):
         engines.create("theirs", {"engine": "imported", "cells": {}})

@@ -1,4 +1,4 @@
-"""One row of each format, as its tool writes it, and what is wrong with rows that do not fit."""
+"""One row of each format, as its tool writes it, and errors for invalid rows."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ def test_lmms_eval_without_resps_and_doc(tmp_path):
     assert prediction.fields is None
 
 
-def test_lmms_eval_s_raw_reply_goes_before_what_a_filter_left_of_it(tmp_path):
+def test_lmms_eval_raw_reply_precedes_filtered_reply(tmp_path):
     assert only(tmp_path, LMMS | {"resps": [["The answer is A."]]}).text == "The answer is A."
 
 
-def test_lmms_eval_s_doc_names_the_question(tmp_path):
+def test_lmms_eval_doc_names_the_question(tmp_path):
     doc = {"question_id": "17", "question": HUMBLE["question"]}
     prediction = only(tmp_path, LMMS | {"doc": doc})
     assert (prediction.id, prediction.index) == ("17", 3)
     assert prediction.fields == {"target": "A", **doc}
 
 
-def test_lmms_eval_s_likelihoods(tmp_path):
+def test_lmms_eval_likelihoods(tmp_path):
     pairs = [[["-1.5", "False"]], [["-0.25", "True"]], [["-inf", "False"]]]
     assert only(tmp_path, LMMS | {"resps": pairs}).logprobs == (-1.5, -0.25, float("-inf"))
     assert only(tmp_path, LMMS | {"filtered_resps": [["-1.5", "False"], ["-0.25", "True"]]}).logprobs == (-1.5, -0.25)
 
 
-def test_lmms_eval_s_old_file(tmp_path):
+def test_lmms_eval_old_file(tmp_path):
     (tmp_path / "task.json").write_text(json.dumps({"args": {}, "logs": [LMMS | {"resps": [["A"]]}]}))
     assert parse_file(tmp_path / "task.json").predictions[0].index == 3
 
@@ -87,7 +87,7 @@ def test_vlmevalkit(tmp_path):
 
 
 @pytest.mark.parametrize("said", ["Failed to obtain answer via API.", "Failed to obtain answer: <class 'X'> no memory"])
-def test_vlmevalkit_s_failures_are_failures(tmp_path, said):
+def test_vlmevalkit_failures(tmp_path, said):
     prediction = only(tmp_path, {"index": 7, "prediction": said})
     assert (prediction.text, prediction.error) == ("", said)
 
@@ -110,7 +110,7 @@ def test_actiview(tmp_path):
     assert [(p.index, p.text, p.error) for p in found.predictions] == [(0, "A. No;", None), (1, "", NO_PREDICTION)]
 
 
-def test_no_prediction_is_a_failure_and_an_empty_one_is_not(tmp_path):
+def test_null_is_a_failure_and_empty_text_is_not(tmp_path):
     assert only(tmp_path, {"question_id": 1, "prediction": None}).error == NO_PREDICTION
     assert only(tmp_path, {"question_id": 1, "prediction": ""}).error is None
 
@@ -125,7 +125,7 @@ def test_no_prediction_is_a_failure_and_an_empty_one_is_not(tmp_path):
         ({k: v for k, v in HUMBLE.items() if k != "prediction"}, "prediction missing"),
     ],
 )
-def test_the_line_of_a_row_that_does_not_fit(tmp_path, line, reason):
+def test_error_names_the_invalid_row(tmp_path, line, reason):
     with pytest.raises(DataError, match=f"predictions.jsonl, line 2: .*{reason}"):
         lines(tmp_path, HUMBLE, line)
 
@@ -141,12 +141,12 @@ def test_the_line_of_a_row_that_does_not_fit(tmp_path, line, reason):
         ({"question_id": 1, "prediction": "A", "step": 2}, "the step is 2"),
     ],
 )
-def test_rows_of_other_formats_that_do_not_fit(tmp_path, line, reason):
+def test_rows_of_another_format(tmp_path, line, reason):
     with pytest.raises(DataError, match=f"line 1: {reason}"):
         lines(tmp_path, line)
 
 
-def test_an_unknown_format_says_what_is_known(tmp_path):
+def test_unknown_format_lists_known_formats(tmp_path):
     with pytest.raises(DataError, match=r"no known format \(id, said\).*plain: question_id, prediction"):
         lines(tmp_path, {"id": 1, "said": "A"})
     (tmp_path / "a.json").write_text('{"predictions": []}')

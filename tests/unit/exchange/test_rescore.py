@@ -22,7 +22,7 @@ TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the ab
 
 
 def humble(number: int, label: str, prediction: str | None, **changes: Any) -> dict[str, Any]:
-    """A line of HumbleBench's results; two questions share a picture."""
+    """A line of HumbleBench's results; two questions share an image."""
     return {
         "label": label,
         "question": TEXT,
@@ -44,7 +44,7 @@ def value(found: RescoreResult, scorer: str, name: str, category: str = OVERALL)
     return metric.value
 
 
-def test_accuracy_by_hand_under_both_readings(tmp_path):
+def test_accuracy_under_both_parsers(tmp_path):
     """Right, wrong, right to a person only, no reply, empty, refused rightly, refused wrongly, two letters."""
     said = ["A", "B", "The answer is A because of a car", None, "", "E", "E", "A or B"]
     labels = ["A", "A", "A", "A", "A", "E", "A", "A"]
@@ -61,14 +61,14 @@ def test_accuracy_by_hand_under_both_readings(tmp_path):
     assert value(found, "official", "accuracy", "Attribute") == 2 / 4
 
 
-def test_readings_differ_where_their_rules_do(tmp_path):
+def test_parsers_differ(tmp_path):
     file = lines(tmp_path, humble(1, "E", "**None of the above**"), humble(2, "E", "E, a car"))
     found = rescore("humblebench", [file])
     assert value(found, "official", "accuracy") == 0
     assert value(found, "robust", "accuracy") == 1
 
 
-def test_nota_only_is_told_by_the_gap_and_its_labels_may_be_the_removed_ones(tmp_path):
+def test_gap_in_labels_means_nota_only(tmp_path):
     gap = TEXT.replace("B. Blue\n", "")
     file = lines(
         tmp_path,
@@ -81,19 +81,19 @@ def test_nota_only_is_told_by_the_gap_and_its_labels_may_be_the_removed_ones(tmp
     assert value(found, "official", "accuracy") == 2 / 3
 
 
-def test_nota_only_whose_right_option_still_stands_there(tmp_path):
+def test_nota_only_with_the_right_option_on_offer(tmp_path):
     file = lines(tmp_path, humble(1, "B", "E"))
     with pytest.raises(DataError, match="line 1: labelled B, which is still on offer"):
         rescore("humblebench", [file], variant="nota_only")
 
 
-def test_an_original_whose_label_is_not_on_offer(tmp_path):
+def test_original_with_a_label_not_on_offer(tmp_path):
     file = lines(tmp_path, humble(1, "E", "E"), humble(2, "B", "E", question=TEXT.replace("B. Blue\n", "")))
     with pytest.raises(DataError, match="line 2: labelled B, where the options are A, C, D, E"):
         rescore("humblebench", [file], variant="original")
 
 
-def test_with_noise_the_refusal_is_right_and_the_published_labels_are_kept_apart(tmp_path):
+def test_noise_makes_the_refusal_right_and_keeps_published_labels(tmp_path):
     file = lines(tmp_path, humble(1, "A", "E"), humble(2, "A", "A"), humble(3, "E", "E"), humble(4, "B", "E"))
     found = rescore("humblebench", [file], variant="noise")
     assert value(found, "official", "accuracy") == 3 / 4
@@ -121,21 +121,21 @@ def test_the_json_object(tmp_path):
     assert "accuracy" in format_tables(found)
 
 
-def test_parts_of_one_model_s_replies_are_pooled(tmp_path):
+def test_several_files_are_combined(tmp_path):
     one = lines(tmp_path, humble(1, "A", "A"), name="one.jsonl")
     two = lines(tmp_path, humble(2, "A", "B"), humble(3, "A", "B"), name="two.jsonl")
     found = rescore("humblebench", [one, two])
     assert (found.n, value(found, "official", "accuracy")) == (3, 1 / 3)
 
 
-def test_a_question_that_is_answered_twice(tmp_path):
+def test_question_answered_twice(tmp_path):
     one = lines(tmp_path, humble(1, "A", "A"), name="one.jsonl")
     two = lines(tmp_path, humble(2, "A", "A"), humble(1, "A", "A"), name="two.jsonl")
     with pytest.raises(DataError, match=r"two.jsonl, line 2: question '1' is already answered in .*one.jsonl, line 1"):
         rescore("humblebench", [one, two])
 
 
-def test_two_questions_under_one_id(tmp_path):
+def test_two_questions_with_one_id(tmp_path):
     file = lines(tmp_path, humble(1, "A", "A"), humble(1, "B", "A"))
     with pytest.raises(DataError, match="line 2: another question has the id '1'"):
         rescore("humblebench", [file])
@@ -146,13 +146,13 @@ def test_two_questions_under_one_id(tmp_path):
     [
         ({"label": "F"}, "labelled F, where"),
         ({"label": "AB"}, "the label is 'AB'"),
-        ({"label": None}, "carries no label"),
+        ({"label": None}, "has no label"),
         ({"question": "What color is it?"}, "no options A to E"),
         ({"question": "Which?\nA. Red\nB. Blue"}, "no option E"),
-        ({"question": None}, "carries no question"),
+        ({"question": None}, "has no question"),
     ],
 )
-def test_the_line_that_does_not_fit(tmp_path, changes, reason):
+def test_error_names_the_invalid_line(tmp_path, changes, reason):
     file = lines(tmp_path, humble(1, "A", "A"), humble(2, "A", "A") | changes)
     with pytest.raises(DataError, match=f"predictions.jsonl, line 2: .*{reason}"):
         rescore("humblebench", [file])
@@ -173,7 +173,7 @@ def plain(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
 
 
 def asked(tmp_path: Path, count: int = 3) -> Path:
-    """A table of questions 1, 2, ..., with the answers A, B, C, ... on pictures of their own."""
+    """A table of questions 1, 2, ..., with the answers A, B, C, ... each on its own image."""
     found = [question(str(n + 1), answer=n, group=f"g{n}") for n in range(count)]
     tables.write_questions(tmp_path / "questions.parquet", found)
     return tmp_path / "questions.parquet"
@@ -190,14 +190,14 @@ def test_plain_predictions_in_any_order(tmp_path):
     assert (found.variant, value(found, "official", "accuracy")) == ("original", 2 / 3)
 
 
-def test_annotations_are_varied_as_they_were_asked(tmp_path):
+def test_variant_is_applied_to_annotations(tmp_path):
     file = plain(tmp_path, ("3", "E"), ("1", "A"), ("2", "E"))
     found = rescore("humblebench", [file], annotations=asked(tmp_path), variant="nota_only")
     assert value(found, "official", "accuracy") == 2 / 3
     assert value(found, "official", "share_unparsed") == 1 / 3  # A is gone
 
 
-def test_a_shuffled_variant_is_the_one_of_its_seed(tmp_path):
+def test_shuffled_options_depend_on_the_seed(tmp_path):
     table = asked(tmp_path)
     shuffled = [variants.shuffled_options(q, seed=3) for q in tables.read_questions(table)]
     file = plain(tmp_path, *((q.id, q.labels[q.answer]) for q in shuffled))
@@ -205,14 +205,14 @@ def test_a_shuffled_variant_is_the_one_of_its_seed(tmp_path):
     assert value(found, "official", "accuracy") == 1
 
 
-def test_a_variant_that_params_yaml_names(tmp_path):
+def test_variant_of_params_yaml(tmp_path):
     known = {"my_own": {"function": "nota_only", "relettered": True}}
     file = plain(tmp_path, ("1", "D"))
     found = rescore("humblebench", [file], annotations=asked(tmp_path, 1), variant="my_own", known=known)
     assert (found.variant, value(found, "official", "accuracy")) == ("my_own", 1)
 
 
-def test_what_is_not_answered_and_what_was_never_asked(tmp_path):
+def test_unanswered_and_unknown_questions(tmp_path):
     table = asked(tmp_path)
     with pytest.raises(DataError, match=r"2 of the 3 questions .* the first of them '1'; --partial"):
         rescore("humblebench", [plain(tmp_path, ("2", "B"))], annotations=table)
@@ -228,7 +228,7 @@ def test_questions_of_another_benchmark(tmp_path):
         rescore("humblebench", [plain(tmp_path, ("1", "A"))], annotations=tmp_path / "q.parquet")
 
 
-def test_a_file_that_repeats_other_questions_than_the_annotations(tmp_path):
+def test_question_text_differs_from_annotations(tmp_path):
     table = asked(tmp_path, 1)
     with pytest.raises(DataError, match="line 1: asks 'What color is it"):
         rescore("humblebench", [lines(tmp_path, humble(1, "A", "A"))], annotations=table)
@@ -243,7 +243,7 @@ def test_published_rows_as_annotations(tmp_path):
     assert value(rescore("humblebench", [file], annotations=parquet.parent), "official", "accuracy") == 1
 
 
-def test_lmms_eval_by_place(tmp_path):
+def test_lmms_eval_by_index(tmp_path):
     found = [{"doc_id": n, "filtered_resps": [said], "target": "A"} for n, said in ((2, "C"), (0, "A"), (1, "A"))]
     file = lines(tmp_path, *found)
     assert value(rescore("humblebench", [file], annotations=asked(tmp_path)), "official", "accuracy") == 2 / 3
@@ -259,7 +259,7 @@ def test_lmms_eval_with_its_doc(tmp_path):
     assert "do not say which image" in found.notes[0]
 
 
-def test_lmms_eval_s_likelihoods_are_read_by_the_likelihood_scorer_too(tmp_path):
+def test_lmms_eval_likelihoods_get_the_likelihood_scorer(tmp_path):
     pairs = [["-3.0", "False"], ["-1.0", "True"], ["-2.0", "False"], ["-9.0", "False"], ["-1.5", "False"]]
     file = lines(tmp_path, {"doc_id": 0, "filtered_resps": pairs, "target": "1"})
     table = asked(tmp_path, 1)
@@ -271,7 +271,7 @@ def test_lmms_eval_s_likelihoods_are_read_by_the_likelihood_scorer_too(tmp_path)
         rescore("humblebench", [short], annotations=table)
 
 
-def test_vlmevalkit_carries_its_questions(tmp_path):
+def test_vlmevalkit_contains_its_questions(tmp_path):
     header = "index\tquestion\tA\tB\tC\tD\tE\tanswer\tcategory\tprediction\n"
     options = "Red\tNone\tBlack\t\tNone of the above"
     failed = f"2\tWhich?\t{options}\tE\tObject\tFailed to obtain answer via API.\n"
@@ -307,7 +307,7 @@ def sapient(tmp_path: Path) -> Path:
     return tmp_path / "mmsap.parquet"
 
 
-def test_mmsap_without_a_forced_choice_leaves_undefined_what_depends_on_it(tmp_path):
+def test_metrics_are_undefined_without_the_forced_choice(tmp_path):
     file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "C"), ("BeyondVisQA-1", "C"))
     found = rescore("mmsap", [file], annotations=sapient(tmp_path))
     assert value(found, "official", "score_kk") == 1 / 3
@@ -330,13 +330,13 @@ def test_mmsap_with_a_forced_choice(tmp_path):
     assert value(rescore("mmsap", [path], annotations=sapient(tmp_path)), "official", "score_ku") == 1 / 3
 
 
-def test_mmsap_where_nobody_refused_needs_no_forced_choice(tmp_path):
+def test_no_refusal_needs_no_forced_choice(tmp_path):
     file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "B"), ("BeyondVisQA-1", "C"))
     found = rescore("mmsap", [file], annotations=sapient(tmp_path))
     assert value(found, "official", "score_ku") == 1 / 3
 
 
-def test_a_step_that_is_none_and_an_answer_that_is_missing(tmp_path):
+def test_unknown_step_and_missing_answer(tmp_path):
     path = tmp_path / "forced.csv"
     for steps, reason in (("other", "the step is 'other'"), ("forced", "the step 'answer' of question '1' is missing")):
         path.write_text(f"question_id,step,prediction\n1,{steps},A\n" + ("1,answer,A\n" if steps == "other" else ""))
@@ -344,7 +344,7 @@ def test_a_step_that_is_none_and_an_answer_that_is_missing(tmp_path):
             rescore("humblebench", [path], annotations=asked(tmp_path, 1))
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not here")
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the released files are absent")
 class TestReleasedFiles:
     def test_humblebench_e_of_qwen(self):
         """30 of the 80 predictions are E, and E is right in all."""
@@ -368,7 +368,7 @@ class TestReleasedFiles:
         assert value(found, "official", "accuracy") == 0.6153846153846154 == 200 / 325
         assert found.notes == ()
 
-    def test_an_order_that_slipped_is_told(self, tmp_path):
+    def test_shifted_order_is_reported(self, tmp_path):
         folder = SHARED / "actiview"
         result = json.loads((folder / "results/qwen2vl_shifting.json").read_text(encoding="utf-8"))
         (tmp_path / "slipped.json").write_text(json.dumps(result | {"preds": [*result["preds"][1:], "A."]}))

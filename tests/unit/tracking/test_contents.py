@@ -49,7 +49,7 @@ def test_categories_of_the_papers_get_names_that_mlflow_takes() -> None:
     assert allowed_name("Überblick") == "Überblick"
 
 
-def test_categories_that_would_share_a_name_are_refused() -> None:
+def test_two_categories_with_one_name_are_an_error() -> None:
     metrics = [metric("accuracy", "a&b", 0.5), metric("accuracy", "a(b", 0.7)]
     with pytest.raises(DataError, match=r"metrics\.parquet.*robust\.accuracy\.a_b"):
         metric_values(metrics, file=FILE)

@@ -105,7 +105,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, empty_database: Path, pro
     return snapshot(world.folder)
 
 
-def test_killed_again_and_again_it_ends_as_an_unbroken_run(
+def test_repeated_kills_end_with_the_same_store(
     tmp_path: Path, empty_database: Path, processes: Any, unbroken: dict[str, Any]
 ) -> None:
     world = build(tmp_path)
@@ -120,9 +120,7 @@ def test_killed_again_and_again_it_ends_as_an_unbroken_run(
     assert len(unbroken) == 4
 
 
-def test_killed_while_the_database_is_made_it_leaves_none(
-    tmp_path: Path, processes: Any, unbroken: dict[str, Any]
-) -> None:
+def test_kill_during_creation_leaves_no_database(tmp_path: Path, processes: Any, unbroken: dict[str, Any]) -> None:
     build(tmp_path)
     assert run_in(processes, _track_and_die_in_the_migrations, tmp_path) == -signal.SIGKILL
     assert not (tmp_path / "mlflow.db").exists()
@@ -132,7 +130,7 @@ def test_killed_while_the_database_is_made_it_leaves_none(
     assert not list(tmp_path.glob(".mlflow.db.*"))
 
 
-def test_two_writers_make_each_run_once(
+def test_two_writers_create_each_run_once(
     tmp_path: Path, empty_database: Path, processes: Any, unbroken: dict[str, Any]
 ) -> None:
     build(tmp_path)

@@ -121,7 +121,7 @@ def test_the_metrics_of_a_run_are_those_of_its_cell_with_their_intervals(tracked
     assert run_of(tracked, "oracle", "original").data.metrics == expected
 
 
-def test_the_data_set_is_the_pinned_one(tracked: World) -> None:
+def test_data_set_is_the_pinned_data(tracked: World) -> None:
     for run in runs(tracked):
         (used,) = run.inputs.dataset_inputs
         assert (used.dataset.name, used.dataset.digest) == ("humblebench", DVC_HASH)
@@ -157,7 +157,7 @@ def test_the_artifacts_hold_every_reply_and_every_metric(tracked: World) -> None
     assert json.loads(artifact(tracked, run, "engine.json").read_text())["model"] == "always_a"
 
 
-def test_the_tags_say_where_the_numbers_come_from(world: World) -> None:
+def test_tags_give_the_provenance(world: World) -> None:
     git = ["git", "-C", str(world.folder), "-c", "user.name=T", "-c", "user.email=t@example.org"]
     for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
         subprocess.run([*git, *command], check=True)
@@ -244,7 +244,7 @@ def test_a_changed_parameter_makes_new_runs_and_keeps_the_old_ones(world: World)
     assert len(runs(world)) == 2 * len(CELLS)
 
 
-def test_what_changes_no_reply_makes_no_new_run(world: World) -> None:
+def test_settings_that_change_no_reply_make_no_new_run(world: World) -> None:
     first = world.track()
     world.raw["models"]["always_a"]["seconds_per_reply"] = 0.25
     assert world.track() == first
@@ -268,7 +268,7 @@ def test_without_a_pin_the_question_table_identifies_the_data(world: World) -> N
     assert run_of(world, "oracle", "original").data.params["data.pinned"] == "false"
 
 
-def test_a_run_deleted_in_the_ui_is_made_anew(world: World) -> None:
+def test_run_deleted_in_the_ui_is_created_again(world: World) -> None:
     first = world.track()
     client(world).delete_run(first[0]["run_id"])
     second = world.track()
@@ -277,7 +277,7 @@ def test_a_run_deleted_in_the_ui_is_made_anew(world: World) -> None:
     assert len(runs(world)) == len(CELLS)
 
 
-def test_artifacts_that_went_missing_come_back(world: World) -> None:
+def test_missing_artifacts_are_restored(world: World) -> None:
     first = world.track()
     shutil.rmtree(world.folder / "mlartifacts")
     assert world.track() == first
@@ -285,7 +285,7 @@ def test_artifacts_that_went_missing_come_back(world: World) -> None:
         assert artifact(world, run, "questions.json").is_file()
 
 
-def test_a_failure_leaves_no_run_that_looks_finished(world: World) -> None:
+def test_failed_run_is_not_finished(world: World) -> None:
     world.track()
     (world.folder / "mlartifacts").rename(world.folder / "elsewhere")
     (world.folder / "mlartifacts").write_text("a file where a folder must be")
@@ -300,7 +300,7 @@ def test_a_failure_leaves_no_run_that_looks_finished(world: World) -> None:
     assert run_of(world, "oracle", "original").info.status == "FINISHED"
 
 
-def test_tables_that_do_not_fit_together_are_refused(world: World) -> None:
+def test_inconsistent_tables_are_errors(world: World) -> None:
     file = world.metrics_file("oracle")
     metrics = tables.read_metrics(file)
     tables.write_metrics(file, [m for m in metrics if m.variant != "nota_only_relettered"])
@@ -320,7 +320,7 @@ def test_the_mean_over_seeds_is_in_no_run(tracked: World) -> None:
     assert all(0.25 not in run.data.metrics.values() for run in runs(tracked))
 
 
-def test_nothing_is_said_and_nothing_goes_over_the_network(
+def test_no_output_and_no_network_access(
     world: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[object] = []
@@ -331,7 +331,7 @@ def test_nothing_is_said_and_nothing_goes_over_the_network(
     assert capfd.readouterr() == ("", "")
 
 
-def test_switched_off_it_lists_nothing_and_says_so(fresh: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_disabled_tracking_lists_no_runs(fresh: World, capsys: pytest.CaptureFixture[str]) -> None:
     fresh.raw["tracking"]["enabled"] = False
     assert fresh.track() == []
     assert json.loads(fresh.out.read_text())["enabled"] is False
@@ -339,12 +339,12 @@ def test_switched_off_it_lists_nothing_and_says_so(fresh: World, capsys: pytest.
     assert not (fresh.folder / "mlflow.db").exists()
 
 
-def test_importing_it_does_not_import_mlflow() -> None:
+def test_package_does_not_import_mlflow() -> None:
     code = "import sys, known_unknowns.tracking; sys.exit('mlflow' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_database_is_where_the_working_directory_is(tracked: World) -> None:
+def test_database_is_in_the_working_directory(tracked: World) -> None:
     with closing(sqlite3.connect(tracked.folder / "mlflow.db")) as database:
         (count,) = database.execute("SELECT count(*) FROM runs").fetchone()
     assert count == len(CELLS)

@@ -16,7 +16,7 @@ from known_unknowns.tracking.store import open_store
 from .world import World
 
 
-def test_the_experiment_keeps_its_artifacts_where_the_params_say(world: World) -> None:
+def test_artifacts_are_where_params_yaml_says(world: World) -> None:
     with open_store(world.params.tracking) as store:
         experiment = store.client.get_experiment(store.experiment_id)
     assert experiment.name == "known-unknowns"
@@ -25,7 +25,7 @@ def test_the_experiment_keeps_its_artifacts_where_the_params_say(world: World) -
         assert again.experiment_id == store.experiment_id
 
 
-def test_a_relative_uri_is_relative_to_the_working_directory_of_the_moment(
+def test_relative_uri_is_relative_to_the_working_directory(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """MLflow keeps its stores by their URI: two projects in one process must not share one."""
@@ -59,7 +59,7 @@ def test_a_deleted_experiment_can_be_restored_as_the_error_says(world: World) ->
         assert again.experiment_id == store.experiment_id
 
 
-def test_a_database_of_another_program_is_left_alone(fresh: World) -> None:
+def test_database_of_another_program_is_unchanged(fresh: World) -> None:
     path = fresh.folder / "mlflow.db"
     with closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE recipes (name TEXT)")
@@ -69,7 +69,7 @@ def test_a_database_of_another_program_is_left_alone(fresh: World) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_left_alone(fresh: World) -> None:
+def test_file_that_is_not_a_database_is_unchanged(fresh: World) -> None:
     path = fresh.folder / "mlflow.db"
     path.write_bytes(b"not a database at all" * 100)
     with pytest.raises(DataError, match=r"mlflow\.db: not a valid SQLite database"):
@@ -77,7 +77,7 @@ def test_a_file_that_is_no_database_is_left_alone(fresh: World) -> None:
     assert path.read_bytes() == b"not a database at all" * 100
 
 
-def test_a_damaged_database_is_named(world: World) -> None:
+def test_damaged_database(world: World) -> None:
     path = world.folder / "mlflow.db"
     data = path.read_bytes()
     path.write_bytes(data[:4096] + os.urandom(len(data) - 4096))
@@ -85,7 +85,7 @@ def test_a_damaged_database_is_named(world: World) -> None:
         world.track()
 
 
-def test_a_database_of_another_version_of_mlflow_is_left_alone(world: World) -> None:
+def test_database_of_another_mlflow_version_is_unchanged(world: World) -> None:
     path = world.folder / "mlflow.db"
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE alembic_version SET version_num = 'f00dcafe1234'")
@@ -95,7 +95,7 @@ def test_a_database_of_another_version_of_mlflow_is_left_alone(world: World) -> 
     assert path.read_bytes() == before
 
 
-def test_a_locked_database_is_named(world: World) -> None:
+def test_locked_database(world: World) -> None:
     with closing(sqlite3.connect(world.folder / "mlflow.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(MachineError, match=r"mlflow\.db: another program is writing"):
@@ -103,7 +103,7 @@ def test_a_locked_database_is_named(world: World) -> None:
     assert len(world.track()) == 4
 
 
-def test_another_run_that_writes_is_waited_for_and_then_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_another_writer_ends_with_an_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "LOCK_SECONDS", 0.1)
     with (
         FileLock(f"{world.folder}/mlflow.db.lock"),
@@ -112,14 +112,14 @@ def test_another_run_that_writes_is_waited_for_and_then_named(world: World, monk
         world.track()
 
 
-def test_a_folder_in_the_place_of_the_database_is_named(fresh: World) -> None:
+def test_folder_instead_of_the_database(fresh: World) -> None:
     (fresh.folder / "mlflow.db").mkdir()
     with pytest.raises(MachineError, match=r"mlflow\.db: .*cannot be written"):
         fresh.track()
 
 
 @pytest.mark.parametrize("uri", ["sqlite://", "sqlite:///:memory:", "sqlite:///"])
-def test_a_database_that_keeps_nothing_is_refused(fresh: World, uri: str) -> None:
+def test_in_memory_database_is_an_error(fresh: World, uri: str) -> None:
     fresh.raw["tracking"]["uri"] = uri
     with pytest.raises(ConfigError, match=r"^tracking\.uri: .*names no file"):
         fresh.track()
@@ -134,9 +134,7 @@ def test_a_database_that_keeps_nothing_is_refused(fresh: World, uri: str) -> Non
         ("Something else\nwith details", MachineError, r"MLflow failed \(Something else\)"),
     ],
 )
-def test_what_sqlite_says_is_told_with_the_file_and_a_remedy(
-    fresh: World, said: str, kind: type[Exception], shown: str
-) -> None:
+def test_sqlite_errors_name_the_file_and_a_remedy(fresh: World, said: str, kind: type[Exception], shown: str) -> None:
     with (
         pytest.raises(kind, match=f"here/mlflow.db: .*{shown}"),
         stores._translate_errors("here/mlflow.db", "sqlite:///x"),

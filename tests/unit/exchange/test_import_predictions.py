@@ -1,4 +1,4 @@
-"""Replies that go out in another tool's format and come back as a model of their own are the same, and measure so."""
+"""Replies that are exported and imported as another model are the same and give the same metrics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def questions(root: Path) -> dict[str, list[Question]]:
     """Ten questions in two variants, where the workflow has them."""
     original = [
         replace(
-            question(str(n), answer=n % 5, group=f"picture {n // 2}"),
+            question(str(n), answer=n % 5, group=f"image {n // 2}"),
             extra={"question_id": n, "label": "ABCDE"[n % 5], "image_path": f"{n // 2}.jpg"},
         )
         for n in range(10)
@@ -69,7 +69,7 @@ def measured(root: Path, replies: Path, chosen: Params) -> list[Metric]:
 
 
 @pytest.mark.parametrize("format", ["humblebench", "lmms_eval", "vlmevalkit", "csv", "jsonl"])
-def test_out_and_back_again(tmp_path, format):
+def test_export_and_import_give_the_same_metrics(tmp_path, format):
     asked, chosen = questions(tmp_path), params()
     expected = ours(tmp_path, asked, chosen)
     suffix = {"vlmevalkit": "tsv", "csv": "csv"}.get(format, "jsonl")
@@ -98,7 +98,7 @@ def plain(tmp_path: Path, said: list[str]) -> Path:
     return path
 
 
-def test_the_engine_s_record_names_the_files_of_every_cell(tmp_path):
+def test_engine_record_names_the_files_of_every_cell(tmp_path):
     questions(tmp_path)
     file = plain(tmp_path, SAID)
     for name in ("original", "nota_only", "original"):
@@ -111,7 +111,7 @@ def test_the_engine_s_record_names_the_files_of_every_cell(tmp_path):
     assert str(tmp_path) not in path.read_text()
 
 
-def test_a_second_import_of_a_cell_takes_the_place_of_the_first(tmp_path):
+def test_second_import_replaces_the_first(tmp_path):
     questions(tmp_path)
     for text, accuracy in (("A", 0.2), ("Z", 0.0)):
         file = plain(tmp_path, [text] * 10)
@@ -121,7 +121,7 @@ def test_a_second_import_of_a_cell_takes_the_place_of_the_first(tmp_path):
         )
 
 
-def test_the_advice_is_the_entry_that_params_yaml_must_have(tmp_path):
+def test_note_has_the_entry_for_params_yaml(tmp_path):
     questions(tmp_path)
     file = plain(tmp_path, SAID)
     import_predictions(params(), "theirs", "humblebench", [file], variant="nota_only", root=tmp_path)
@@ -143,7 +143,7 @@ def test_the_advice_is_the_entry_that_params_yaml_must_have(tmp_path):
         ("theirs", "noise", "does not ask humblebench in the variant 'noise'"),
     ],
 )
-def test_what_cannot_be_imported(tmp_path, model, variant, reason):
+def test_invalid_imports(tmp_path, model, variant, reason):
     questions(tmp_path)
     chosen = params(asked={"engine": "respondent"})
     with pytest.raises(ConfigError, match=reason):
@@ -151,7 +151,7 @@ def test_what_cannot_be_imported(tmp_path, model, variant, reason):
     assert not (tmp_path / "results").exists()
 
 
-def test_replies_that_were_asked_for_are_not_overwritten(tmp_path):
+def test_replies_of_inference_are_not_overwritten(tmp_path):
     questions(tmp_path)
     path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
     tables.write_text(path, json.dumps({"entry": {"engine": "transformers"}}))
@@ -161,7 +161,7 @@ def test_replies_that_were_asked_for_are_not_overwritten(tmp_path):
         )
 
 
-def test_questions_must_be_made_and_all_be_answered(tmp_path):
+def test_questions_must_exist_and_all_be_answered(tmp_path):
     with pytest.raises(DataError, match="make them with snakemake"):
         import_predictions(
             params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path
@@ -174,7 +174,7 @@ def test_questions_must_be_made_and_all_be_answered(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-def test_mmsap_needs_the_forced_choices_of_what_was_refused(tmp_path):
+def test_refused_questions_need_a_forced_choice(tmp_path):
     refused = question(
         "KnowVisQA-1", benchmark="mmsap", extra={"subset": "KnowVisQA", "question_id": "1", "image_path": "a.png"}
     )

@@ -56,7 +56,7 @@ def two(text: str) -> list[tuple[Question, list[tuple[str, Reply]]]]:
         ("jsonl", "jsonl", ("", "the file holds no prediction (null)")),
     ],
 )
-def test_whatever_was_said_comes_back_and_a_failure_is_never_right(tmp_path, format, suffix, failed):
+def test_replies_survive_the_round_trip(tmp_path, format, suffix, failed):
     found = parse_file(exported(tmp_path, format, two(NASTY), suffix)).predictions
     assert [p.id for p in found] == ["1", "2"]
     assert found[0].text == NASTY
@@ -77,7 +77,7 @@ def test_the_columns_of_vlmevalkit(tmp_path):
     assert (rows[0]["A"], rows[0]["E"], rows[0]["answer"]) == ("Red", "None of the above", "A")
 
 
-def test_actiview_s_result(tmp_path):
+def test_actiview_result_file(tmp_path):
     """Right by the letter, right by the whole text, wrong by the letter's brackets, failed: two of four."""
     texts = ["A. Red", "red", "(A)"]
     asked = [question(str(n), benchmark="actiview", refusal=None) for n in range(4)]
@@ -86,7 +86,7 @@ def test_actiview_s_result(tmp_path):
     assert whole == {"preds": ["A. Red", "red", "(A)", ""], "acc": 0.5}
 
 
-def test_a_forced_choice_goes_out_and_comes_back(tmp_path):
+def test_forced_choice_survives_the_round_trip(tmp_path):
     pairs = [(KNOW, [("answer", Reply("B")), ("forced", Reply("A"))])]
     assert "step" not in exported(tmp_path, "csv", two("A"), "csv").read_text()
     file = exported(tmp_path, "csv", pairs, "csv")
@@ -99,7 +99,7 @@ def test_a_forced_choice_goes_out_and_comes_back(tmp_path):
 
 
 @pytest.mark.parametrize(("format", "suffix"), [("lmms_eval", "jsonl"), ("vlmevalkit", "tsv")])
-def test_mmsap_s_questions_travel_with_a_harness_s_log(tmp_path, format, suffix):
+def test_harness_logs_contain_mmsap_questions(tmp_path, format, suffix):
     found = rescore("mmsap", [exported(tmp_path, format, [(KNOW, [("answer", Reply("A"))])], suffix)])
     assert found.notes == ()
     (right,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == ("official", "score_kk", "KnowVisQA")]

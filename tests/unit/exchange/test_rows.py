@@ -1,4 +1,4 @@
-"""Rows and their lines: what stands on which line, and what is said of a line that is no row."""
+"""Rows with their line numbers, and errors for lines that are not rows."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def written(tmp_path: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
-def test_json_lines_count_from_one_and_skip_blank_ones(tmp_path):
+def test_json_lines_count_from_one_and_skip_blank_lines(tmp_path):
     found = parse_table(written(tmp_path, "a.jsonl", '{"x": 1}\n\n  \n{"x": "\u2028two"}\n'))
     assert [(row.line, row.fields) for row in found] == [(1, {"x": 1}), (4, {"x": "\u2028two"})]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_field(tmp_path):
+def test_byte_order_mark_is_ignored(tmp_path):
     assert parse_table(written(tmp_path, "a.csv", "\ufeffid,said\n1,A\n"))[0].fields == {"id": "1", "said": "A"}
 
 
-def test_a_cell_over_several_lines_and_the_line_after_it(tmp_path):
+def test_line_numbers_after_a_multiline_cell(tmp_path):
     found = parse_table(written(tmp_path, "a.csv", 'id,said\n1,"one\ntwo, and ""three"""\n2,None\n'))
     assert [(row.line, row.fields["said"]) for row in found] == [(2, 'one\ntwo, and "three"'), (4, "None")]
 
@@ -39,7 +39,7 @@ def test_tabs_separate_a_tsv(tmp_path):
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")), min_size=1, max_size=4))
-def test_whatever_is_said_comes_back(tmp_path_factory, said):
+def test_csv_cells_survive_the_round_trip(tmp_path_factory, said):
     path = tmp_path_factory.mktemp("said") / "a.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
@@ -62,7 +62,7 @@ def test_whatever_is_said_comes_back(tmp_path_factory, said):
         ("a.jsonl", '{"x":1}\n{"x":' + "[" * 100_000, 2, "nested too deep"),
     ],
 )
-def test_the_line_that_is_wrong(tmp_path, name, content, line, reason):
+def test_error_names_the_line(tmp_path, name, content, line, reason):
     with pytest.raises(DataError, match=reason) as caught:
         parse_table(written(tmp_path, name, content))
     assert caught.value.line == line
@@ -74,7 +74,7 @@ def test_no_rows(tmp_path, name):
         parse_table(written(tmp_path, name, {"a.jsonl": "", "a.json": "[]", "a.csv": "id,said\n"}[name]))
 
 
-def test_no_file_and_an_unknown_suffix(tmp_path):
+def test_missing_file_and_unknown_suffix(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         parse_table(tmp_path / "none.csv")
     with pytest.raises(DataError, match=r"'\.txt'"):
@@ -88,7 +88,7 @@ def test_pickles_are_not_read(tmp_path):
         parse_table(written(tmp_path, "a.pkl", b"\x80\x04."))
 
 
-def test_a_sheet_keeps_the_words_none_and_na(tmp_path):
+def test_excel_keeps_the_words_none_and_na(tmp_path):
     pytest.importorskip("openpyxl")
     import pandas
 
@@ -100,7 +100,7 @@ def test_a_sheet_keeps_the_words_none_and_na(tmp_path):
     ]
 
 
-def test_parquet_without_the_bytes_of_its_pictures(tmp_path):
+def test_parquet_without_image_bytes(tmp_path):
     from tests.factories import published_row, write_published
 
     found = parse_table(write_published(tmp_path, [published_row(0), published_row(5)]))
@@ -109,13 +109,13 @@ def test_parquet_without_the_bytes_of_its_pictures(tmp_path):
 
 
 @pytest.mark.parametrize(("value", "name"), [(7, "7"), ("7", "7"), (7.0, "7"), (" KnowVisQA-3 ", "KnowVisQA-3")])
-def test_an_id(tmp_path, value, name):
+def test_valid_identifiers(tmp_path, value, name):
     (row,) = parse_table(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
     assert parse_identifier(row, "question_id") == name
 
 
 @pytest.mark.parametrize("value", [True, 1.5, "", "  ", None, [1]])
-def test_no_id(tmp_path, value):
+def test_invalid_identifiers(tmp_path, value):
     (row,) = parse_table(written(tmp_path, "a.jsonl", json.dumps({"question_id": value})))
     with pytest.raises(DataError, match="line 1: the question_id is"):
         parse_identifier(row, "question_id")
@@ -125,6 +125,6 @@ def test_json_of_any_kind(tmp_path):
     assert parse_json(written(tmp_path, "a.json", '{"preds": ["A"]}')) == {"preds": ["A"]}
 
 
-def test_half_a_character_is_replaced_and_a_whole_one_is_not(tmp_path):
+def test_lone_surrogates_are_replaced(tmp_path):
     (row,) = parse_table(written(tmp_path, "a.jsonl", r'{"\ud83d": ["cut \ud83d", "whole \ud83d\ude00"]}'))
     assert row.fields == {"\ufffd": ["cut \ufffd", "whole \U0001f600"]}

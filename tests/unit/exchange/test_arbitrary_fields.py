@@ -1,4 +1,4 @@
-"""Whatever a file holds, it is scored or refused with the line: nothing else may happen."""
+"""Any content of a file is either scored or an error that names the line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ANYTHING = st.recursive(
 
 @settings(max_examples=150)
 @given(st.data())
-def test_a_row_with_anything_in_one_field(tmp_path_factory, data):
+def test_arbitrary_value_in_one_field(tmp_path_factory, data):
     row = dict(SOUND[data.draw(st.sampled_from(sorted(SOUND)))])
     row[data.draw(st.sampled_from(sorted(row)))] = data.draw(ANYTHING)
     file = tmp_path_factory.mktemp("any") / "p.jsonl"
