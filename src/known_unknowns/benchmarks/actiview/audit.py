@@ -1,4 +1,4 @@
-"""Inconsistencies in the published tables of ActiView; see docs/actiview_protocols.md.
+"""Inconsistencies in the published tables of ActiView; see README.md.
 
 All values are computed from the printed numbers. A difference counts only if rounding cannot explain it.
 """

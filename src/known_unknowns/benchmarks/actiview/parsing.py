@@ -1,7 +1,7 @@
 """How ActiView's replies are read: the answer, and the replies that decide what a pipeline asks next.
 
 Each deciding reply has two readings: `OFFICIAL`, the released toolkit's with its quirks (toolkit/evaluator.py), and
-`ROBUST`, what a careful person would read. docs/actiview_protocols.md lists the quirks one by one. Neither ever gives
+`ROBUST`, what a careful person would read. README.md lists the quirks one by one. Neither ever gives
 a view that does not exist, or one twice; where the toolkit would stop with an error or show a view twice, its reading
 is called invalid, and what is left of it is used.
 """

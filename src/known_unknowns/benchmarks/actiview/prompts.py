@@ -2,7 +2,7 @@
 """ActiView's prompts, word for word, with the toolkit's own spelling and spaces (\\x20 at the end of a line).
 
 "Released" templates are those of the toolkit (github.com/THUNLP-MT/ActiView, toolkit/prompts_config.py) that its class
-for chat models sends; the paper prints others in Appendix I, and docs/actiview_protocols.md lists the differences.
+for chat models sends; the paper prints others in Appendix I, and README.md lists the differences.
 The toolkit tells Qwen2-VL and its like of "image 1", with all pictures before the text, and puts the pictures
 in the text for mPLUG-Owl3 and LLaVA-OneVision; so do we for every model ("we directly format the images and text in an
 interleaved format", Section 4.2).

@@ -1,4 +1,4 @@
-"""ActiView's pipelines (Section 4.1), as the released toolkit runs them; docs/actiview_protocols.md has the details.
+"""ActiView's pipelines (Section 4.1), as the released toolkit runs them; README.md has the details.
 
 | protocol           | turns                                                                              |
 |--------------------|------------------------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-"""Inconsistencies in the published tables of MM-SAP; see docs/mmsap.md.
+"""Inconsistencies in the published tables of MM-SAP; see README.md.
 
 All values are computed from the printed numbers. A difference counts only if rounding cannot explain it.
 """

@@ -1,6 +1,6 @@
 """MM-SAP's files on disk: which there are and what their fields are called.
 
-The published field names are not known (see docs/mmsap.md), so they are settings: `Fields` holds them all, with the
+The published field names are not known (see README.md), so they are settings: `Fields` holds them all, with the
 names that the pocket edition writes as defaults. Each subset is a file, or several, of rows: JSON (a list of
 objects), JSON lines or Parquet.
 """
