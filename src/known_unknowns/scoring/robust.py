@@ -29,6 +29,7 @@ from collections.abc import Callable
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise, without_thinking
 from known_unknowns.scoring._options import OptionTexts, option_texts
+from known_unknowns.scoring._word_labels import claims_of, uses_letters
 from known_unknowns.scoring.parsed import Parsed, on_offer, parse_label
 
 Claims = frozenset[str]
@@ -72,14 +73,22 @@ _SENTENCE_END = re.compile(r"\n|[.!?]\s|\u3002|</answer>", re.IGNORECASE)
 
 
 def robust(asked: AnsweredTurn, question: Question) -> Parsed:
-    """Read a reply as a careful person would; see the module's text. Never raises, in time linear in the reply."""
+    """Parse a reply as a careful person would, in time linear in its length; see the module's text.
+
+    Labels that are not single capital letters (yes/no, 1 to 4) are parsed by `known_unknowns.scoring._word_labels`.
+    """
     options = on_offer(asked, question)
-    reader = _Reader(option_texts(options), frozenset(option.label for option in options))
-    claims = reader.read(normalise(without_thinking(asked.reply.text)))
+    text = normalise(without_thinking(asked.reply.text))
+    offered = frozenset(option.label for option in options)
+    claims = (
+        _Reader(option_texts(options), offered).read(text)
+        if uses_letters(question.labels)
+        else claims_of(text, options)
+    )
     if len(claims) != 1:
         return Parsed(UNPARSED)
-    (letter,) = claims
-    return parse_label(letter, question) if letter in reader.offered else Parsed(UNPARSED, letter)
+    (label,) = claims
+    return parse_label(label, question) if label in offered else Parsed(UNPARSED, label)
 
 
 class _Reader:

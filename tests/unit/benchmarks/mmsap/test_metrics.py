@@ -204,7 +204,7 @@ def percent(metrics: list[Metric], name: str, **where: object) -> float:
 
 @pytest.mark.parametrize("scorer", ["official", "robust", "likelihood"])
 def test_the_oracle_has_the_papers_sizes(tmp_path, scorer):
-    metrics = by_respondent(tmp_path, "oracle", resamples=20)
+    metrics = by_respondent(tmp_path, "oracle", resamples=100)
     scores = ("score_kk", "score_ku", "score_sa", "score_AR", "score_KK")
     assert [percent(metrics, name, scorer=scorer) for name in scores] == [65.22, 34.78, 100, 100, 100]
     assert percent(metrics, "score_KU", scorer=scorer) == round(100 * 400 / 750, 2)
@@ -216,7 +216,7 @@ def test_the_oracle_has_the_papers_sizes(tmp_path, scorer):
 
 
 def test_who_always_refuses_knows_nothing_and_misses_every_forced_choice(tmp_path):
-    metrics = by_respondent(tmp_path, "always_refuse", resamples=20)
+    metrics = by_respondent(tmp_path, "always_refuse", resamples=100)
     assert pick(metrics, "score_kk").value == 0
     assert pick(metrics, "score_ku").value == pytest.approx((400 + 350) / 1150)
     assert pick(metrics, "score_AR").value == pytest.approx((350 + 400) / 1150)
@@ -227,7 +227,7 @@ def test_who_always_refuses_knows_nothing_and_misses_every_forced_choice(tmp_pat
 
 def test_who_always_says_a(tmp_path):
     """Of 400, 350 and 400 questions, A refuses a fifth; of the others a quarter have it right."""
-    metrics = by_respondent(tmp_path, "always_a", resamples=20)
+    metrics = by_respondent(tmp_path, "always_a", resamples=100)
     right = sum(q.answer == 0 and q.answer != q.refusal for q in PAPER)
     refused = {subset: sum(q.refusal == 0 and q.extra["subset"] == subset for q in PAPER) for subset in (KNOW, BEYOND)}
     assert refused == {KNOW: 70, BEYOND: 80}
