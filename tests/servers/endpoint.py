@@ -123,7 +123,7 @@ class Endpoint:
         "filtered_answer": lambda r: Response(200, completion(r.question, content="", finish_reason="content_filter")),
         "filtered_question": lambda r: error(400, "flagged", code="content_policy_violation"),
         "flagged": lambda r: error(403, "Your input was flagged"),
-        "rejected": lambda r: error(400, "the picture is too large", code="invalid_image"),
+        "rejected": lambda r: error(400, "the image is too large", code="invalid_image"),
         "length": lambda r: Response(200, completion(r.question, content="The ans", finish_reason="length")),
         "wrong_model": lambda r: Response(200, completion(r.question, model="cheaper-1"), sound=False),
         "no_logprobs": lambda r: Response(200, completion(r.question, logprobs=False)),

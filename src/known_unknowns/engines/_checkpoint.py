@@ -237,9 +237,9 @@ def _make_vision_bidirectional(model: Any) -> None:
     transformers 5.23 marks the attention of Phi-4 multimodal's vision encoder as causal, and SDPA applies that if no
     mask is given. An image's features then depend on whether another image in the batch is padded.
     """
-    pictures = getattr(model.config, "vision_config", None)
+    vision = getattr(model.config, "vision_config", None)
     for tower in model.modules():
-        if pictures is None or not isinstance(tower, PreTrainedModel) or type(tower.config) is not type(pictures):
+        if vision is None or not isinstance(tower, PreTrainedModel) or type(tower.config) is not type(vision):
             continue
         for module in tower.modules():
             if getattr(module, "is_causal", False):

@@ -58,19 +58,19 @@ def prefix_chunks(
 
     chunk: list[int] = []
     weight = shown = 0
-    for (pictures, _), members in groupby(sorted(indices, key=order), key=order):
+    for (images, _), members in groupby(sorted(indices, key=order), key=order):
         waiting = list(members)
         while waiting:
             fits = _count_fitting([_weight(turns[index]) for index in waiting], size - len(chunk), tokens - weight)
-            alike = not chunk or len(turns[chunk[0]].images) == pictures
-            if chunk and (fits < len(waiting) or not alike or shown + pictures > max_images):
+            alike = not chunk or len(turns[chunk[0]].images) == images
+            if chunk and (fits < len(waiting) or not alike or shown + images > max_images):
                 yield chunk
                 chunk, weight, shown = [], 0, 0
                 continue
             taken, waiting = waiting[: max(1, fits)], waiting[max(1, fits) :]
             chunk += taken
             weight += sum(_weight(turns[index]) for index in taken)
-            shown += pictures
+            shown += images
     if chunk:
         yield chunk
 

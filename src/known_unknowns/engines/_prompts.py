@@ -124,14 +124,14 @@ class PromptBuilder:
 
         The processor builds the first prompt of each head. The others consist of that head and their own tokens.
         """
-        pictures = self._open_images(turns, folder)
+        images = self._open_images(turns, folder)
         shared: dict[Hashable, _SharedHead] = {}
         prompts = []
-        for turn, text in zip(turns, self._tokenize(turns, pictures), strict=True):
+        for turn, text in zip(turns, self._tokenize(turns, images), strict=True):
             key: Hashable = prompt_head(turn)
             begun = shared.get(key)
             if begun is None or (tail := begun.tail(text, self._prefix_length(text))) is None:
-                encoded = self._encode([turn], pictures)
+                encoded = self._encode([turn], images)
                 ids = tuple(encoded["input_ids"][0].tolist())
                 cut = self._prefix_length(ids)
                 if begun is not None and begun.ids != ids[:cut]:
@@ -145,7 +145,7 @@ class PromptBuilder:
             )
         return prompts
 
-    def _tokenize(self, turns: Sequence[Turn], pictures: Mapping[Image, Any]) -> list[tuple[int, ...]]:
+    def _tokenize(self, turns: Sequence[Turn], images: Mapping[Image, Any]) -> list[tuple[int, ...]]:
         """Return each prompt's tokens before the processor expands the images.
 
         The result is () for turns whose text only the processor can keep as text.
@@ -153,8 +153,8 @@ class PromptBuilder:
         plain = [index for index, turn in enumerate(turns) if not self.has_control_token(turn)]
         found: list[tuple[int, ...]] = [()] * len(turns)
         if len(plain) > 1:
-            asked = [self._conversation(turns[index], pictures) for index in plain]
-            texts = self._processor.apply_chat_template(asked, add_generation_prompt=True, tokenize=False)
+            conversations = [self._conversation(turns[index], images) for index in plain]
+            texts = self._processor.apply_chat_template(conversations, add_generation_prompt=True, tokenize=False)
             for index, ids in zip(plain, self._tokenizer(texts, add_special_tokens=False)["input_ids"], strict=True):
                 found[index] = tuple(ids)
         return found
@@ -181,14 +181,14 @@ class PromptBuilder:
         self._opened = {image: found[image] for image in images}
         return self._opened
 
-    def _encode(self, turns: Sequence[Turn], pictures: Mapping[Image, Any]) -> Any:
+    def _encode(self, turns: Sequence[Turn], images: Mapping[Image, Any]) -> Any:
         # A question is data: an "<image>" or an end token in its text must stay text.
         sanitize = any(map(self.has_control_token, turns))
         if sanitize and self._names is None:
-            self._encode([replace(turns[0], content=(*turns[0].images, "?"))], pictures)
+            self._encode([replace(turns[0], content=(*turns[0].images, "?"))], images)
         try:
             encoded = self._processor.apply_chat_template(
-                [self._conversation(turn, pictures) for turn in turns],
+                [self._conversation(turn, images) for turn in turns],
                 add_generation_prompt=True,
                 tokenize=True,
                 return_dict=True,
@@ -207,9 +207,9 @@ class PromptBuilder:
             raise _prompt_error(f"{', '.join(sorted(lost))} would be lost")
         return encoded
 
-    def _conversation(self, turn: Turn, pictures: Mapping[Image, Any]) -> list[dict[str, Any]]:
+    def _conversation(self, turn: Turn, images: Mapping[Image, Any]) -> list[dict[str, Any]]:
         content = [
-            {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": pictures[part]}
+            {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "image": images[part]}
             for part in turn.content
         ]
         system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}] if self._system else []
@@ -285,12 +285,12 @@ class _CachingImageProcessor:
             setattr(self._wrapped, name, value)
 
     def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
-        pictures = tuple(_flat(images))
-        asked = tuple(map(id, pictures)), _shape(images), repr(args), repr(sorted(kwargs.items(), key=str))
-        if asked != self._last_call:
-            made = self._wrapped(images, *args, **kwargs)
+        single_images = tuple(_flat(images))
+        call = tuple(map(id, single_images)), _shape(images), repr(args), repr(sorted(kwargs.items(), key=str))
+        if call != self._last_call:
+            result = self._wrapped(images, *args, **kwargs)
             # The images are kept, so that no new object can get the same id.
-            self._last_call, self._last_images, self._last_result = asked, pictures, made
+            self._last_call, self._last_images, self._last_result = call, single_images, result
         again = copy.copy(self._last_result)
         again.data = dict(self._last_result.data)  # processors remove entries
         return again

@@ -1,6 +1,6 @@
 """Questions that hold a control token which a checkpoint's processor cannot keep as text: failed, and nothing else is.
 
-Idefics 3's would become a picture that is not there; PaliGemma's would be lost with what tells the prompt from the
+Idefics 3's would become an image that is not there; PaliGemma's would be lost with what tells the prompt from the
 reply, and its attention would silently change.
 """
 
@@ -85,7 +85,7 @@ def test_where_not_one_of_many_can_be_asked_the_run_stops_and_nothing_is_recorde
 
 @pytest.mark.parametrize(("name", "token", "kept"), [("llava", "<image>", True), ("mllama", "<|image|>", False)])
 def test_a_control_token_need_not_be_among_those_that_the_tokenizer_names(name, token, kept, checkpoints):
-    """Llama 3.2's tokenizer names no special tokens but the first and the last of a text; a picture's is one too."""
+    """Llama 3.2's tokenizer names no special tokens but the first and the last of a text; an image's is one too."""
     checkpoint = checkpoints(name).checkpoint
     checkpoint.tokenizer.extra_special_tokens = []
     assert token not in checkpoint.tokenizer.all_special_tokens
@@ -99,7 +99,7 @@ def test_a_control_token_need_not_be_among_those_that_the_tokenizer_names(name, 
 
 
 def questions() -> list:
-    """Ten, three of them on each picture; the fourth names a control token."""
+    """Ten, three of them on each image; the fourth names a control token."""
     return [
         question(
             str(number),

@@ -64,7 +64,7 @@ def test_free_text_asks_for_no_log_probabilities_and_a_schema_is_passed_on():
     assert body["response_format"]["json_schema"]["schema"] == schema
 
 
-def test_pictures_are_interleaved_with_text_and_what_was_sent_is_recorded():
+def test_images_are_interleaved_with_text_and_what_was_sent_is_recorded():
     one, two = drawn("uniform-noise", 40, 30, 1), drawn("normal-noise", 30, 40, 2)
     asked = turn("q1", content=("First:", one, "then:", two, "[q1] Which?"))
     with Endpoint() as server:
@@ -78,8 +78,8 @@ def test_pictures_are_interleaved_with_text_and_what_was_sent_is_recorded():
         kind, _, data = part["image_url"]["url"].partition(",")
         assert kind == "data:image/png;base64"
         file = base64.b64decode(data)
-        with Pillow.open(BytesIO(file)) as picture:
-            assert np.array_equal(np.asarray(picture), np.asarray(open_image(image, HERE)))
+        with Pillow.open(BytesIO(file)) as opened:
+            assert np.array_equal(np.asarray(opened), np.asarray(open_image(image, HERE)))
         sent.append(sha256(file).hexdigest())
     assert reply.details["images"] == sent
 
@@ -90,12 +90,12 @@ def test_jpeg_is_smaller_and_close():
         ask(server.url, [turn("q1", image)], image={"format": "jpeg", "quality": 80})
         url = server.log[-1].body["messages"][0]["content"][0]["image_url"]["url"]
     kind, _, data = url.partition(",")
-    with Pillow.open(BytesIO(base64.b64decode(data))) as picture:
-        assert kind == "data:image/jpeg;base64" and picture.format == "JPEG"
-        assert np.abs(np.asarray(picture).astype(int) - 128).max() <= 2
+    with Pillow.open(BytesIO(base64.b64decode(data))) as opened:
+        assert kind == "data:image/jpeg;base64" and opened.format == "JPEG"
+        assert np.abs(np.asarray(opened).astype(int) - 128).max() <= 2
 
 
-def test_a_picture_that_cannot_be_read_stops_the_run_after_what_was_answered(tmp_path):
+def test_an_image_that_cannot_be_read_stops_the_run_after_what_was_answered(tmp_path):
     asked = [*turns(3), turn("q3", Image("images/none.png", "a" * 64, 4, 4))]
     seen = []
     with Endpoint() as server, pytest.raises(DataError, match=r"none\.png"):
@@ -147,7 +147,7 @@ def test_retry_after_is_waited_for():
         ("filtered_answer", "content_filter", "stopped the answer"),
         ("filtered_question", "content_filter", "stopped the question: flagged"),
         ("flagged", "content_filter", "stopped the question: Your input was flagged"),
-        ("rejected", "rejected", "status 400: the picture is too large"),
+        ("rejected", "rejected", "status 400: the image is too large"),
         ("length", "length", None),
         ("no_logprobs", "stop", None),
         ("no_usage", "stop", None),
@@ -211,7 +211,7 @@ def test_what_no_question_can_pass_stops_at_once(fault, kind, told):
 
 def test_an_endpoint_that_rejects_everything_is_found_out_and_nothing_recorded():
     with Endpoint(lambda question, attempt: "rejected") as server:
-        with pytest.raises(ConfigError, match=r"rejects every question .*the picture is too large"):
+        with pytest.raises(ConfigError, match=r"rejects every question .*the image is too large"):
             list(engine(server.url).answer(turns(500), folder=HERE))
         assert sum(server.asked.values()) == 20
         replies = ask(server.url, turns(3))  # the last three of a run, which may well be at fault themselves

@@ -61,7 +61,7 @@ def test_half_the_price_is_recorded(tmp_path, monkeypatch):
     assert replies["q1"].details["usd"] == pytest.approx(full / 2)
 
 
-def test_pictures_are_recorded_as_they_were_sent_even_by_the_run_that_collects(tmp_path):
+def test_images_are_recorded_as_they_were_sent_even_by_the_run_that_collects(tmp_path):
     asked = [turn(f"q{number}", drawn("blank", 8, 8 + number)) for number in range(4)]
     with Endpoint() as server:
         server.batches.polls = 2

@@ -69,7 +69,7 @@ def test_sums_over_replies():
     assert prices.spent([Reply("A")])["usd"] is None
 
 
-def test_bounds_learn_what_pictures_take():
+def test_bounds_learn_what_images_take():
     estimator = UsageEstimator(system="Be brief.", image_tokens=1000)
     small, large = Image("a", "a" * 64, 100, 100), Image("b", "b" * 64, 200, 200)
     text = len("[q1] Which?") + len("Be brief.") + 64

@@ -87,8 +87,8 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
     assert outcome.newly_asked <= count - 3200 + 2 * CONCURRENCY + seen["dead"]
 
 
-def test_pictures_are_in_memory_only_while_they_are_asked_about(monkeypatch):
-    """Counted, not weighed: how many encoded pictures are alive at once."""
+def test_images_are_in_memory_only_while_they_are_asked_about(monkeypatch):
+    """Counted, not weighed: how many encoded images are alive at once."""
     from known_unknowns.engines.endpoint import payload
 
     alive = most = 0
@@ -132,8 +132,8 @@ print((most() - before) // 1024)
 """
 
 
-def test_memory_is_bounded_for_large_pictures():
-    """A hundred pictures of 0.7 MB, 1 MB in base64 and twice that as a request, would be 200 MB and more."""
+def test_memory_is_bounded_for_large_images():
+    """A hundred images of 0.7 MB, 1 MB in base64 and twice that as a request, would be 200 MB and more."""
     with Endpoint() as server:
         server.log = type("Nothing", (list,), {"append": lambda self, request: None})()
         done = subprocess.run(

@@ -84,7 +84,7 @@ def test_nor_the_tables_and_facts_of_an_inference(tmp_path, monkeypatch):
         )
         places = {"questions": tmp_path / "questions", "out": tmp_path / "out", "journal": tmp_path / "journal.jsonl"}
         infer(params, "parrot", "humblebench", **places)
-        assert len(server.log) == 4  # the models; with the seed; and on each of two pictures
+        assert len(server.log) == 4  # the models; with the seed; and on each of two images
     (row, *_) = tables.read_replies(tmp_path / "out" / "original" / "seed0.parquet")
     assert row.reply.text == "Bearer [key]"
     assert "seed is not for Bearer [key]" in (tmp_path / "out" / "engine.json").read_text()

@@ -93,7 +93,7 @@ def fitting(name: str, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def everything(name: str) -> list[Turn]:
-    """All cases in one wave, a picture's questions far apart."""
+    """All cases in one wave, an image's questions far apart."""
     turns = [turn for case in CASES.values() for turn in fitting(name, case)]
     return turns[::3] + turns[1::3] + turns[2::3]
 
@@ -135,13 +135,13 @@ def checkpoint(request, tmp_path_factory) -> Checkpoint:
 
 @pytest.mark.parametrize("first", [0, 5, 11])
 def test_a_prompt_is_what_the_processor_makes_of_it_alone(checkpoint, first):
-    """Whichever of a picture's prompts it makes first; most of the others are that one's head and their own tail."""
+    """Whichever of an image's prompts it makes first; most of the others are that one's head and their own tail."""
     turns = everything(checkpoint.name)
     turns = turns[first:] + turns[:first]
     prompts, made = checkpoint.sharing._prompts, []
     with pytest.MonkeyPatch.context() as patch:
         encode = prompts._encode
-        patch.setattr(prompts, "_encode", lambda asked, pictures: made.append(asked) or encode(asked, pictures))
+        patch.setattr(prompts, "_encode", lambda asked, images: made.append(asked) or encode(asked, images))
         each = prompts.build(turns, Path())
     assert checkpoint.name not in ("qwen2.5-vl", "llava", "idefics3", "mllama") or len(made) < len(turns) / 2
     for turn, prompt in zip(turns, each, strict=True):

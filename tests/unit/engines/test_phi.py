@@ -1,4 +1,4 @@
-"""Phi-4 multimodal: a class of transformers' own that also hears, and what is special about its pictures and positions.
+"""Phi-4 multimodal: a class of transformers' own that also hears, and what is special about its images and positions.
 
 That it shares prefixes exactly is held to in test_parity.py.
 """
@@ -47,8 +47,8 @@ def test_what_a_repository_s_own_code_brings_is_asked_for_by_the_older_name():
     assert _checkpoint.model_class(Config) is transformers.AutoModelForImageTextToText
 
 
-def test_a_picture_s_features_do_not_depend_on_the_one_beside_it(tmp_path):
-    """As transformers makes it, the tower is causal, but not where a picture beside is padded."""
+def test_image_features_do_not_depend_on_the_one_beside_it(tmp_path):
+    """As transformers makes it, the tower is causal, but not where an image beside is padded."""
     tiny.build(NAME, tmp_path)
     whole, padded = torch.ones(1, 4, 4, dtype=torch.bool), torch.zeros(1, 4, 4, dtype=torch.bool)
     pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))

@@ -49,8 +49,8 @@ def entry(folder: Path, **changes) -> TransformersModel:
 
 
 def replies(engine: TransformersEngine) -> list[str]:
-    picture = drawn("normal-noise", 32, 48, 1)
-    asked = Turn("q", "answer", (picture, "What colour?\nA. Red"), ("A",), max_new_tokens=4)
+    image = drawn("normal-noise", 32, 48, 1)
+    asked = Turn("q", "answer", (image, "What colour?\nA. Red"), ("A",), max_new_tokens=4)
     return [reply.text for batch in engine.answer([asked], folder=Path()) for _, reply in batch]
 
 
@@ -71,8 +71,8 @@ from enum import Enum
 InterpolationMode = Enum("InterpolationMode", "NEAREST NEAREST_EXACT BILINEAR BICUBIC BOX HAMMING LANCZOS")
 """,
     "transforms/functional.py": """
-def pil_to_tensor(picture):
-    raise RuntimeError("torchvision was asked to prepare a picture")
+def pil_to_tensor(image):
+    raise RuntimeError("torchvision was asked to prepare an image")
 """,
     "transforms/v2/__init__.py": "",
     "transforms/v2/functional.py": """
@@ -81,7 +81,7 @@ def __getattr__(name):
     raise RuntimeError(f"torchvision was asked for {name}")
 """,
 }
-"""What transformers imports of torchvision to make a part for videos. No picture may be prepared by it."""
+"""What transformers imports of torchvision to make a part for videos. No image may be prepared by it."""
 VIDEOS = {"qwen2.5-vl": "Qwen2VLVideoProcessor", "glm-4v": "Glm4vVideoProcessor", "internvl": "InternVLVideoProcessor"}
 
 
@@ -132,7 +132,7 @@ print(json.dumps(told))
 
 
 def test_what_is_missing_otherwise_is_said():
-    """Another package, or torchvision for the pictures themselves."""
+    """Another package, or torchvision for the images themselves."""
     for message in ("needs num2words", "needs torchvision"):
         with (
             mock.patch.object(_processors.AutoProcessor, "from_pretrained", side_effect=ImportError(message)),

@@ -102,7 +102,7 @@ def tiny_llava(folder: Path) -> None:
 
 
 def tiny_llava_next(folder: Path) -> None:
-    """As many image tokens as a picture's size asks for."""
+    """As many image tokens as an image's size asks for."""
     tokenizer = tiny_tokenizer()
     torch.manual_seed(0)
     grids = [[16, 32], [32, 16], [32, 32]]
@@ -136,19 +136,19 @@ def tiny_llava_next(folder: Path) -> None:
     processor.save_pretrained(folder)
 
 
-class Qwen2VLProcessorForPictures(transformers.Qwen2VLProcessor):
+class Qwen2VLProcessorForImages(transformers.Qwen2VLProcessor):
     """The real one needs torchvision, for its videos alone."""
 
     def check_argument_for_proper_class(self, argument_name, argument):
         return None if argument is None else super().check_argument_for_proper_class(argument_name, argument)
 
 
-def qwen2_vl_processor() -> Qwen2VLProcessorForPictures:
-    pictures = transformers.Qwen2VLImageProcessorPil(
+def qwen2_vl_processor() -> Qwen2VLProcessorForImages:
+    image_processor = transformers.Qwen2VLImageProcessorPil(
         patch_size=8, merge_size=2, size={"shortest_edge": 16 * 16, "longest_edge": 48 * 48}
     )
-    return Qwen2VLProcessorForPictures(
-        image_processor=pictures, tokenizer=tiny_tokenizer(), video_processor=None, chat_template=QWEN_TEMPLATE
+    return Qwen2VLProcessorForImages(
+        image_processor=image_processor, tokenizer=tiny_tokenizer(), video_processor=None, chat_template=QWEN_TEMPLATE
     )
 
 
@@ -217,10 +217,10 @@ def entry(folder: Path, **changes) -> TransformersModel:
 
 
 def turn(number: int, *, images: int = 1, labels=LETTERS, limit: int = 4, text: str = "") -> Turn:
-    """Prompts of different lengths with pictures of different sizes, some of them shared."""
-    pictures = [drawn("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
+    """Prompts of different lengths with images of different sizes, some of them shared."""
+    drawings = [drawn("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
     asked = text or "What colour is it?\n" * (1 + number % 3) + "A. Red\nB. Blue\nE. None of the above"
-    return Turn(str(number), "answer", (*pictures, asked), labels, max_new_tokens=limit)
+    return Turn(str(number), "answer", (*drawings, asked), labels, max_new_tokens=limit)
 
 
 def answers(engine, turns, folder=Path()) -> dict:
@@ -422,7 +422,7 @@ def test_logits_that_overflow_are_a_failed_reply(llava):
 
 
 def test_control_tokens_in_a_question_are_text(llava):
-    """An "<image>" in a question must not become a picture, nor an end token end the prompt."""
+    """An "<image>" in a question must not become an image, nor an end token end the prompt."""
     made = TransformersEngine("tiny", entry(llava, batch_size=2))
     nasty = turn(0, text="What is <image> and <|im_end|>?\nA. Red")
     inputs = made._prompts.build_batch([nasty], Path())
@@ -433,7 +433,7 @@ def test_control_tokens_in_a_question_are_text(llava):
     assert answers(made, [nasty, turn(1)])[0].error is None
 
 
-def test_a_picture_that_does_not_decode_stops_the_run_and_is_named(llava, tmp_path):
+def test_an_image_that_does_not_decode_stops_the_run_and_is_named(llava, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
     broken = dataclasses.replace(turn(0), content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
     with pytest.raises(DataError, match=r"broken\.png"):
@@ -519,8 +519,8 @@ def test_a_system_prompt_reaches_the_model(llava):
     assert answers(made, [turn(0)])[0].input_tokens > answers(plain, [turn(0)])[0].input_tokens
 
 
-def test_visual_tokens_are_those_of_the_pictures(llava):
-    """A picture of 32 x 32 pixels in patches of 8 is 16 tokens."""
+def test_visual_tokens_are_those_of_the_images(llava):
+    """An image of 32 x 32 pixels in patches of 8 is 16 tokens."""
     made = TransformersEngine("tiny", entry(llava))
     seeing, blind = (answers(made, [turn(0), turn(1, images=0)])[index] for index in (0, 1))
     assert (seeing.visual_tokens, blind.visual_tokens) == (16, 0)
@@ -535,7 +535,7 @@ def test_created_from_the_registry_without_a_word_on_stderr(llava, capfd):
     assert made.about["parameters"] == sum(weight.numel() for weight in made.checkpoint.model.parameters())
 
 
-def test_pictures_reach_the_model_in_their_place(llava):
+def test_images_reach_the_model_in_their_place(llava):
     made = TransformersEngine("tiny", entry(llava))
     one, other = drawn("normal-noise", 32, 32, 1), drawn("blank", 32, 32)
     asked = Turn("q", "answer", ("First", one, "then", other, "What?"), LETTERS)

@@ -36,10 +36,10 @@ class UsageEstimator:
     def bound(self, turn: Turn, output_tokens: int) -> Usage:
         """Return the upper bound of a turn's usage."""
         text = len(turn.text.encode()) + len((self.system or "").encode()) + len(turn.json_schema) + _FRAME_TOKENS
-        pictures = sum(self._picture(image.width * image.height) for image in turn.images)
-        return Usage(text + pictures, output_tokens)
+        images = sum(self._image_bound(image.width * image.height) for image in turn.images)
+        return Usage(text + images, output_tokens)
 
-    def _picture(self, pixels: int) -> int:
+    def _image_bound(self, pixels: int) -> int:
         if not self._seen:
             return self.image_tokens
         return round(self._seen * _MARGIN * max(1.0, pixels / self._pixels))

@@ -52,11 +52,11 @@ class ImageEncoder:
 def encode(image: Image, folder: Path, settings: ImageSettings) -> SentImage:
     """Return an image's RGB pixels, which are the same for every engine, as a PNG or JPEG file without metadata."""
     file = BytesIO()
-    picture = open_image(image, folder)
+    pixels = open_image(image, folder)
     if settings.format == "jpeg":
-        picture.save(file, "JPEG", quality=settings.quality, subsampling=0)
+        pixels.save(file, "JPEG", quality=settings.quality, subsampling=0)
     else:
-        picture.save(file, "PNG")
+        pixels.save(file, "PNG")
     data = file.getvalue()
     url = f"data:image/{settings.format};base64,{base64.b64encode(data).decode('ascii')}"
     return SentImage(url, sha256(data).hexdigest())

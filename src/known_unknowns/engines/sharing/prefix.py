@@ -88,10 +88,10 @@ class PrefixCache:
         self._features = BoundedCache(limit // 4)
         self._last: dict[Hashable, Prefix] = {}
 
-    def keep_only(self, heads: Collection[Hashable], pictures: Collection[Hashable]) -> None:
+    def keep_only(self, heads: Collection[Hashable], images: Collection[Hashable]) -> None:
         """Drop everything that the coming turns do not need."""
         self._kept.keep_only(heads)
-        self._features.keep_only(pictures)
+        self._features.keep_only(images)
         self._last = {key: prefix for key, prefix in self._last.items() if key in heads}
 
     def clear(self) -> None:

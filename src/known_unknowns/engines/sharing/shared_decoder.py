@@ -59,7 +59,7 @@ class SharedPrefixDecoder:
     def __init__(self, checkpoint: Checkpoint, *, limit: int, prefixes_per_pass: int, tokens: int) -> None:
         self._model = checkpoint.model
         if not image_token_ids(checkpoint):
-            raise ValueError("its configuration does not name the token that stands for pictures")
+            raise ValueError("its configuration does not name the token that represents images")
         self._rules = DecodingRules.from_config(checkpoint.generation, str(self._model.device))
         self._architecture = Architecture.from_model(self._model)
         self.plans = [COPIES] if self._architecture.recurrent else [PACKED, ROWS]

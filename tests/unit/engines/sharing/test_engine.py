@@ -22,9 +22,9 @@ from tests.unit.engines import tiny
 LETTERS = ("A", "B", "C", "D", "E")
 
 
-def turn(number: int, picture: int, **changes) -> Turn:
+def turn(number: int, image_seed: int, **changes) -> Turn:
     asked = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
-    made = Turn(str(number), "answer", (drawn("normal-noise", 32, 24, picture), asked), LETTERS, max_new_tokens=6)
+    made = Turn(str(number), "answer", (drawn("normal-noise", 32, 24, image_seed), asked), LETTERS, max_new_tokens=6)
     return dataclasses.replace(made, **changes)
 
 
@@ -53,7 +53,7 @@ def answers(engine, turns) -> dict:
 
 @pytest.mark.parametrize("committed", [1, 2, 4])
 def test_a_resumed_run_gives_the_same_bits(llava, committed):
-    """Though the first engine remembers pictures that the second has to compute again."""
+    """Though the first engine remembers images that the second has to compute again."""
     whole_engine = tiny.engine("llava", llava, batch_size=3)
     whole = answers(whole_engine, TURNS)
     running = whole_engine.answer(TURNS, folder=Path())
@@ -65,7 +65,7 @@ def test_a_resumed_run_gives_the_same_bits(llava, committed):
     assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
 
 
-def test_a_second_wave_looks_at_no_picture_again(llava):
+def test_a_second_wave_looks_at_no_image_again(llava):
     """MM-SAP's second pass, ActiView's later steps."""
     engine = tiny.engine("llava", llava, batch_size=4)
     answers(engine, TURNS)
@@ -75,20 +75,20 @@ def test_a_second_wave_looks_at_no_picture_again(llava):
     remembered = answers(engine, second)
     assert prefixes.computed == 4
     assert remembered == answers(tiny.engine("llava", llava, batch_size=4), second)
-    # pictures that a wave does not ask about are forgotten
+    # images that a wave does not ask about are forgotten
     answers(engine, [turn(30, 9)])
     answers(engine, second)
     assert prefixes.computed == 4 + 1 + 4
 
 
-def test_without_room_pictures_are_computed_again_and_the_bits_are_the_same(llava):
+def test_without_room_images_are_computed_again_and_the_bits_are_the_same(llava):
     engine = tiny.engine("llava", llava, batch_size=2, cache_gib=0)
     assert answers(engine, TURNS) == answers(tiny.engine("llava", llava, batch_size=2), TURNS)
-    assert engine._decoder.prefixes.computed == 4  # the last chunk's is always there: a picture's chunks come together
+    assert engine._decoder.prefixes.computed == 4  # the last chunk's is always there: an image's chunks come together
     assert engine._decoder.prefixes._kept.bytes == 0
 
 
-def test_several_pictures_in_one_pass_answer_alike(tmp_path):
+def test_several_images_in_one_pass_answer_alike(tmp_path):
     """As on a GPU: prefixes of unequal length side by side, padded on the left."""
     for name in ("qwen2.5-vl", "llava-next", "gemma3", "mllama"):
         tiny.build(name, tmp_path / name)
@@ -107,7 +107,7 @@ def test_several_pictures_in_one_pass_answer_alike(tmp_path):
 
 
 def test_a_question_that_begins_with_an_added_token_lends_it_to_no_other(llava, tmp_path):
-    """A token that was added, but is not special, may come right behind the picture: it is the question's own."""
+    """A token that was added, but is not special, may come right behind the image: it is the question's own."""
     model, processor = tiny.CHECKPOINTS["llava"].make()
     words = len(processor.tokenizer)
     processor.tokenizer.add_tokens([AddedToken("What", normalized=False)])
@@ -144,7 +144,7 @@ def test_prompts_whose_prefixes_differ_share_none(llava, monkeypatch):
         assert found[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
 
 
-def test_a_picture_is_decoded_and_preprocessed_once(llava, monkeypatch):
+def test_an_image_is_decoded_and_preprocessed_once(llava, monkeypatch):
     engine = tiny.engine("llava", llava, batch_size=2, sharing="on")
     answers(engine, TURNS[:1])  # the check
     opened, made = [], []
@@ -191,7 +191,7 @@ def test_out_of_memory_halves_the_chunk(llava, monkeypatch):
     assert engine.about["sharing"]["fell_back"] == []
 
 
-def test_a_broken_picture_stops_the_run_and_is_named(llava, tmp_path):
+def test_a_broken_image_stops_the_run_and_is_named(llava, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
     broken = turn(0, 0, content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
     with pytest.raises(DataError, match=r"broken\.png"):

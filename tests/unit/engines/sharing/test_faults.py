@@ -17,9 +17,9 @@ from tests.unit.engines import tiny
 LETTERS = ("A", "B", "C", "D", "E")
 
 
-def turn(number: int, picture: int) -> Turn:
+def turn(number: int, image_seed: int) -> Turn:
     asked = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
-    return Turn(str(number), "answer", (drawn("normal-noise", 32, 24, picture), asked), LETTERS, max_new_tokens=4)
+    return Turn(str(number), "answer", (drawn("normal-noise", 32, 24, image_seed), asked), LETTERS, max_new_tokens=4)
 
 
 TURNS = [turn(number, number % 2) for number in range(8)]

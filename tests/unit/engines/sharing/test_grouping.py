@@ -14,8 +14,8 @@ from known_unknowns.images import drawn
 from known_unknowns.records import Turn
 
 
-def turn(pictures: tuple[int, ...], words: int = 4, before: str = "") -> Turn:
-    images = [drawn("normal-noise", 8, 8, picture) for picture in pictures]
+def turn(numbers: tuple[int, ...], words: int = 4, before: str = "") -> Turn:
+    images = [drawn("normal-noise", 8, 8, number) for number in numbers]
     content = (*([before] if before else []), *images, "word " * words)
     return Turn("q", "answer", content, ("A", "B"))
 
@@ -41,14 +41,14 @@ def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, m
     assert [[left[index] for index in chunk] for chunk in again] == planned[done:]
 
 
-def test_a_picture_with_few_questions_is_not_cut_up():
+def test_an_image_with_few_questions_is_not_cut_up():
     """By hand: a question of 4 words is 20 characters, about 5 tokens, and 8 more: 13. In 70 tokens there is room
-    for 5 of them: three of one picture, and not the first two of the next."""
-    turns = [turn((picture,)) for picture in (1, 2, 1, 2, 1, 2)]
+    for 5 of them: three of one image, and not the first two of the next."""
+    turns = [turn((number,)) for number in (1, 2, 1, 2, 1, 2)]
     chunks = list(prefix_chunks(turns, range(6), size=99, tokens=70, max_images=9))
     assert sorted(map(sorted, chunks)) == [[0, 2, 4], [1, 3, 5]]
     assert sorted(map(len, prefix_chunks(turns, range(6), size=99, tokens=78, max_images=9))) == [6]
-    # a picture with more questions than there is room for is cut where it is full
+    # an image with more questions than there is room for is cut where it is full
     assert [len(chunk) for chunk in prefix_chunks([turn((1,))] * 12, range(12), size=99, tokens=70, max_images=9)] == [
         5,
         5,
@@ -61,9 +61,9 @@ def test_a_picture_with_few_questions_is_not_cut_up():
     ]
 
 
-def test_no_more_pictures_than_there_is_memory_for():
-    """Three of two pictures each have room for one another's questions, but not for four pictures in three's place."""
-    turns = [turn(pictures) for pictures in ((1, 2), (1, 2), (3, 4), (5, 6))]
+def test_no_more_images_than_there_is_memory_for():
+    """Three of two images each have room for one another's questions, but not for four images in three's place."""
+    turns = [turn(numbers) for numbers in ((1, 2), (1, 2), (3, 4), (5, 6))]
     for most, expected in ((6, [4]), (4, [1, 3]), (3, [1, 1, 2]), (1, [1, 1, 2])):
         chunks = prefix_chunks(turns, range(4), size=99, tokens=999, max_images=most)
         assert sorted(map(len, chunks)) == expected
@@ -73,7 +73,7 @@ def test_a_question_that_is_too_long_goes_alone():
     assert list(prefix_chunks([turn((1,), words=999)] * 2, range(2), size=9, tokens=10, max_images=9)) == [[0], [1]]
 
 
-def test_the_head_is_all_up_to_and_with_the_last_picture():
+def test_the_head_is_all_up_to_and_with_the_last_image():
     assert prompt_head(turn((1, 2), 3)) == prompt_head(turn((1, 2), 9))
     assert prompt_head(turn((1, 2))) != prompt_head(turn((2, 1)))
     assert prompt_head(turn((1,), before="Look: ")) != prompt_head(turn((1,), before="See: "))

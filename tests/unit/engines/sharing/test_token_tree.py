@@ -1,4 +1,4 @@
-"""Trees of questions, and what is kept of pictures."""
+"""Trees of questions, and what is kept of images."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_store_never_holds_more_than_it_may(things, limit):
 
 
 def test_a_store_throws_out_nothing_to_make_room():
-    """Waves go over the pictures in the same order: the oldest is what is needed first."""
+    """Waves go over the images in the same order: the oldest is what is needed first."""
     store = BoundedCache(100)
     for key in "abc":
         store.put(key, key, 40)
@@ -115,8 +115,8 @@ def test_passes_hold_every_question_once_and_little_more_than_their_room(asked, 
 
 
 def test_questions_of_like_length_go_together():
-    """By hand: of one picture's six questions, in 20 tokens, the four shortest (2 + 3 + 4 + 9), then 9 + 10; the other
-    picture's (5 + 5) have no room beside these."""
+    """By hand: of one image's six questions, in 20 tokens, the four shortest (2 + 3 + 4 + 9), then 9 + 10; the other
+    image's (5 + 5) have no room beside these."""
     heads = ["a"] * 6 + ["b"] * 2
     lengths = [9, 2, 10, 3, 9, 4, 5, 5]
     assert split_into_passes(heads, lengths, 20) == [[1, 3, 5, 0], [4, 2], [6, 7]]

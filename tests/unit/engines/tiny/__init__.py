@@ -25,7 +25,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Tiny:
-    """``parts`` gives the model and its processor. ``least`` to ``most`` pictures stand in one prompt, ``tokens`` for
+    """``parts`` gives the model and its processor. ``least`` to ``most`` images stand in one prompt, ``tokens`` for
     each, where that does not depend on its size. ``from_folder``: the processor loads without torchvision.
     ``control_tokens``: the processor can keep one in a question as text. ``shares``: a prefix can be shared at all."""
 

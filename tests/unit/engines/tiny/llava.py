@@ -19,7 +19,7 @@ def siglip() -> transformers.SiglipVisionConfig:
 
 
 def llava(language: type = transformers.LlamaConfig, **changes: Any) -> tuple[Any, Any]:
-    """16 tokens a picture, of whatever size."""
+    """16 tokens an image, of whatever size."""
     words = tokenizer("<image>")
     config = transformers.LlavaConfig(
         vision_config=siglip(),
@@ -45,7 +45,7 @@ def llava_sliding() -> tuple[Any, Any]:
 
 
 def llava_next() -> tuple[Any, Any]:
-    """As many tiles, and as many tokens, as a picture's size asks for."""
+    """As many tiles, and as many tokens, as an image's size asks for."""
     words = tokenizer("<image>")
     config = transformers.LlavaNextConfig(
         vision_config=transformers.CLIPVisionConfig(**vision(projection_dim=32)),
@@ -68,7 +68,7 @@ def llava_next() -> tuple[Any, Any]:
 
 
 def llava_onevision() -> tuple[Any, Any]:
-    """One picture in a prompt is cut into tiles, several are not."""
+    """One image in a prompt is cut into tiles, several are not."""
     words = tokenizer("<image>", "<video>")
     config = transformers.LlavaOnevisionConfig(
         vision_config=siglip(),

@@ -1,4 +1,4 @@
-"""Architectures that treat the picture's tokens in a way of their own: Gemma 3, PaliGemma, Mllama and BLIP-2."""
+"""Architectures that treat the image's tokens in a way of their own: Gemma 3, PaliGemma, Mllama and BLIP-2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GEMMA = {"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image
 
 
 def gemma3() -> tuple[Any, Any]:
-    """A picture's tokens see each other both ways; the first layer sees 16 tokens back."""
+    """An image's tokens see each other both ways; the first layer sees 16 tokens back."""
     words = tokenizer(*_GEMMA.values(), **_GEMMA)
     config = transformers.Gemma3Config(
         text_config=text(
@@ -44,9 +44,9 @@ def gemma3() -> tuple[Any, Any]:
 def paligemma() -> tuple[Any, Any]:
     """The whole prompt sees itself both ways: no prefix is the same under two questions."""
     words = tokenizer("<image>", image_token="<image>")
-    pictures = transformers.SiglipImageProcessorPil(size=_SQUARE)
-    pictures.image_seq_length = (TILE // PATCH) ** 2
-    processor = transformers.PaliGemmaProcessor(pictures, words, chat_template=template("<image>"))
+    image_processor = transformers.SiglipImageProcessorPil(size=_SQUARE)
+    image_processor.image_seq_length = (TILE // PATCH) ** 2
+    processor = transformers.PaliGemmaProcessor(image_processor, words, chat_template=template("<image>"))
     config = transformers.PaliGemmaConfig(  # the processor has added 1,152 tokens to the vocabulary
         vision_config=siglip(),
         text_config=transformers.GemmaConfig(**text(words, head_dim=16)),
@@ -59,7 +59,7 @@ def paligemma() -> tuple[Any, Any]:
 
 
 def mllama() -> tuple[Any, Any]:
-    """The picture enters by cross-attention in the second layer; in the prompt it is one token, beyond the head's."""
+    """The image enters by cross-attention in the second layer; in the prompt it is one token, beyond the head's."""
     words = tokenizer("<|python_tag|>", "<|image|>")
     config = transformers.MllamaConfig(
         vision_config={
@@ -93,7 +93,7 @@ def mllama() -> tuple[Any, Any]:
 
 
 def blip2() -> tuple[Any, Any]:
-    """One picture, always in front of the prompt; every forward pass of the model wants its pixels."""
+    """One image, always in front of the prompt; every forward pass of the model wants its pixels."""
     words = tokenizer("<image>", image_token="<image>")
     config = transformers.Blip2Config(
         vision_config=vision(),
@@ -125,5 +125,5 @@ def blip2() -> tuple[Any, Any]:
     )
     processor = transformers.Blip2Processor(transformers.BlipImageProcessorPil(size=_SQUARE), words, num_query_tokens=8)
     processor.image_token = transformers.AddedToken("<image>", normalized=False, special=True)
-    processor.chat_template = template("")  # the processor itself writes the picture's tokens
+    processor.chat_template = template("")  # the processor itself writes the image's tokens
     return enliven(transformers.Blip2ForConditionalGeneration(config), words), processor

@@ -1,4 +1,4 @@
-"""Phi-4 multimodal, which also hears: a language model, a tower for pictures and one for sounds."""
+"""Phi-4 multimodal, which also hears: a language model, a tower for flat and one for sounds."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SIDE = TILE // PATCH
 """Patches along a tile's side; two by two of them are a token."""
 
 
-class _Pictures(PilBackend):
-    """What transformers' own makes, which needs torchvision: a picture whole, then its tiles, from 32 pixels up."""
+class _Images(PilBackend):
+    """What transformers' own makes, which needs torchvision: a single whole, then its tiles, from 32 pixels up."""
 
     model_input_names = ("image_pixel_values", "image_sizes", "image_attention_mask")
 
     def __call__(self, images: Any, return_tensors: str | None = None, **_: Any) -> BatchFeature:
-        pictures = [picture for row in images for picture in row] if isinstance(images[0], list) else list(images)
-        grids = [(-(-picture.height // TILE), -(-picture.width // TILE)) for picture in pictures]
+        flat = [single for row in images for single in row] if isinstance(images[0], list) else list(images)
+        grids = [(-(-single.height // TILE), -(-single.width // TILE)) for single in flat]
         most = 1 + max(rows * columns for rows, columns in grids)
-        pixels = torch.zeros(len(pictures), most, 3, TILE, TILE)
-        seen = torch.ones(len(pictures), most, _SIDE, _SIDE)
-        for number, (picture, (rows, columns)) in enumerate(zip(pictures, grids, strict=True)):
-            tiles = _tensor(picture, columns * TILE, rows * TILE).unfold(1, TILE, TILE).unfold(2, TILE, TILE)
-            pixels[number, 0] = _tensor(picture, TILE, TILE)
+        pixels = torch.zeros(len(flat), most, 3, TILE, TILE)
+        seen = torch.ones(len(flat), most, _SIDE, _SIDE)
+        for number, (single, (rows, columns)) in enumerate(zip(flat, grids, strict=True)):
+            tiles = _tensor(single, columns * TILE, rows * TILE).unfold(1, TILE, TILE).unfold(2, TILE, TILE)
+            pixels[number, 0] = _tensor(single, TILE, TILE)
             pixels[number, 1 : 1 + rows * columns] = tiles.permute(1, 2, 0, 3, 4).flatten(0, 1)
         half = _SIDE // 2
         tokens = [half * (half + 1) + 1 + rows * half * (columns * half + 1) for rows, columns in grids]
@@ -39,9 +39,9 @@ class _Pictures(PilBackend):
         return BatchFeature(data | {"num_img_tokens": tokens})
 
 
-def _tensor(picture: Any, width: int, height: int) -> torch.Tensor:
-    """A picture (3, height, width), from -1 to 1."""
-    resized = np.asarray(picture.convert("RGB").resize((width, height)), dtype=np.float32)
+def _tensor(single: Any, width: int, height: int) -> torch.Tensor:
+    """Return an image as a tensor (3, height, width), from -1 to 1."""
+    resized = np.asarray(single.convert("RGB").resize((width, height)), dtype=np.float32)
     return torch.from_numpy(resized / 127.5 - 1).permute(2, 0, 1)
 
 
@@ -59,13 +59,15 @@ def phi4_multimodal(**changes: Any) -> tuple[Any, Any]:
         bias_max_distance=50,
         audio_token_id=words.audio_token_id,
     )
-    pictures = transformers.Phi4MultimodalVisionConfig(**vision(crop_size=TILE, image_token_id=words.image_token_id))
+    vision_config = transformers.Phi4MultimodalVisionConfig(
+        **vision(crop_size=TILE, image_token_id=words.image_token_id)
+    )
     config = transformers.Phi4MultimodalConfig(
         **text(words, rope_parameters=rope()) | changes,
-        vision_config=pictures,
+        vision_config=vision_config,
         audio_config=sounds,
     )
     processor = transformers.Phi4MultimodalProcessor(
-        _Pictures(), transformers.Phi4MultimodalFeatureExtractor(), words, chat_template=template("<|image|>")
+        _Images(), transformers.Phi4MultimodalFeatureExtractor(), words, chat_template=template("<|image|>")
     )
     return enliven(transformers.Phi4MultimodalForCausalLM(config), words), processor

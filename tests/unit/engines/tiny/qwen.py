@@ -1,4 +1,4 @@
-"""Pictures of any size, positions in three dimensions: Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5 and GLM-4V."""
+"""Images of any size, positions in three dimensions: Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5 and GLM-4V."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _ids(words: Any) -> dict[str, int]:
 
 
 def _processor(kind: type, words: Any) -> Any:
-    """16 to 36 patches of 8 x 8 pixels a picture, four of them a token."""
-    pictures = transformers.Qwen2VLImageProcessorPil(
+    """16 to 36 patches of 8 x 8 pixels an image, four of them a token."""
+    image_processor = transformers.Qwen2VLImageProcessorPil(
         patch_size=PATCH, merge_size=2, size={"shortest_edge": 32 * 32, "longest_edge": 48 * 48}
     )
     image = "<|vision_start|><|image_pad|><|vision_end|>"
     return without_videos(kind)(
-        image_processor=pictures, tokenizer=words, video_processor=None, chat_template=template(image)
+        image_processor=image_processor, tokenizer=words, video_processor=None, chat_template=template(image)
     )
 
 
@@ -69,7 +69,7 @@ def qwen2_5_vl_sliding() -> tuple[Any, Any]:
 
 
 def qwen3_vl() -> tuple[Any, Any]:
-    """The picture enters again after the first layer ("deepstack")."""
+    """The image enters again after the first layer ("deepstack")."""
     words = tokenizer(*_SPECIAL)
     config = transformers.Qwen3VLConfig(
         text_config=text(words, head_dim=16, rope_parameters=mrope(mrope_interleaved=True)),
@@ -112,11 +112,11 @@ def glm4v() -> tuple[Any, Any]:
         vision_config=vision(depth=2, num_heads=2, out_hidden_size=HIDDEN, image_size=64),
         **ids,
     )
-    pictures = transformers.Glm4vImageProcessorPil(
+    image_processor = transformers.Glm4vImageProcessorPil(
         patch_size=PATCH, merge_size=2, size={"shortest_edge": 2 * 32 * 32, "longest_edge": 2 * 48 * 48}
     )
     image = "<|begin_of_image|><|image|><|end_of_image|>"
     processor = without_videos(transformers.Glm4vProcessor)(
-        image_processor=pictures, tokenizer=words, video_processor=None, chat_template=template(image)
+        image_processor=image_processor, tokenizer=words, video_processor=None, chat_template=template(image)
     )
     return enliven(transformers.Glm4vForConditionalGeneration(config), words), processor

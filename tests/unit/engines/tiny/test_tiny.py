@@ -47,7 +47,7 @@ def logits(model: Any, encoded: Any) -> torch.Tensor:
     return said.logits[0][0]
 
 
-def picture_token(model: Any) -> int:
+def image_token_id(model: Any) -> int:
     return getattr(model.config, "image_token_id", None) or model.config.vision_config.image_token_id
 
 
@@ -69,7 +69,7 @@ def test_logits_have_a_standard_deviation_of_about_one(made):
     assert 0.8 < logits(model, inputs(processor, WIDE)).std() < 1.25
 
 
-def test_another_picture_and_another_word_change_the_logits(made):
+def test_another_image_and_another_word_change_the_logits(made):
     _, model, processor = made
     one = logits(model, inputs(processor, WIDE))
     assert torch.equal(one, logits(model, inputs(processor, WIDE)))
@@ -79,12 +79,12 @@ def test_another_picture_and_another_word_change_the_logits(made):
 
 
 def test_positions_off_by_one_change_the_logits(made):
-    """The question moves one away from the picture: in the angles, or in BLIP-2's table of positions."""
+    """The question moves one away from the image: in the angles, or in BLIP-2's table of positions."""
     name, model, processor = made
     encoded = inputs(processor, WIDE)
     one = logits(model, encoded)
-    pictures = encoded["input_ids"][0] == picture_token(model)
-    after = pictures.nonzero().max().item() + 1
+    image_places = encoded["input_ids"][0] == image_token_id(model)
+    after = image_places.nonzero().max().item() + 1
 
     def rotary(_, args, kwargs):
         if "position_ids" in kwargs:
@@ -92,7 +92,7 @@ def test_positions_off_by_one_change_the_logits(made):
         return (args[0], shifted(args[1]), *args[2:]), kwargs
 
     def learned(_, args, kwargs):
-        return args, kwargs | {"position_ids": shifted(torch.arange(len(pictures))[None])}
+        return args, kwargs | {"position_ids": shifted(torch.arange(len(image_places))[None])}
 
     def shifted(positions):
         return torch.cat([positions[..., :after], positions[..., after:] + 1], dim=-1)
@@ -108,10 +108,10 @@ def test_positions_off_by_one_change_the_logits(made):
     hooks[0].remove()
 
 
-def test_as_many_tokens_as_a_picture_s_size_asks_for(made):
+def test_as_many_tokens_as_an_image_s_size_asks_for(made):
     name, model, processor = made
     wide, small = (
-        (inputs(processor, image)["input_ids"] == picture_token(model)).sum().item() for image in (WIDE, SMALL)
+        (inputs(processor, image)["input_ids"] == image_token_id(model)).sum().item() for image in (WIDE, SMALL)
     )
     tokens = tiny.CHECKPOINTS[name].tokens
     if tokens:

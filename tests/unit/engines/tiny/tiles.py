@@ -1,4 +1,4 @@
-"""Pictures cut into tiles, some tokens each: Idefics3, SmolVLM, InternVL and Aya Vision; and Mistral 3's rows."""
+"""Images cut into tiles, some tokens each: Idefics3, SmolVLM, InternVL and Aya Vision; and Mistral 3's rows."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def aya_vision() -> tuple[Any, Any]:
 
 
 def mistral3() -> tuple[Any, Any]:
-    """A picture keeps its shape; a token ends each of its rows."""
+    """An image keeps its shape; a token ends each of its rows."""
     words = tokenizer("[IMG]", "[IMG_BREAK]", "[IMG_END]")
     config = transformers.Mistral3Config(
         vision_config=transformers.PixtralVisionConfig(**vision(image_size=2 * TILE)),

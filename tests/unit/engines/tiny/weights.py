@@ -1,7 +1,7 @@
 """Random weights under which a tiny model behaves as the tests need, and the parts its configurations share.
 
 Freshly initialised models write nearly the same thing whatever they see. These look: their logits have a standard
-deviation of about 1 and change with the picture, with one word and with one position. About half of their replies
+deviation of about 1 and change with the image, with one word and with one position. About half of their replies
 begin with an option letter, and a letter is mostly followed by the end token, as a model's short answer is.
 """
 

@@ -23,7 +23,7 @@ _TEMPLATE = (
 
 
 def template(image: str) -> str:
-    """A chat template that writes ``image`` where a picture stands."""
+    """A chat template that writes ``image`` where an image stands."""
     return _TEMPLATE.replace("IMAGE", repr(image))
 
 
