@@ -80,6 +80,7 @@ def test_nor_the_tables_and_facts_of_an_inference(tmp_path, monkeypatch):
                 "variants": {"original": {}},
                 "protocols": {"single_turn": {"max_new_tokens": 16}},
                 "models": {"parrot": entry},
+                "scorers": ["official", "robust", "likelihood"],
             }
         )
         places = {"questions": tmp_path / "questions", "out": tmp_path / "out", "journal": tmp_path / "journal.jsonl"}
