@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -81,27 +81,28 @@ def build_question(
     function: str,
     *,
     benchmark: str,
-    stem: str,
-    options: Sequence[Option],
-    refusal: int | None,
-    category: str,
+    find_refusal: Callable[[Sequence[Option]], int | None],
+    category: Sequence[str],
     extra: Mapping[str, Any],
 ) -> Question:
-    """Build a question; its answer, images and group follow from the ``fields`` and the variant's ``function``.
+    """Build the question that the ``fields`` of a row describe, in a variant made by ``function``.
 
-    Raises ValueError if the row has no label, or one that cannot be right in this variant.
+    ``find_refusal`` returns the index of the refusal option. ``category`` lists the fields that can name the category.
+    Raises ValueError if the question or its label is missing, or if the label cannot be right in this variant.
     """
+    stem, options = stem_and_options(fields)
+    refusal = find_refusal(options)
     path = image_path(fields)
     labels = [option.label for option in options]
     return Question(
         id=identifier,
         benchmark=benchmark,
         text=stem,
-        options=tuple(options),
+        options=options,
         answer=_answer(first_value(fields, "label", "answer", "target"), labels, refusal, function),
         refusal=refusal,
         images=_images(path, function),
-        category=category,
+        category=first_value(fields, *category),
         group=path or NO_IMAGE + identifier,
         extra={**extra, "image_path": path},
     )

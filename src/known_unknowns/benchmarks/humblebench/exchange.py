@@ -14,13 +14,12 @@ from known_unknowns.exchange.embedded_questions import (
     WITHOUT_REFUSAL,
     build_question,
     first_value,
-    stem_and_options,
 )
 from known_unknowns.exchange.formats import Exchange, FileFormat, Prediction, parse_reply, reply_text
 from known_unknowns.exchange.generic_formats import json_lines
 from known_unknowns.exchange.rows import Row, parse_identifier, parse_table
 from known_unknowns.images import is_drawn
-from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.records import AnsweredTurn, Option, Question
 
 _ANNOTATION_FIELDS = ("question_id", "question", "label", "type")
 
@@ -55,20 +54,20 @@ def _line(question: Question, turn: AnsweredTurn) -> dict[str, Any]:
 
 def embedded_question(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
     """Parse the question in a row (`known_unknowns.exchange.formats.Exchange`)."""
-    stem, options = stem_and_options(fields)
-    labels = [option.label for option in options]
-    refusal = labels.index(REFUSAL) if REFUSAL in labels else None
-    if refusal is None and function != WITHOUT_REFUSAL:
-        raise ValueError(f"no option {REFUSAL}, which is the refusal; there are {', '.join(labels)}")
+
+    def find_refusal(options: Sequence[Option]) -> int | None:
+        labels = [option.label for option in options]
+        if REFUSAL not in labels and function != WITHOUT_REFUSAL:
+            raise ValueError(f"no option {REFUSAL}, which is the refusal; there are {', '.join(labels)}")
+        return labels.index(REFUSAL) if REFUSAL in labels else None
+
     return build_question(
         fields,
         identifier,
         function,
         benchmark=NAME,
-        stem=stem,
-        options=options,
-        refusal=refusal,
-        category=first_value(fields, "type", "category"),
+        find_refusal=find_refusal,
+        category=("type", "category"),
         extra={
             "question_id": int(identifier) if identifier.isdecimal() else identifier,
             "label": first_value(fields, "label", "answer", "target"),

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from known_unknowns.benchmarks.mmsap.loader import NAME, REFUSAL, SUBSETS
 from known_unknowns.benchmarks.mmsap.official import plain
 from known_unknowns.errors import unknown_name
-from known_unknowns.exchange.embedded_questions import build_question, first_value, stem_and_options
+from known_unknowns.exchange.embedded_questions import build_question, first_value
 from known_unknowns.exchange.formats import Exchange
-from known_unknowns.records import Question
+from known_unknowns.records import Option, Question
 
 
 def embedded_question(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
     """Parse the question in a row (`known_unknowns.exchange.formats.Exchange`), which must name its subset."""
-    stem, options = stem_and_options(fields)
-    refusal = next((i for i, option in enumerate(options) if plain(option.text) == plain(REFUSAL)), None)
     subset = first_value(fields, "subset")
     if subset not in SUBSETS:
         raise ValueError(f"the subset: {unknown_name(subset, SUBSETS)}")
@@ -25,12 +23,14 @@ def embedded_question(fields: Mapping[str, Any], identifier: str, function: str)
         identifier,
         function,
         benchmark=NAME,
-        stem=stem,
-        options=options,
-        refusal=refusal,
-        category=first_value(fields, "sub_task", "type", "category", "subset"),
+        find_refusal=_find_refusal,
+        category=("sub_task", "type", "category", "subset"),
         extra={"subset": subset, "question_id": identifier},
     )
+
+
+def _find_refusal(options: Sequence[Option]) -> int | None:
+    return next((i for i, option in enumerate(options) if plain(option.text) == plain(REFUSAL)), None)
 
 
 EXCHANGE = Exchange(embedded_question=embedded_question, exported_extra=("subset",))
