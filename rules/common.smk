@@ -2,7 +2,6 @@
 # The logic is in src/known_unknowns/workflow.
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -39,9 +38,7 @@ METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 
 # A job runs this tree's package with this Python, unless its conda environment comes first.
-os.environ["PATH"] = os.pathsep.join(
-    [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-)
+workflow_run.prepend_to_path(Path(sys.executable).parent)
 shell.prefix(
     f"set -euo pipefail; export PYTHONPATH='{SOURCE}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
 )

@@ -31,19 +31,18 @@ from known_unknowns.data.files import FilePin, Files, human, safe
 from known_unknowns.errors import ConfigError
 
 PATH = Path("params.lock.yaml")
-SCHEMA = Path("schemas/params.lock.schema.yaml")
 
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")  # the revision of a local folder, wherever it is
 
 _HEADER = """\
-# What params.yaml names, held fast: the commit that a branch or tag was, and the size and hash of every file.
+# The sources in params.yaml, pinned: the commit of each branch or tag, and the size and hash of every file.
 #
-# `known-unknowns lock` writes an entry the first time; `known-unknowns fetch` and the models' loader then take these
-# commits and files and no others. Only `known-unknowns lock --update` changes an entry, and tells what moved.
+# `known-unknowns lock` writes an entry the first time. `known-unknowns fetch` and the models' loader then accept these
+# commits and files only. `known-unknowns lock --update` changes entries and prints the changes.
 #
-# sha256: of a file in a hub's large storage, or one that was downloaded. git: the name as a git blob (a sha1 of size
-# and content), all that a hub's listing tells of small files. A git repository has its commit, which is a hash of all
-# its files. Data sets and models that have no entry here are not locked yet: that takes a connection to their hub.
+# sha256: hash of a downloaded file, or of a file in a hub's large storage. git: the file's name as a git blob (a sha1
+# of size and content), which is all that a hub lists for small files. A git repository is pinned by its commit. Data
+# sets and models without an entry are not locked yet: locking needs a connection to their hub.
 """
 
 
@@ -135,16 +134,16 @@ def read(path: str | Path = PATH) -> dict[str, LockEntry]:
 
 
 def _check(raw: Any, path: Path) -> None:
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
+    from pydantic import ValidationError
 
-    schema = Path(__file__).resolve().parents[3] / SCHEMA
-    schema = schema if schema.is_file() else SCHEMA
-    error = best_match(Draft202012Validator(yaml.safe_load(schema.read_text(encoding="utf-8"))).iter_errors(raw))
-    if error is not None:
-        raise ConfigError(
-            f"{error.message}; restore the file from git", path=f"{path}: {'.'.join(map(str, error.absolute_path))}"
-        )
+    from known_unknowns.config.errors import dotted, explained
+    from known_unknowns.data.lock_format import LockFile
+
+    try:
+        LockFile.model_validate(raw)
+    except ValidationError as error:
+        location, text = next(iter(explained(error, raw).items()))
+        raise ConfigError(f"{text}; restore the file from git", path=f"{path}: {dotted(location)}") from None
 
 
 def _locked(entry: Mapping[str, Any], path: Path, key: str) -> LockEntry:

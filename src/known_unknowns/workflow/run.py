@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -35,6 +36,11 @@ def lock(path: Path) -> TextIO:
         file.close()
         raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
     return file
+
+
+def prepend_to_path(folder: Path) -> None:
+    """Put a folder before all others on PATH, so that jobs run its programs."""
+    os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
 
 
 def write_settings(params: Params, path: Path) -> str:

@@ -73,7 +73,7 @@ def test_what_is_written_is_read(entries, tmp_path):
     text = path.read_text(encoding="utf-8")
     lock_file.write(dict(reversed(entries.items())), path)
     assert path.read_text(encoding="utf-8") == text
-    assert text.startswith("# What params.yaml names")
+    assert text.startswith("# The sources in params.yaml")
 
 
 def test_the_shipped_lock_is_as_its_schema_says_and_names_what_params_names(full):
@@ -88,11 +88,11 @@ def test_the_shipped_lock_is_as_its_schema_says_and_names_what_params_names(full
     ("text", "told"),
     [
         ("sources: [", "not valid YAML"),
-        ("version: 2\nsources: {}", "1 was expected"),
-        (f"version: 1\nsources: {{'{KEY}': {{commit: main}}}}", "does not match"),
+        ("version: 2\nsources: {}", "version: 2 is not valid"),
+        (f"version: 1\nsources: {{'{KEY}': {{commit: main}}}}", "should match pattern"),
         (f"version: 1\nsources: {{'{KEY}': {{files: {{../x: {{size: 1, git: {COMMIT}}}}}}}}}", "leads out of"),
         (f"version: 1\nsources: {{'{KEY}': {{files: {{x: {{size: 1, crc: 1}}}}}}}}", "crc"),
-        ("- 1", "is not of type 'object'"),
+        ("- 1", "should be a valid dictionary"),
     ],
 )
 def test_a_file_that_is_no_lock_is_refused(tmp_path, text, told):
