@@ -50,6 +50,7 @@ for benchmark in PARAMS.benchmarks:
         params:
             entry=of_model(rule_parameters.reply_settings),
             protocols=rule_parameters.protocols(PARAMS, benchmark),
+            scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
             code=code_of("infer", [benchmark]),
             benchmark=benchmark,
             questions=subpath(input.images, parent=True),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from known_unknowns import benchmarks
 from known_unknowns.config import NOT_IN_THE_REPLY, Params, TransformersModel
 from known_unknowns.data import lock_file
+from known_unknowns.inference import asking
 
 
 def reply_settings(params: Params, model: str) -> dict[str, Any]:
@@ -50,6 +52,13 @@ def needs_endpoint_check(params: Params, model: str, *, check: Path, journal: Pa
 def protocols(params: Params, benchmark: str) -> dict[str, dict[str, Any]]:
     """Return the protocol of each variant of a benchmark."""
     return {variant: params.protocol(benchmark, variant).as_dict() for variant in params.variants(benchmark)}
+
+
+def refusal_scorers(params: Params, benchmark: str) -> list[str]:
+    """Return the scorers that decide whether a question is asked again; none if no protocol of the benchmark does."""
+    known = asking.protocols_of(benchmarks.get(benchmark))
+    names = {params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
+    return sorted(params.scorers) if any(known[name].parses_refusals for name in names) else []
 
 
 def reported(params: Params) -> dict[str, Any]:
