@@ -5,7 +5,7 @@
 The bare loop is the least that uses the official client: a semaphore around its ``create``, nothing recorded. The
 engine is measured as it works in a run: runner, journal on the disk, pace, breaker and budget. Both send the same
 requests to a server in a process of its own; the repeats alternate, and the medians are compared. Memory is the
-growth of the peak resident set over 10,000 questions, each on a picture of its own, after the first 500.
+growth of the peak resident set over 10,000 questions, each on an image of its own, after the first 500.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def peak_mib() -> float:
 
 
 def memory(url: str, concurrency: int, questions: int = 10_000, first: int = 500) -> float:
-    """MiB that the peak grew by between the first questions and the last, with a picture of 64 x 64 pixels each."""
+    """MiB that the peak grew by between the first questions and the last, with an image of 64 x 64 pixels each."""
     asked = [turn(f"q{number}", drawn("normal-noise", 64, 64, number)) for number in range(questions)]
     before = done = 0
     for rows in engine(url, concurrency=concurrency).answer(asked, folder=Path()):
@@ -121,7 +121,7 @@ def measure(url: str, options: argparse.Namespace) -> None:
     print(f"engine / bare: {medians['engine'][0] / medians['bare'][0]:.2f} by the clock, ", end="")
     print(f"{medians['bare'][1] / medians['engine'][1]:.2f} by CPU")
     if options.memory:
-        print(f"memory over 10,000 questions with pictures: +{memory(url, options.concurrency):.1f} MiB")
+        print(f"memory over 10,000 questions with images: +{memory(url, options.concurrency):.1f} MiB")
 
 
 if __name__ == "__main__":
