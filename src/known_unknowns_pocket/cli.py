@@ -43,22 +43,14 @@ def train(
     import torch
     from transformers.utils import logging
 
-    from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_settings, start_from_model
+    from known_unknowns_pocket.training import SMOKE, Settings
     from known_unknowns_pocket.training import train as run
 
     torch.set_num_threads(threads)
     logging.disable_progress_bar()  # stderr has one JSON line per report
     settings = SMOKE if smoke else Settings()
     if sibling is not None:
-        if sibling not in SIBLINGS:
-            raise typer.BadParameter(f"{sibling!r} is not one of {', '.join(SIBLINGS)}", param_hint="--sibling")
-        settings = sibling_settings(settings, sibling)
-        try:
-            start_from_model(settings, work, work / sibling)
-        except FileNotFoundError as error:
-            print(f"{error.filename} is missing: train the model itself first, with --work {work}", file=sys.stderr)
-            raise typer.Exit(2) from error
-        work = work / sibling
+        settings, work = _start_sibling(settings, sibling, work)
     with _curves(mlflow, settings) as drawn:
 
         def report(line: dict[str, Any]) -> None:
@@ -67,6 +59,21 @@ def train(
                 drawn(line)
 
         print(run(settings, out or work / "model", work=work, report=report, report_every=1 if smoke else 20))
+
+
+def _start_sibling(settings: Any, sibling: str, work: Path) -> tuple[Any, Path]:
+    """Return the settings and the work folder of a sibling, which continues the checkpoint of the model in ``work``."""
+    from known_unknowns_pocket.training import SIBLINGS, sibling_settings, start_from_model
+
+    if sibling not in SIBLINGS:
+        raise typer.BadParameter(f"{sibling!r} is not one of {', '.join(SIBLINGS)}", param_hint="--sibling")
+    settings = sibling_settings(settings, sibling)
+    try:
+        start_from_model(settings, work, work / sibling)
+    except FileNotFoundError as error:
+        print(f"{error.filename} is missing: train the model itself first, with --work {work}", file=sys.stderr)
+        raise typer.Exit(2) from error
+    return settings, work / sibling
 
 
 def _curves(mlflow: str | None, settings: Any) -> AbstractContextManager[Any]:

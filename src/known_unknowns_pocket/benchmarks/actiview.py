@@ -157,11 +157,15 @@ def build(
         asked.extend(found)
         if advance is not None:
             advance()
+    _write_files(folder, asked, rows)
+    return folder
+
+
+def _write_files(folder: Path, asked: Sequence[Question], rows: Sequence[dict[str, Any]]) -> None:
     starts = [question.starts for question in asked]
     _write(folder / GROUNDTRUTH, [question.groundtruth for question in asked])
     _write(folder / LEVELS, {level: [start[level] for start in starts] for level in ("hard", "medium", "easy")})
     _write(folder / DATA, {"meta": {"info": _INFO, "version": "pocket"}, "data": rows})
-    return folder
 
 
 def content_digest(folder: Path | str) -> str:

@@ -154,9 +154,13 @@ def build(
         if advance is not None:
             advance()
     for subset in SUBSETS:
-        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows[subset])
-        write_text(folder / file_name(subset), f"[\n{lines}\n]\n")
+        _write_rows(folder / file_name(subset), rows[subset])
     return folder
+
+
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    write_text(path, f"[\n{lines}\n]\n")
 
 
 def file_name(subset: str) -> str:

@@ -83,16 +83,12 @@ def sample_scene(
     ValueError
         If an argument is out of range, or no pair is allowed.
     """
-    low, high = n_objects
-    if not 1 <= low <= high <= MAX_OBJECTS:
-        raise ValueError(f"n_objects={n_objects}: give (least, greatest) within 1 to {MAX_OBJECTS}")
-    if not ASPECTS[0] <= aspect <= ASPECTS[1]:
-        raise ValueError(f"aspect={aspect}: scenes are sampled for width / height from {ASPECTS[0]} to {ASPECTS[1]}")
+    _check_range(n_objects, aspect)
     allowed = _allowed(palette, pairs)
     preferred = _known(prefer, "prefer") if prefer is not None else frozenset()
     rng = random.Random(f"scene/{seed}")
     background = _background(rng)
-    looks = _looks(rng, rng.randint(low, high), allowed, [pair for pair in allowed if pair in preferred])
+    looks = _looks(rng, rng.randint(*n_objects), allowed, [pair for pair in allowed if pair in preferred])
     canvas = Scene((), background, aspect).canvas
     for attempt in range(_ATTEMPTS):
         # Crowded layouts may not fit. Each further attempt makes large objects rarer.
@@ -102,6 +98,14 @@ def sample_scene(
         if objects is not None:
             return Scene(objects, background, aspect)
     raise RuntimeError(f"no layout found for seed {seed!r} with {len(looks)} objects: report this as a defect")
+
+
+def _check_range(n_objects: tuple[int, int], aspect: float) -> None:
+    low, high = n_objects
+    if not 1 <= low <= high <= MAX_OBJECTS:
+        raise ValueError(f"n_objects={n_objects}: give (least, greatest) within 1 to {MAX_OBJECTS}")
+    if not ASPECTS[0] <= aspect <= ASPECTS[1]:
+        raise ValueError(f"aspect={aspect}: scenes are sampled for width / height from {ASPECTS[0]} to {ASPECTS[1]}")
 
 
 def _known(pairs: Iterable[Pair], what: str) -> frozenset[Pair]:

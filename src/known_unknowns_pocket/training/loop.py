@@ -123,7 +123,7 @@ def train(
     report_every: int = 50,
     checkpoint_every: int = 250,
 ) -> Path:
-    """Train the pocket model and save it in half precision with its processor.
+    """Train the pocket model, save it to ``out`` in half precision with its processor, and return ``out``.
 
     A run that was stopped continues from its checkpoint. On a CPU, set the number of threads with
     torch.set_num_threads.
@@ -144,11 +144,6 @@ def train(
         Called with each line of the log.
     report_every, checkpoint_every : int
         Steps between lines of the log, and between checkpoints.
-
-    Returns
-    -------
-    Path
-        ``out``.
 
     Raises
     ------

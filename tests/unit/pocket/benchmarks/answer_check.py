@@ -113,7 +113,7 @@ def split(text):
     return stem, {line[0]: line[3:] for line in lines}
 
 
-def judge(looks, text):
+def check_answer(looks, text):
     """For each of the options A to D, (plainly true, roughly true); checks the expressions in the stem."""
     stem, options = split(text)
     assert options.pop("E") == "None of the above"
@@ -122,7 +122,7 @@ def judge(looks, text):
         match = re.fullmatch(pattern, stem)
         if match:
             return {letter: reader(looks, option, *match.groups()) for letter, option in options.items()}
-    raise AssertionError(f"a question that the judge cannot read: {stem}")
+    raise AssertionError(f"a question that the check cannot parse: {stem}")
 
 
 def one(looks, expression):

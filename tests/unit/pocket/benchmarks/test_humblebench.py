@@ -15,7 +15,7 @@ from PIL import Image
 
 from known_unknowns_pocket.benchmarks import humblebench
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, render
-from tests.unit.pocket.benchmarks.answer_check import Looks, judge
+from tests.unit.pocket.benchmarks.answer_check import Looks, check_answer
 
 SEED, IMAGES = 1, 60
 
@@ -82,7 +82,7 @@ def test_every_answer_agrees_with_the_pixels(rows):
     scene_images = humblebench.scene_images(SEED, IMAGES)
     looks = {scene_image.path: Looks(scene_image.scene) for scene_image in scene_images}
     for row in rows:
-        found = judge(looks[row["image"]["path"]], row["question"])
+        found = check_answer(looks[row["image"]["path"]], row["question"])
         plainly = [letter for letter, (true, _) in found.items() if true]
         roughly = [letter for letter, (_, true) in found.items() if true]
         assert plainly == roughly == [letter for letter in "ABCD" if letter == row["label"]], row["question"]

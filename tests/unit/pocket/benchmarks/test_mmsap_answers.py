@@ -30,13 +30,13 @@ def of(asked, *sub_tasks):
     return [(scene_image, question) for scene_image, question in asked if question.sub_task in sub_tasks]
 
 
-def judged(looks, question):
+def checked_answer(looks, question):
     """For each option but the refusal, (plainly true, roughly true)."""
     for pattern, reader in READERS:
         match = re.fullmatch(pattern, question.stem)
         if match:
             return {o: reader(looks, o, *match.groups()) for o in question.options if o != REFUSAL}
-    raise AssertionError(f"a question that the judge cannot read: {question.stem}")
+    raise AssertionError(f"a question that the check cannot parse: {question.stem}")
 
 
 def test_every_answer_about_a_scene_agrees_with_its_pixels(asked):
@@ -46,7 +46,7 @@ def test_every_answer_about_a_scene_agrees_with_its_pixels(asked):
     for scene_image, question in questions:
         seen = looks.setdefault(scene_image.path, None) or Looks(scene_image.scene)
         looks[scene_image.path] = seen
-        found = judged(seen, question)
+        found = checked_answer(seen, question)
         assert [o for o, (plainly, _) in found.items() if plainly] == [question.answer], question
         assert [o for o, (_, roughly) in found.items() if roughly] == [question.answer], question
 

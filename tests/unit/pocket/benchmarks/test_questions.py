@@ -21,7 +21,7 @@ from known_unknowns_pocket.scenes import (
     sample_scene,
     verdict,
 )
-from tests.unit.pocket.benchmarks.answer_check import Looks, judge, split
+from tests.unit.pocket.benchmarks.answer_check import Looks, check_answer, split
 
 
 def many(count=300, **arguments):
@@ -41,18 +41,18 @@ def test_exactly_one_option_is_right(seed, limits, aspect, chance):
     scene = sample_scene(seed, n_objects=limits, aspect=aspect, nested=chance, overlap=chance)
     looks = Looks(scene)
     for question in questions_for(scene, random.Random(seed), wanted=TYPES * 3):
-        found = judge(looks, question.text)
+        found = check_answer(looks, question.text)
         plainly = [letter for letter, (true, _) in found.items() if true]
         roughly = [letter for letter, (_, true) in found.items() if true]
         assert plainly == roughly == [letter for letter in "ABCD" if letter == question.answer], question
 
 
-def test_judge_would_notice_a_wrong_letter():
+def test_answer_check_would_notice_a_wrong_letter():
     scene, questions = next(many(1))
     looks = Looks(scene)
     for question in questions:
         wrong = replace(question, answer="A" if question.answer != "A" else "B")
-        found = judge(looks, wrong.text)
+        found = check_answer(looks, wrong.text)
         assert [letter for letter, (true, _) in found.items() if true] != [wrong.answer]
 
 

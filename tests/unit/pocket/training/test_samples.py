@@ -21,10 +21,10 @@ from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
 from known_unknowns_pocket.benchmarks.question_templates import REFUSAL
 from known_unknowns_pocket.benchmarks.questions import TYPES, questions_for
-from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS, Scene, SceneObject, sample_scene
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, TRAINING_PAIRS, SceneObject, sample_scene
 from known_unknowns_pocket.training import samples
 from known_unknowns_pocket.training.emblem_prompts import emblem_prompts, emblem_scene
-from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS, patches_of
+from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
 from known_unknowns_pocket.training.prompts import (
     OPEN,
     UNKNOWN_EMBLEM,
@@ -33,7 +33,6 @@ from known_unknowns_pocket.training.prompts import (
     humblebench_prompt,
     mmsap_prompt,
 )
-from known_unknowns_pocket.training.recolouring import NEAR, colour_map, near_held_out, recoloured
 from known_unknowns_pocket.training.samples import SampleMix, TrainingSample, draw_sample
 from known_unknowns_pocket.training.subtasks import subtask_prompts
 from known_unknowns_pocket.training.text_tasks import text_task_prompt
@@ -197,31 +196,6 @@ def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
     assert any(one.reply for one in asked)
 
 
-def test_no_recoloured_object_gets_near_a_held_out_pair():
-    palette = {colour: np.array(rgb) / 255 for colour, rgb in COLOURS.items()}
-    for colour, shape in HELD_OUT_PAIRS:
-        assert near_held_out(palette[colour], shape)
-        assert near_held_out(palette[colour] + [NEAR / 2, 0, 0], shape)
-        assert not near_held_out(palette[colour] + [0, 1.1 * NEAR, 0], shape)
-    rng, changed = random.Random(1), 0
-    for pair in sorted(TRAINING_PAIRS):
-        flat = np.full((2, 2, 3), COLOURS[pair[0]], np.uint8)
-        other = recoloured(flat, [pair], rng)
-        assert not near_held_out(other[0, 0] / 255 + 0.002, pair[1]) or other is None
-        changed += bool((other != flat).any())
-    assert changed > len(TRAINING_PAIRS) / 2
-
-
-def test_greys_keep_their_colour_and_a_full_turn_of_hue_changes_colours():
-    rng = random.Random(3)
-    for _ in range(20):
-        change = colour_map(rng)
-        grey = np.full((1, 1, 3), 0.8)
-        assert np.allclose(change(grey), grey, atol=1e-5)
-    hues = {tuple(np.round(colour_map(rng)(np.array([0.9, 0.1, 0.1])), 1)) for _ in range(30)}
-    assert len(hues) > 10
-
-
 def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
     plain, refused_share = (
         [e for one in made(60, replace(EVERYTHING, text_tasks=0, refused_share=share)) for e in one.prompts if e.reply]
@@ -323,78 +297,6 @@ def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
             assert letter.strip() == letters.get(word.strip(), "E")
             listed += word.strip() in letters
     assert listed > 150
-
-
-def test_patches_of_a_scene_worked_out_by_hand():
-    """A 2 x 2 grid: a large red square in the upper left, a small plain blue disc in the lower right."""
-    scene = Scene(
-        (
-            SceneObject("square", "red", "striped", 0.25, 0.25, 0.2),
-            SceneObject("disc", "blue", "plain", 0.75, 0.75, 0.09),
-        )
-    )
-    found = patches_of(scene, 2)
-    colour, shape, texture, size, anchor = found.labels
-    # The disc covers pi * 0.09^2 / 0.25 = 10.2% of its patch, above the least share.
-    assert colour.tolist() == [1 + WORDS["colour"].index("red"), 0, 0, 1 + WORDS["colour"].index("blue")]
-    assert shape.tolist() == [1 + WORDS["shape"].index("square"), 0, 0, 1 + WORDS["shape"].index("disc")]
-    assert texture.tolist() == [1 + WORDS["texture"].index("striped"), 0, 0, 1 + WORDS["texture"].index("plain")]
-    assert size.tolist() == [1 + WORDS["size"].index("large"), 0, 0, 1 + WORDS["size"].index("small")]
-    assert anchor.tolist() == [1, 0, 0, 1]
-    assert found.shown == ((0,), (3,))
-    assert found.anchors == (0, 3)
-
-
-def test_what_lies_in_the_middle_of_an_object_does_not_take_its_anchor():
-    """A 3 x 3 grid: a large disc around the middle patch, which a small square fills."""
-    scene = Scene(
-        (
-            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.45),
-            SceneObject("square", "blue", "plain", 0.5, 0.5, 0.2),
-        )
-    )
-    found = patches_of(scene, 3)
-    assert found.shown == ((0, 1, 2, 3, 5, 6, 7, 8), (4,))
-    assert found.anchors == (1, 4)  # the first of four at the same distance
-    assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
-
-
-def test_a_small_object_astride_of_patches_that_another_fills_has_one_of_them():
-    """A 2 x 2 grid that a large disc fills: a small square around the middle, a little to the lower right."""
-    scene = Scene(
-        (
-            SceneObject("disc", "red", "plain", 0.5, 0.5, 0.48),
-            SceneObject("square", "blue", "plain", 0.53, 0.53, 0.12),
-        )
-    )
-    found = patches_of(scene, 2)
-    assert found.shown == ((0, 1, 2), (3,))
-    assert found.anchors == (0, 3)
-    assert found.labels[0].tolist() == [1 + WORDS["colour"].index("red")] * 3 + [1 + WORDS["colour"].index("blue")]
-
-
-def test_no_object_takes_the_only_patch_of_another():
-    """Two small squares in one patch of a 2 x 2 grid: the one that covers less has none, and nothing else's."""
-    scene = Scene(
-        (
-            SceneObject("square", "red", "plain", 0.15, 0.25, 0.09),
-            SceneObject("square", "blue", "plain", 0.35, 0.25, 0.10),
-        )
-    )
-    assert patches_of(scene, 2).shown == ((), (0,))
-
-
-def test_a_window_shows_what_lies_in_it_at_its_scale():
-    scene = Scene((SceneObject("square", "red", "plain", 0.75, 0.25, 0.1),))
-    assert patches_of(scene, 4, (0.5, 0.0, 1.0, 0.5)).shown == ((5, 6, 9, 10),)
-    hidden = patches_of(scene, 4, (0.0, 0.0, 0.5, 0.5))
-    assert (hidden.shown, hidden.anchors) == (((),), (-1,))
-    assert not hidden.labels.any()
-
-
-def test_a_wide_scene_is_squeezed_as_its_image_is():
-    scene = Scene((SceneObject("square", "red", "plain", 1.5, 0.5, 0.2),), aspect=2.0)
-    assert patches_of(scene, 3).anchors == (1 * 3 + 2,)  # x = 1.5 of 2, y = 0.5 of 1
 
 
 def test_the_steps_towards_an_answer_are_true_of_the_scene():
