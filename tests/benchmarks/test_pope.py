@@ -1,0 +1,82 @@
+"""A benchmark of another distribution, with the labels yes and no, from its files to its metrics."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from known_unknowns import benchmarks, tables, variants
+from known_unknowns.inference import infer
+from known_unknowns.metrics import measure
+from known_unknowns.records import OVERALL
+from known_unknowns.scoring.table import score_tables
+from known_unknowns.workflow import configuration
+from tests.factories import png
+from tests.paths import ROOT
+
+SCORERS = ["official", "robust", "likelihood"]
+THINGS = ["snowboard", "dog", "car", "tree", "cup"]
+ROWS = [
+    {
+        "question_id": number,
+        "image": f"{number // 2}.png",
+        "text": f"Is there a {thing} in the image?",
+        "label": "yes" if number in (0, 2, 3) else "no",
+    }
+    for number, thing in enumerate(THINGS)
+]
+"""Five questions: "yes" is right for three, "no" for two."""
+
+
+@pytest.fixture
+def pope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> benchmarks.Benchmark:
+    """The benchmark, installed by the metadata of a distribution on the path."""
+    info = tmp_path / "site" / "pope_benchmark-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pope-benchmark\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{benchmarks.GROUP}]\npope = tests.benchmarks.pope:BENCHMARK\n")
+    monkeypatch.syspath_prepend(str(info.parent))
+    assert "pope" in benchmarks.names()
+    return benchmarks.get("pope")
+
+
+def configured() -> configuration.Params:
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    raw["editions"] = {"pocket": {"benchmarks": ["pope"], "models": ["oracle", "always_a"], "seeds": [0]}}
+    source = {"source": "git", "repository": "https://example.org/pope", "revision": "0" * 40}
+    raw["benchmarks"] = {"pope": {"protocol": "single_turn", "variants": ["original"], "data": {"pocket": source}}}
+    return configuration.check(raw)
+
+
+@pytest.mark.parametrize(
+    ("model", "accuracy", "share_yes", "share_no"),
+    [("oracle", 1.0, 0.6, 0.4), ("always_a", 0.6, 1.0, 0.0)],  # always_a: the first label, which is "yes"
+)
+def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, model, accuracy, share_yes, share_no):
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "adversarial.json").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    for number in range(3):
+        (raw / f"{number}.png").write_bytes(png((number, 90, 30)))
+    questions, replies, scores = (tmp_path / name for name in ("questions", "replies", "scores"))
+    loaded = [variants.original(question) for question in pope.load.get()(raw, questions)]
+    tables.write_questions(questions / "original/seed0.parquet", loaded, expect=5)
+    params, out = configured(), tmp_path / "metrics.parquet"
+    infer(params, model, "pope", questions=questions, out=replies, journal=tmp_path / "journal.jsonl")
+    score_tables(questions, replies, scores, cells=params.cells("pope"), scorers=SCORERS)
+    measure(params, model, "pope", questions=questions, scores=scores, replies=replies, out=out)
+    for scorer in SCORERS:
+        found = {
+            m.name: m.value for m in tables.read_metrics(out) if (m.scorer, m.category, m.seed) == (scorer, OVERALL, 0)
+        }
+        assert (found["accuracy"], found["share_yes"], found["share_no"]) == (accuracy, share_yes, share_no)
+        assert found["share_no_letter"] == found["share_unparsed"] == 0.0
+
+
+def test_a_protocol_with_a_refusal_prompt_is_refused(pope):
+    params = configured()
+    raw = json.loads(json.dumps(params.raw))
+    raw["benchmarks"]["pope"]["protocol"] = "refusal_prompt"
+    with pytest.raises(configuration.ConfigError, match="needs a refusal prompt"):
+        configuration.check(raw)
