@@ -1,5 +1,6 @@
-"""Published files, brought here: from a hub, a git repository, plain addresses, or a folder that a user has.
+"""Published data: fetching, locking, checking, pinning, and the tables of questions.
 
-Every file is checked against its size and hash before it is put where the workflow reads (`files`, `store`), what was
-cut is continued (`download`), and what is right is what params.lock.yaml says (`known_unknowns.data.lock_file`).
+Files come from a hub, a git repository, plain addresses, or a folder of the user. The size and hash of every file are
+checked before it is put into the workflow's folders (`files`, `store`). Interrupted downloads are continued
+(`download`). The expected hashes are in params.lock.yaml (`known_unknowns.data.lock_file`).
 """

@@ -1,7 +1,6 @@
-"""What the papers promise against what the files hold: `known-unknowns check <benchmark>`.
+"""Comparison of published files with their papers: ``known-unknowns check <benchmark>``.
 
-A benchmark's check (`known_unknowns.benchmarks.Check`) reads the published files without stopping at what is wrong. A
-loader stops at the first mistake.
+A benchmark's check (`known_unknowns.benchmarks.Check`) reports all mistakes. A loader stops at the first one.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from known_unknowns.benchmarks._checks import ERROR, NOTE, SEVERITIES, WARNING, 
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
-"""Of the command, by the worst severity."""
+"""Exit codes of the command by the worst severity."""
 _SHOWN = 5
-"""So many findings of one code are told one by one in the table; the JSON has all."""
+"""The number of findings of one code that the table lists. The JSON has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """All that a check found, the worst findings first. A promise that is not kept is one, with the code "count"."""
+    """The result of a check, with the worst findings first. A wrong number is a finding with the code "count"."""
 
     benchmark: str
     raw: Path
@@ -42,11 +41,22 @@ class CheckResult:
 
 
 def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = None) -> CheckResult:
-    """Check the published files of a benchmark under ``raw``, which ``settings`` (params.yaml's data entry) describe.
+    """Check the published files of a benchmark.
 
-    Raises:
-        ConfigError: a benchmark that is not known.
-        DataError: there is no such folder.
+    Parameters
+    ----------
+    benchmark : str
+    raw : Path
+        The folder of published files.
+    settings : mapping, optional
+        The data's entry in params.yaml.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such benchmark, or it has no check.
+    DataError
+        If there is no such folder.
     """
     if benchmark not in benchmarks.names():
         raise ConfigError(unknown_name(benchmark, ["params", *benchmarks.names()]))
@@ -63,12 +73,12 @@ def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = Non
 
 
 def _broken(number: Quantity) -> Finding:
-    text = f"{number.name}: {number.observed:g} where {number.source or 'the source'} promises {number.expected:g}"
+    text = f"{number.name}: {number.observed:g} but {number.source or 'the source'} states {number.expected:g}"
     return Finding(WARNING, "count", "", text)
 
 
 def as_json(checked: CheckResult) -> str:
-    """One object: {"benchmark", "raw", "worst", "counts": {severity: n}, "held": [...], "findings": [...]}."""
+    """Return one JSON object: {"benchmark", "raw", "worst", "counts": {severity: n}, "held": [], "findings": []}."""
     counts = Counter(finding.severity for finding in checked.findings)
     whole = {
         "benchmark": checked.benchmark,
@@ -82,21 +92,21 @@ def as_json(checked: CheckResult) -> str:
 
 
 def as_table(checked: CheckResult) -> str:
-    """What is held beside what was promised, then the findings, worst first."""
+    """Return the numbers beside the expected ones, then the findings, worst first."""
     lines = [f"{checked.benchmark} in {checked.raw}", ""]
-    rows = [("", "found", "promised", ""), *(_held_row(number) for number in checked.held)]
+    rows = [("", "found", "expected", ""), *(_held_row(number) for number in checked.held)]
     lines += _aligned(rows)
     counts = Counter(finding.severity for finding in checked.findings)
     lines += ["", ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in reversed(SEVERITIES))]
-    told: Counter[tuple[str, str]] = Counter()
+    shown: Counter[tuple[str, str]] = Counter()
     of_code = Counter((finding.severity, finding.code) for finding in checked.findings)
     for finding in checked.findings:
         kind = (finding.severity, finding.code)
-        told[kind] += 1
-        if told[kind] <= _SHOWN:
+        shown[kind] += 1
+        if shown[kind] <= _SHOWN:
             where = f"{finding.where}: " if finding.where else ""
             lines.append(f"{finding.severity} {finding.code}: {where}{finding.text}")
-        elif told[kind] == _SHOWN + 1:
+        elif shown[kind] == _SHOWN + 1:
             lines.append(f"{finding.severity} {finding.code}: and {of_code[kind] - _SHOWN} more (--json has all)")
     return "\n".join(lines)
 
@@ -104,7 +114,7 @@ def as_table(checked: CheckResult) -> str:
 def _held_row(number: Quantity) -> tuple[str, str, str, str]:
     if number.expected is None:
         return number.name, f"{number.observed:,.10g}", "", ""
-    verdict = "" if number.agrees else f"not what {number.source or 'the source'} says"
+    verdict = "" if number.agrees else f"differs from {number.source or 'the source'}"
     return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", verdict
 
 

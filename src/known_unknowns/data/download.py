@@ -1,7 +1,7 @@
-"""One file over HTTP: continued where it was cut, patient with a busy server, never trusted.
+"""Download of one file over HTTP, with continuation and retries.
 
-huggingface_hub 2 throws away what a process that ends has downloaded of a file, so the bytes are fetched here; its
-connections (proxies, offline mode) and its patience with 429 and 5xx are used.
+huggingface_hub 2 discards partial downloads when its process ends, so the bytes are fetched here. Its connections
+(proxies, offline mode) and its retries for 429 and 5xx are used.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
 
 FAILURES = (HfHubHTTPError, httpx2.HTTPError, OfflineModeIsEnabled)
-"""What a request may raise. Its cause for people: `reason`."""
+"""Errors that a request may raise. `reason` gives their message."""
 
 PAUSE = 1.0
-"""Seconds before a request is made again; they double each time."""
+"""Seconds before the first retry. Each further pause is twice as long."""
 
 _ATTEMPTS = 5
 _ATTEMPTS_TO_CONNECT = 3
@@ -35,28 +35,43 @@ _BUSY = (408, 429, 500, 502, 503, 504)
 
 
 class DownloadCancelled(Exception):
-    """Another file has failed, so that this one is given up. What has come of it is kept."""
+    """The download was cancelled because another file failed. The partial file is kept."""
 
 
 @dataclass(frozen=True)
 class Remote:
-    """Where a file is: an address, and the headers to ask with."""
+    """The address of a file, and the headers of its request."""
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # a token may be among them
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain a token
 
 
 def download(
     remote: Remote, part: Path, *, size: int | None, advance: Advance, stop: threading.Event | None = None
 ) -> None:
-    """Append to ``part`` what it lacks, and return when the server says that it is whole.
+    """Download a file, continuing a partial one.
 
-    ``size`` is the file's, where it is known: then what is in ``part`` is trusted to be its beginning, since the whole
-    is checked later. Where it is not, it is trusted only as long as the server vouches for it (by an entity tag).
-    ``advance`` gets bytes, fewer than none when some have to be fetched again.
+    Parameters
+    ----------
+    remote : Remote
+    part : Path
+        The partial file. Bytes are appended to it.
+    size : int or None
+        The size of the file. If it is known, the content of ``part`` is taken as the file's beginning, because the
+        caller checks the hash. If it is unknown, ``part`` is continued only if its entity tag is still valid.
+    advance : Advance
+        Receives numbers of bytes; a negative number if bytes are fetched again.
+    stop : threading.Event, optional
+        Cancels the download.
 
-    Raises one of `FAILURES` when the server cannot be had, DataError when it sends far more than ``size``, and
-    `DownloadCancelled`.
+    Raises
+    ------
+    FAILURES
+        If the server does not answer.
+    DataError
+        If the server sends far more than ``size`` bytes.
+    DownloadCancelled
+        If ``stop`` is set.
     """
     stop = stop or threading.Event()
     failures = 0
@@ -76,7 +91,7 @@ def download(
 
 def _stream(remote: Remote, part: Path, size: int | None, advance: Advance, stop: threading.Event) -> None:
     have, validator = _size(part), _validator_file(part)
-    headers = dict(remote.headers) | {"Accept-Encoding": "identity"}  # a range of compressed bytes is of no use
+    headers = dict(remote.headers) | {"Accept-Encoding": "identity"}  # ranges of compressed bytes cannot be joined
     if have and size is None:
         if not validator.is_file():
             have = 0
@@ -94,14 +109,14 @@ def _stream(remote: Remote, part: Path, size: int | None, advance: Advance, stop
         retry_on_exceptions=(),
         retry_on_status_codes=_BUSY,
     ) as response:
-        if response.status_code == 416:  # it has less than we have, so that what we have is of another file
+        if response.status_code == 416:  # the server's file is shorter, so the partial file is of another one
             part.unlink()
             advance(-have)
-            raise httpx2.RemoteProtocolError("the server's file is shorter than what was kept of it")
+            raise httpx2.RemoteProtocolError("the server's file is shorter than the partial download")
         hf_raise_for_status(response)
         start = have if _continues(response, have) else 0
         if start == 0 and size is None:
-            _keep(response.headers.get("ETag", ""), validator)
+            _store_validator(response.headers.get("ETag", ""), validator)
         advance(start - have)
         _write(response, part, start, size, advance, stop)
     validator.unlink(missing_ok=True)
@@ -112,7 +127,7 @@ def _write(response: Any, part: Path, start: int, size: int | None, advance: Adv
         file.truncate(start)
         for chunk in response.iter_bytes():
             file.write(chunk)
-            file.flush()  # what has come is kept, whatever happens next
+            file.flush()  # the bytes survive a kill
             advance(len(chunk))
             if size is not None and file.tell() > size + _SPARE:
                 raise DataError(f"the server sends more than the {size} bytes that the file has", file=part.name)
@@ -121,13 +136,13 @@ def _write(response: Any, part: Path, start: int, size: int | None, advance: Adv
 
 
 def _continues(response: Any, have: int) -> bool:
-    """Whether the server sends what follows the first ``have`` bytes; one that knows no ranges begins anew."""
+    """Whether the response continues after ``have`` bytes. A server without ranges sends the whole file."""
     found = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
     return bool(have) and response.status_code == 206 and found is not None and int(found[1]) == have
 
 
-def _keep(tag: str, validator: Path) -> None:
-    """Keep an entity tag by which the server can be asked whether the file is the same; a weak one says too little."""
+def _store_validator(tag: str, validator: Path) -> None:
+    """Store a strong entity tag, which identifies the content. Weak tags do not."""
     if tag and not tag.startswith("W/"):
         validator.write_text(tag, encoding="utf-8")
     else:
@@ -143,23 +158,23 @@ def _size(path: Path) -> int:
 
 
 def is_offline(error: Exception) -> bool:
-    """Whether nothing answered: no connection, or HF_HUB_OFFLINE."""
+    """Whether there is no connection, or HF_HUB_OFFLINE is set."""
     return isinstance(error, (OfflineModeIsEnabled, httpx2.TransportError))
 
 
 def reason(error: Exception) -> str:
-    """A request's failure in one line, without anything secret."""
+    """Return the cause of a failed request in one line, without secrets."""
     if isinstance(error, OfflineModeIsEnabled):
         return "HF_HUB_OFFLINE is set"
     status = getattr(getattr(error, "response", None), "status_code", None)
     first = str(error).strip().split("\n", 1)[0].strip() or type(error).__name__
     if status in (401, 403):
-        first = f"status {status}: the server wants a token (HF_TOKEN) of somebody who may read it"
+        first = f"status {status}: the server requires an access token (HF_TOKEN)"
     return redacted(first)
 
 
 def redacted(text: str) -> str:
-    """``text`` without the token, and without what addresses can hold of secrets: passwords and signatures."""
+    """Remove the token from ``text``, and passwords and signatures from its addresses."""
     if token := get_token():
         text = text.replace(token, "***")
     return re.sub(r"https?://[^\s'\"<>()]+", lambda found: _plain(found[0]), text)

@@ -1,4 +1,4 @@
-"""All files of a data set into its folder: what is there already, what a user has, and the rest from the network."""
+"""Put all files of a data set into its folder: existing files, the user's files, and downloads."""
 
 from __future__ import annotations
 
@@ -22,9 +22,19 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """A data set to be had: its name, what each file must be, and where each is (None: at no address).
+    """The files of a data set, and where to download them.
 
-    ``origin`` tells people where it is published, ``command`` what fetches it.
+    Parameters
+    ----------
+    name : str
+    origin : str
+        Where the data set is published, for messages.
+    command : str
+        The command line that fetches it, for messages.
+    files : Files
+        The expected hashes.
+    remote : callable
+        Path to address; None for a file without one.
     """
 
     name: str
@@ -35,18 +45,28 @@ class FetchPlan:
 
 
 def fetch_files(plan: FetchPlan, store: Store, *, user_folder: Path | None = None) -> None:
-    """Make ``store.out`` hold exactly the files of ``plan``, each of them right; nothing is done where it does.
+    """Make ``store.out`` contain exactly the files of ``plan``. Correct files are not fetched again.
 
-    ``user_folder`` is a folder of files that a user has: those that are right are copied, from whichever place in it.
-    Raises MachineError where files cannot be had, listing them, and DataError where the network sends wrong ones;
-    what was right is kept, and ``store.out`` is as it was.
+    Parameters
+    ----------
+    plan : FetchPlan
+    store : Store
+    user_folder : Path, optional
+        A folder of files that the user has, in any layout. Files with the right hash are copied.
+
+    Raises
+    ------
+    MachineError
+        If files cannot be downloaded. The message lists them.
+    DataError
+        If the network sends wrong files. In both cases, ``store.out`` is unchanged, and correct files are kept.
     """
     if not store.missing_in_folder(plan.files):
         unexpected = store.unexpected_files(plan.files)
         if not unexpected:
             return
         print(
-            f"{store.out}: {len(unexpected)} file(s) that are not of {plan.origin} are removed: "
+            f"{store.out}: {len(unexpected)} file(s) that do not belong to {plan.origin} are removed: "
             f"{', '.join(unexpected[:_SHOWN])}{' ...' if len(unexpected) > _SHOWN else ''}",
             file=sys.stderr,
         )
@@ -60,18 +80,18 @@ def fetch_files(plan: FetchPlan, store: Store, *, user_folder: Path | None = Non
     if addressed:
         _download(plan, addressed, store)
     if by_hand:
-        raise MachineError(missing_message(plan, by_hand, "they have no address that lasts"))
+        raise MachineError(missing_message(plan, by_hand, "they have no permanent address"))
     store.assemble(plan.files)
 
 
 def _is_available(path: str, pinned: FilePin, store: Store) -> bool:
-    """Whether a file is kept, or can be from where it lies already."""
+    """Whether the store has a file, or can copy it from the data set's folder."""
     there = store.out / path
     return store.has(pinned) or (there.is_file() and store.copy_if_right(there, pinned) is None)
 
 
 def _copy_user_files(absent: Files, store: Store, user_folder: Path) -> dict[str, FilePin]:
-    """Copy what is right of a user's files; what is still absent then. Wrong ones are refused, in words."""
+    """Copy the correct files of a user, report the wrong ones, and return the files that are still absent."""
     named = _by_name(user_folder)
     still, refused = {}, []
     with MegabyteProgress(f"checking {user_folder}", _size(absent)) as advance:
@@ -91,7 +111,7 @@ def _copy_user_files(absent: Files, store: Store, user_folder: Path) -> dict[str
 
 
 def candidates(path: str, user_folder: Path) -> Iterable[Path]:
-    """A user's files that may be ``path``: the one of that path, then those of that name, wherever they lie."""
+    """Return the user's files that may be ``path``: first the same path, then the same name in any folder."""
     return _candidates(path, user_folder, _by_name(user_folder))
 
 
@@ -111,8 +131,7 @@ def _candidates(path: str, user_folder: Path, named: Mapping[str, list[Path]]) -
 
 
 def _download(plan: FetchPlan, absent: Files, store: Store) -> None:
-    """Fetch files into the store, several at once. A file that fails does not keep the others from coming; a
-    connection that fails does."""
+    """Download files into the store in parallel. A failed file does not stop the others; a failed connection does."""
     stop = threading.Event()
     failed: dict[str, BaseException] = {}
     with MegabyteProgress(f"fetching {plan.name}", _size(absent)) as advance, ThreadPoolExecutor(_CONNECTIONS) as pool:
@@ -138,14 +157,14 @@ def _is_of_one_file(error: BaseException) -> bool:
 
 
 def _raise_failures(plan: FetchPlan, absent: Files, failed: Mapping[str, BaseException], store: Store) -> None:
-    """Raise what there is to be said of files that failed: wrong ones before those that did not come."""
+    """Raise the error of failed downloads. Wrong files come before missing ones."""
     wrong = [error for _, error in sorted(failed.items()) if isinstance(error, DataError)]
     if wrong:
         more = [f"\n{error}" for error in wrong[1:_SHOWN]]
         raise DataError(f"{wrong[0]}{''.join(more)}", file=plan.name) from wrong[0]
-    unforeseen = next((error for error in failed.values() if not isinstance(error, download.FAILURES)), None)
-    if unforeseen is not None:
-        raise unforeseen
+    unexpected = next((error for error in failed.values() if not isinstance(error, download.FAILURES)), None)
+    if unexpected is not None:
+        raise unexpected
     if failed:
         left = {path: pinned for path, pinned in absent.items() if not store.path_of(pinned).is_file()}
         causes = dict.fromkeys(download.reason(error) for error in failed.values())
@@ -155,8 +174,11 @@ def _raise_failures(plan: FetchPlan, absent: Files, failed: Mapping[str, BaseExc
 def _download_one(
     plan: FetchPlan, path: str, pinned: FilePin, store: Store, advance: Advance, stop: threading.Event
 ) -> None:
-    """Fetch one file into the store. One that turns out wrong after it was continued is fetched once more, from its
-    beginning: what was kept of it may have been of another file."""
+    """Download one file into the store.
+
+    A continued download with a wrong hash is repeated once from the start, because the partial file may have been of
+    another version.
+    """
     if stop.is_set():
         raise download.DownloadCancelled
     remote = plan.remote(path)
@@ -176,7 +198,7 @@ def _download_one(
 
 
 def missing_message(plan: FetchPlan, files: Files, cause: str) -> str:
-    """What to tell of files that cannot be had: which, how large, by what hash, and how to place them by hand."""
+    """Return the message for files that cannot be downloaded: their sizes and hashes, and how to supply them."""
     lines = [
         f"{len(files)} file(s) of {plan.name} ({plan.origin}) are missing and cannot be downloaded ({cause}):",
         *(f"  {path}  {human(pinned.size)}  {pinned.label}" for path, pinned in list(files.items())[:_SHOWN]),
@@ -189,8 +211,8 @@ def missing_message(plan: FetchPlan, files: Files, cause: str) -> str:
             "one stopped."
         )
     lines.append(
-        f"If you have them, or get them elsewhere, name their folder: {plan.command} --from FOLDER. They may lie in "
-        "it in any layout, and are checked in the same way."
+        f"If you have the files, name their folder: {plan.command} --from FOLDER. The layout of the folder does not "
+        "matter, and the files are checked in the same way."
     )
     return "\n".join(lines)
 
@@ -202,8 +224,8 @@ def _size(files: Files) -> int:
 class MegabyteProgress:
     """Progress in whole megabytes, reported from several threads. A ``total`` of 0 is one that is not known."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self._progress = progress(f"{what} (MB)", -(-total // _MEGABYTE))
+    def __init__(self, description: str, total: int) -> None:
+        self._progress = progress(f"{description} (MB)", -(-total // _MEGABYTE))
         self._guard, self._bytes, self._reported = threading.Lock(), 0, 0
 
     def __enter__(self) -> Advance:

@@ -1,4 +1,4 @@
-"""What a file must be, and whether it is: its size and a hash of its content."""
+"""The expected size and hash of a file, and the comparison with a file on disk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,16 @@ _CHUNK = 2**20
 
 @dataclass(frozen=True, slots=True)
 class FilePin:
-    """A file's ``size`` in bytes, and one hash: ``sha256``, or ``git``, its name as a git blob (a sha1 of size and
-    content), where a hub's listing has only that."""
+    """The size and one hash of a file.
+
+    Parameters
+    ----------
+    size : int
+        In bytes.
+    sha256 : str, optional
+    git : str, optional
+        The name as a git blob (sha1 of size and content), for files whose sha256 the hub does not list.
+    """
 
     size: int
     sha256: str | None = None
@@ -22,18 +30,18 @@ class FilePin:
 
     def __post_init__(self) -> None:
         if (self.sha256 is None) == (self.git is None):
-            raise ValueError("a file is pinned by one hash, sha256 or git")
+            raise ValueError("a file has one hash, sha256 or git")
 
     @property
     def label(self) -> str:
-        """The hash as people are told it, and, with a hyphen for the space, the file's name in a store."""
+        """The hash for messages. With a hyphen for the space, it is the file's name in a store."""
         return f"git blob {self.git}" if self.sha256 is None else f"sha256 {self.sha256}"
 
     def as_dict(self) -> dict[str, Any]:
         return {"size": self.size} | ({"git": self.git} if self.sha256 is None else {"sha256": self.sha256})
 
     def of(self, path: Path) -> FilePin:
-        """What ``path`` is, by the same kind of hash. Raises OSError where it cannot be read."""
+        """Return the size and the hash of ``path``, with the same hash function. Raises OSError if it is unreadable."""
         name, digest = "sha256", sha256()
         if self.sha256 is None:
             name, digest = "git", sha1(f"blob {path.stat().st_size}\0".encode(), usedforsecurity=False)
@@ -46,32 +54,32 @@ class FilePin:
 
 
 Files = Mapping[str, FilePin]
-"""Paths within a data set, with slashes, to what lies there."""
+"""Paths within a data set, with slashes, and the files' hashes."""
 
 
 def pin(path: Path) -> FilePin:
-    """What ``path`` is, by its sha256."""
+    """Return the size and the sha256 of ``path``."""
     return FilePin(0, sha256="").of(path)
 
 
-def difference(found: FilePin, wanted: FilePin) -> str | None:
-    """What is wrong with a file, naming both hashes; None where it is right."""
-    if found == wanted:
+def difference(found: FilePin, expected: FilePin) -> str | None:
+    """Return what is wrong with a file, with both hashes; None if it is right."""
+    if found == expected:
         return None
-    sizes = "" if found.size == wanted.size else f", {found.size} bytes instead of {wanted.size}"
-    return f"its {found.label} is not the pinned {wanted.label.rpartition(' ')[2]}{sizes}"
+    sizes = "" if found.size == expected.size else f", {found.size} bytes instead of {expected.size}"
+    return f"its {found.label} is not the pinned {expected.label.rpartition(' ')[2]}{sizes}"
 
 
-def is_right(path: Path, wanted: FilePin) -> bool:
-    """Whether ``path`` is a file that holds what it must. The size is looked at first: it costs nothing."""
+def is_right(path: Path, expected: FilePin) -> bool:
+    """Whether ``path`` is a file with the expected size and hash. The size is compared first."""
     try:
-        return path.is_file() and path.stat().st_size == wanted.size and wanted.of(path) == wanted
+        return path.is_file() and path.stat().st_size == expected.size and expected.of(path) == expected
     except OSError:
         return False
 
 
 def safe(path: str) -> str:
-    """``path``, if it stays within the folder that it is relative to. Raises ValueError for any other."""
+    """Return ``path`` if it is relative and stays within its folder. Raises ValueError otherwise."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
         raise ValueError(f"the path {path!r} leads out of the data set's folder")
@@ -79,7 +87,7 @@ def safe(path: str) -> str:
 
 
 def human(size: int) -> str:
-    """A size for people, in powers of ten: 12 bytes, 3.4 MB."""
+    """Format a size in powers of ten: 12 bytes, 3.4 MB."""
     if size < 1000:
         return f"{size} bytes"
     value = float(size)

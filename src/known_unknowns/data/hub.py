@@ -1,4 +1,4 @@
-"""A hub of data sets and models: what a branch is now, and where its files are. HF_ENDPOINT names a mirror."""
+"""A hub of data sets and models: commits of branches, and addresses of files. HF_ENDPOINT names a mirror."""
 
 from __future__ import annotations
 
@@ -17,11 +17,30 @@ from known_unknowns.errors import DataError, MachineError
 
 
 def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, FilePin]]:
-    """The commit that a branch, a tag or a commit's name is now, and its files. ``kind`` is "dataset" or "model".
+    """Return the commit of a revision, and the hashes of its files.
 
-    Of files in large storage the hub tells the sha256, of others the name as a git blob.
-    Raises one of `download.FAILURES`, DataError for files that cannot be trusted, and MachineError for an answer that
-    is no hub's.
+    Parameters
+    ----------
+    repository : str
+    revision : str
+        A branch, a tag, or a commit.
+    kind : str
+        "dataset" or "model".
+
+    Returns
+    -------
+    commit : str
+    files : dict of str to FilePin
+        The hub lists the sha256 of files in large storage, and the git blob name of all others.
+
+    Raises
+    ------
+    download.FAILURES
+        If a request fails.
+    DataError
+        If a path leads out of the repository, or the repository is empty.
+    MachineError
+        If the answer is not that of a hub.
     """
     try:
         commit = revision if re.fullmatch(r"[0-9a-f]{40}", revision) else _commit(repository, revision, kind)
@@ -31,7 +50,7 @@ def resolve(repository: str, revision: str, kind: str) -> tuple[str, dict[str, F
         entries = [entry for entry in listed if isinstance(entry, RepoFile)]
     except (ValueError, KeyError, TypeError) as error:
         where = download.redacted(constants.ENDPOINT)
-        raise MachineError(f"{where} does not answer as a hub does; HF_ENDPOINT names another ({error!r})") from error
+        raise MachineError(f"{where} does not answer like a hub; HF_ENDPOINT names another one ({error!r})") from error
     return commit, _files(repository, entries)
 
 
@@ -54,7 +73,7 @@ def _files(repository: str, entries: Iterable[RepoFile]) -> dict[str, FilePin]:
         try:
             path = safe(entry.path)
         except ValueError as error:
-            raise DataError(f"{error}; nothing of it is fetched", file=repository) from error
+            raise DataError(f"{error}; the repository is not fetched", file=repository) from error
         large = entry.lfs
         files[path] = FilePin(large.size, sha256=large.sha256) if large else FilePin(entry.size, git=entry.blob_id)
     if not files:
@@ -63,13 +82,13 @@ def _files(repository: str, entries: Iterable[RepoFile]) -> dict[str, FilePin]:
 
 
 def remote(repository: str, commit: str, kind: str, path: str) -> download.Remote:
-    """Where the file ``path`` of a commit is."""
+    """Return the address of a file of a commit."""
     url = hf_hub_url(repository, path, repo_type=kind, revision=commit, endpoint=constants.ENDPOINT)
     return download.Remote(url, build_hf_headers())
 
 
 def cached(repository: str, commit: str, files: Files) -> dict[str, str]:
-    """The model's files that lie in the hub's cache on this machine, with where they lie."""
+    """Return the model's files in the local cache of the hub, with their paths on disk."""
     from huggingface_hub import try_to_load_from_cache
 
     found = {path: try_to_load_from_cache(repository, path, revision=commit) for path in files}
@@ -77,7 +96,7 @@ def cached(repository: str, commit: str, files: Files) -> dict[str, str]:
 
 
 def commit_in_cache(repository: str, revision: str) -> str | None:
-    """The commit that a model's branch or tag was when it was loaded from the hub's cache on this machine."""
+    """Return the commit that the local cache of the hub has for a model's branch or tag; None if there is none."""
     from huggingface_hub import try_to_load_from_cache
 
     place = try_to_load_from_cache(repository, "config.json", revision=revision)

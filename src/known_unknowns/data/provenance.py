@@ -1,6 +1,6 @@
-"""Where numbers come from: the code's commit, the versions of the packages, the machine, the pinned data.
+"""Provenance of results: the commit of the code, package versions, the machine, and the pinned data.
 
-Everything is read, nothing is guessed: what cannot be found out is None or absent.
+Values that cannot be determined are None or absent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PACKAGES = (
     "dvc",
     "mlflow",
 )
-"""The distributions whose versions can change a number or a picture, and those that drive the workflow."""
+"""Distributions whose version can change a number or an image, and those that run the workflow."""
 
 _GIB = 2**30
 _SECONDS = 20.0
@@ -40,9 +40,23 @@ _SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """``commit`` and ``dirty`` are of the code (see `git_state`); ``packages`` maps each installed one of
-    `PACKAGES` to its version; ``cores`` are those that this process may use; ``memory_gib`` is the machine's;
-    ``gpus`` are their names; ``data`` maps each path that was asked for to its DVC hash, or to None."""
+    """The code, the packages, the machine and the data of a run.
+
+    Attributes
+    ----------
+    commit, dirty
+        State of the code (`git_state`).
+    packages
+        Versions of the installed distributions of `PACKAGES`.
+    cores
+        Number of cores that this process may use.
+    memory_gib
+        Main memory of the machine.
+    gpus
+        Names of the GPUs.
+    data
+        DVC hash of each path; None without a pin.
+    """
 
     commit: str | None
     dirty: bool | None
@@ -57,9 +71,19 @@ class Provenance:
 
 
 def collect(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Provenance:
-    """All of it. ``folder`` is the project's, ``data`` are paths pinned with DVC.
+    """Collect the provenance of a run.
 
-    Raises DataError for a pin that cannot be read (not for one that is absent).
+    Parameters
+    ----------
+    folder : str or Path
+        The project's folder.
+    data : iterable of str or Path
+        Paths that may be pinned with DVC.
+
+    Raises
+    ------
+    DataError
+        If a pin is unreadable. A missing pin is no error.
     """
     commit, dirty = git_state(folder)
     return Provenance(
@@ -77,12 +101,12 @@ def collect(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Pro
 
 
 def git_state(folder: str | Path = ".") -> tuple[str | None, bool | None]:
-    """The commit that is checked out, and whether the files differ from it.
+    """Return the current commit, and whether the files differ from it.
 
-    Untracked files count as a difference unless they are ignored: a new module changes a result as much as a
-    changed one. (None, None) outside a repository, (None, True) in one without commits.
+    Untracked files count as a difference unless they are ignored, because a new module can change a result. The result
+    is (None, None) outside a repository and (None, True) in a repository without commits.
     """
-    # "status" alone would refresh the index, and so write into a repository that somebody may be working in.
+    # Without this option, "status" writes the index of a repository that another process may be using.
     status = _output("git", "--no-optional-locks", "-C", str(folder), "status", "--porcelain")
     if status is None:
         return None, None
@@ -91,7 +115,7 @@ def git_state(folder: str | Path = ".") -> tuple[str | None, bool | None]:
 
 
 def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """The versions of those distributions that are installed."""
+    """Return the versions of the installed distributions."""
     versions = {}
     for name in names:
         try:
@@ -102,9 +126,12 @@ def package_versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 
 
 def dvc_hash(path: str | Path) -> str | None:
-    """The hash under which ``path`` is pinned, read from ``path``.dvc ("<md5>.dir" for a folder).
+    """Return the DVC hash of ``path`` from ``path``.dvc ("<md5>.dir" for a folder), or None without a pin.
 
-    None without a pin. Raises DataError when the pin is not a DVC file that names ``path``.
+    Raises
+    ------
+    DataError
+        If the pin is not a DVC file that names ``path``.
     """
     path = Path(path)
     pin = path.with_name(path.name + ".dvc")
@@ -122,7 +149,7 @@ def dvc_hash(path: str | Path) -> str | None:
 
 
 def cpu_name() -> str | None:
-    """The processor's model, as the system names it."""
+    """Return the model name of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):
@@ -133,7 +160,7 @@ def cpu_name() -> str | None:
 
 
 def memory_gib() -> float | None:
-    """The machine's memory in GiB, to one decimal."""
+    """Return the main memory in GiB, to one decimal."""
     try:
         return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _GIB, 1)
     except (AttributeError, ValueError, OSError):
@@ -141,7 +168,7 @@ def memory_gib() -> float | None:
 
 
 def gpu_names() -> tuple[str, ...]:
-    """The names of NVIDIA's GPUs, by the driver's own tool: asking torch would cost its import."""
+    """Return the names of NVIDIA GPUs from the driver's tool, which is faster than importing torch."""
     listed = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
     return tuple(line.strip() for line in (listed or "").splitlines() if line.strip())
 
@@ -154,7 +181,7 @@ def _usable_cores() -> int:
 
 
 def _output(*command: str) -> str | None:
-    """What a program prints; None when it is not installed, fails, or hangs."""
+    """Return the output of a program; None if it is not installed, fails, or hangs."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Published files to questions, and questions to their variants: the first two arrows of the workflow."""
+"""Tables of questions: from published files, and from other tables by variants."""
 
 from __future__ import annotations
 
@@ -15,12 +15,21 @@ from known_unknowns.progress import progress
 def normalise(
     benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None = None, workers: int = 1
 ) -> None:
-    """Read a benchmark's published files under ``raw``; write ``out``/questions.parquet, ``out``/images and, so that
-    they go where the data go, ``out``/LICENCE.md.
+    """Convert a benchmark's published files to questions.parquet, images and LICENCE.md.
 
-    ``settings`` is the data's entry in params.yaml (`known_unknowns.config.Params.data`). ``workers`` is how many
-    processes decode pictures; it changes nothing but the time. The table is written last, so that a folder with a
-    table in it is whole.
+    The table is written last, so a folder with a table is complete.
+
+    Parameters
+    ----------
+    benchmark : str
+    raw : Path
+        The folder of published files.
+    out : Path
+        The folder to write.
+    settings : mapping, optional
+        The data's entry in params.yaml (`known_unknowns.config.Params.data`).
+    workers : int
+        The number of processes that decode images. It changes only the run time.
     """
     load = benchmarks.get(benchmark).load.get()
     tables.write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
@@ -30,7 +39,7 @@ def normalise(
 
 
 def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:
-    """Apply the variant ``entry`` (see `known_unknowns.variants.check_arguments`) to a table of questions."""
+    """Apply a variant, given by its entry in params.yaml, to a table of questions."""
     originals = tables.read_questions(questions)
     varied = []
     for row, question in enumerate(originals):

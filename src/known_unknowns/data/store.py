@@ -1,10 +1,10 @@
-"""Where downloads are kept until they are whole, and where files lie by their hash, beside the folders of data.
+"""The store of downloads beside the data folders: complete files by their hash, and partial downloads.
 
-    data/full/raw/.fetched/files/sha256-...                whole and checked
-    data/full/raw/.fetched/parts/humblebench/sha256-...    begun
+    data/full/raw/.fetched/files/sha256-...              complete and checked
+    data/full/raw/.fetched/parts/<data set>/sha256-...   partial
 
-A workflow deletes a folder before it makes it anew, and after a failure. What lies here survives that, so that a
-download continues, and a folder that is made again takes no time and, by hard links, no space.
+A workflow deletes an output folder before a job starts and after it fails. The store is not deleted. So a download
+continues, and a folder is restored from the store by hard links, without a download and without more disk space.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Store:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """One fetch into ``out`` at a time; others wait. The lock goes with the process, however that ends."""
+        """Allow one fetch into ``out`` at a time; others wait. The lock ends with the process, even if it is killed."""
         self.root.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.root / f"{self.out.name}.lock"):
@@ -41,21 +41,20 @@ class Store:
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise MachineError(
-                    f"{self.root}: the disk is full; what was downloaded is kept: free some space and run the same "
-                    "command again"
+                    f"{self.root}: the disk is full; downloads are kept; free some space and run the same command again"
                 ) from error
             raise MachineError(str(error)) from error
 
     def path_of(self, pinned: FilePin) -> Path:
-        """Where a file lies when it is whole and right. All data sets of the store share these."""
+        """Return the path of a complete, correct file. All data sets of the store share these files."""
         return self._in("files") / pinned.label.replace(" ", "-")
 
     def part(self, pinned: FilePin) -> Path:
-        """Where a file is downloaded to. Each data set has its own: two may be fetched at once, and share a file."""
+        """Return the path of a partial download. Each data set has its own, as two may run at once."""
         return self.unlocked_part(pinned.label.replace(" ", "-"))
 
     def unlocked_part(self, name: str) -> Path:
-        """Where a file is downloaded to whose hash is not known yet."""
+        """Return the path of a partial download whose hash is unknown."""
         return self._in(f"parts/{self.out.name}") / name
 
     def _in(self, folder: str) -> Path:
@@ -63,7 +62,7 @@ class Store:
         return self.root / folder
 
     def has(self, pinned: FilePin) -> bool:
-        """Whether the file is here, and still what it was. One that is not any more is removed."""
+        """Whether the store has the file. A file with a wrong hash is removed."""
         path = self.path_of(pinned)
         if is_right(path, pinned):
             return True
@@ -71,7 +70,7 @@ class Store:
         return False
 
     def move_if_right(self, part: Path, pinned: FilePin, *, origin: str) -> None:
-        """Keep a part that is whole, if it is right. Raises DataError for one that is not, which is removed."""
+        """Move a complete download into the store if its hash is right; otherwise remove it and raise DataError."""
         wrong = difference(pinned.of(part), pinned)
         if wrong is not None:
             part.unlink()
@@ -79,7 +78,7 @@ class Store:
         part.replace(self.path_of(pinned))
 
     def copy_if_right(self, path: Path, pinned: FilePin) -> str | None:
-        """Keep a copy of somebody's file, if it is right, and else say what is wrong. The copy is what is checked."""
+        """Copy a file into the store if the copy's hash is right; otherwise return what is wrong."""
         part = self.part(pinned)
         copy = part.with_name(part.name + ".copy")
         try:
@@ -92,17 +91,17 @@ class Store:
             copy.unlink(missing_ok=True)
 
     def missing_in_folder(self, files: Files) -> list[str]:
-        """The paths of ``files`` that ``out`` lacks, or that are not right there."""
+        """Return the paths of ``files`` that are missing or wrong in ``out``."""
         return [path for path, pinned in files.items() if not is_right(self.out / path, pinned)]
 
     def unexpected_files(self, files: Mapping[str, object]) -> list[str]:
-        """The files in ``out`` that are not among ``files``."""
+        """Return the files in ``out`` that are not in ``files``."""
         there = (path for path in self.out.rglob("*") if path.is_file() or path.is_symlink())
         found = (path.relative_to(self.out).as_posix() for path in there)
         return sorted(path for path in found if path not in files and path not in _IGNORED)
 
     def assemble(self, files: Files) -> None:
-        """Make ``out`` of the files that are kept: it appears whole, in place of what was there."""
+        """Build ``out`` from the files of the store and replace the old folder in one step."""
         new = self.root / f"{self.out.name}.new"
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
@@ -113,7 +112,7 @@ class Store:
 
 
 def replace_folder(new: Path, out: Path, old: Path) -> None:
-    """Put the folder ``new`` in the place of ``out``, by way of ``old``: ``out`` is never half of either."""
+    """Replace the folder ``out`` with ``new``. ``old`` is a temporary name; ``out`` is never a mixture of both."""
     shutil.rmtree(old, ignore_errors=True)
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.exists():
@@ -123,7 +122,7 @@ def replace_folder(new: Path, out: Path, old: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """The same file under another name; a copy where the file system has no links."""
+    """Create a hard link, or a copy if the file system has no links."""
     try:
         os.link(source, target)
     except OSError as error:

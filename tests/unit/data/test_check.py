@@ -135,9 +135,9 @@ def test_a_file_that_cannot_be_read_ends_the_check_and_not_the_command(tmp_path)
 
 
 def test_promises_of_the_paper_and_of_params_yaml(tmp_path):
-    assert found(humblebench(tmp_path, count=9), "count")[0].text == "questions: 9 where params.yaml promises 10"
+    assert found(humblebench(tmp_path, count=9), "count")[0].text == "questions: 9 but params.yaml states 10"
     published = check("humblebench", tmp_path / "raw")
-    assert "questions: 9 where the paper (Table 1) promises 22831" in [f.text for f in found(published, "count")]
+    assert "questions: 9 but the paper (Table 1) states 22831" in [f.text for f in found(published, "count")]
 
 
 def test_a_promise_is_kept_to_the_digits_that_were_promised():
@@ -229,7 +229,7 @@ def test_mmsap_s_promises_and_missing_subset(tmp_path):
     checked = check("mmsap", tmp_path / "raw")
     assert [f.where for f in found(checked, "unreadable-file")] == ["BeyondVisQA"]
     texts = [f.text for f in found(checked, "count")]
-    assert "questions of BasicVisQA: 2 where the paper (Section 3.2) promises 400" in texts
+    assert "questions of BasicVisQA: 2 but the paper (Section 3.2) states 400" in texts
 
 
 def test_the_json_and_the_table_tell_the_same(tmp_path):

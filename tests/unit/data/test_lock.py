@@ -209,7 +209,7 @@ def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, mon
 
 def test_what_answers_but_is_no_hub_is_told_from_one(world):
     world.hub.portal = True
-    with pytest.raises(MachineError, match="does not answer as a hub does"):
+    with pytest.raises(MachineError, match="does not answer like a hub"):
         run(world, "humblebench")
 
 
