@@ -60,7 +60,7 @@ def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
         ("blocks:", "blocks: [", "toy.yaml"),
     ],
 )
-def test_a_slip_in_the_file_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_an_error_in_the_file_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD
     with pytest.raises(DataError, match=message):
         read(toy(tmp_path, GOOD.replace(old, new)), "toy")
@@ -105,7 +105,7 @@ def test_figure_4_and_its_logs_are_of_the_models_of_table_3() -> None:
     assert sorted(exact, key=exact.get).index("GLM-4.1V-Thinking") == 4  # only the four zeros are below it
 
 
-def test_what_the_paper_says_in_two_ways_is_noted() -> None:
+def test_contradictions_of_the_paper_have_notes() -> None:
     (cell,) = [c for c in load("humblebench") if c.table == "Figure 5" and c.row == "R1-Onevision"]
     assert cell.printed == "83.38"
     assert "83.35" in cell.note

@@ -84,14 +84,14 @@ def test_rounding_is_given_half_a_unit_of_the_last_place(low: float, high: float
     assert verdicts([cell], [metric(value=(low + high) / 2, low=low, high=high)])["official"].verdict == verdict
 
 
-def test_a_number_that_only_the_released_rule_reproduces_is_the_parsers() -> None:
+def test_a_number_that_only_the_official_parser_reproduces() -> None:
     robust = metric("robust", 0.95, 0.92, 0.97)
     rows = verdicts([CELL], [metric(), robust])
     assert (rows["official"].verdict, rows["robust"].verdict) == (PARSER, DIFFERS)
     assert "95.0 [92.0, 97.0]" in rows["official"].reason
 
 
-def test_exactly_e_is_set_beside_the_refusals_that_a_reader_finds() -> None:
+def test_an_official_only_metric_is_compared_with_its_substitute() -> None:
     ours = [
         metric(variant="nota_only", name="exact_refusal_recall", value=0.1, low=0.07, high=0.13),
         metric("robust", 0.55, 0.5, 0.6, variant="nota_only", name="refusal_recall"),
@@ -101,7 +101,7 @@ def test_exactly_e_is_set_beside_the_refusals_that_a_reader_finds() -> None:
     assert (rows["robust"].our_metric, rows["robust"].value) == ("refusal_recall", pytest.approx(55.0))
 
 
-def test_what_both_readings_miss_is_no_matter_of_the_parser() -> None:
+def test_a_number_that_no_parser_reproduces_differs() -> None:
     rows = verdicts([CELL], [metric(value=0.5, low=0.4, high=0.6), metric("robust", 0.5, 0.4, 0.6)])
     assert {row.verdict for row in rows.values()} == {DIFFERS}
 
@@ -112,7 +112,7 @@ def test_a_row_without_a_model_of_ours_is_not_run() -> None:
     assert "no model of this run stands for Qwen" in rows["official"].reason
 
 
-def test_a_variant_that_was_not_run_and_an_undefined_number_say_so() -> None:
+def test_absent_variants_and_undefined_numbers_have_a_reason() -> None:
     rows = verdicts([CELL], [metric("robust", None, None, None)])
     assert "was not measured" in rows["official"].reason
     assert "undefined" in rows["robust"].reason
@@ -201,7 +201,7 @@ def test_an_unknown_published_row_names_the_key(tmp_path: Path) -> None:
     assert not (tmp_path / "out.parquet").exists()
 
 
-def test_a_broken_table_of_comparisons_is_named(tmp_path: Path) -> None:
+def test_an_invalid_comparison_table_is_named(tmp_path: Path) -> None:
     path = tmp_path / "comparison.parquet"
     with pytest.raises(DataError, match="no such file"):
         read_comparison(path)

@@ -1,4 +1,4 @@
-"""A run that never happened: the tables and pictures that a report is made of, with known contents.
+"""A fake run: the tables and images of a report, with known contents.
 
     python -m tests.unit.report.fake_run build/fake-run      # and look at build/fake-run/results/pocket/report
 
@@ -118,12 +118,12 @@ def make(folder: Path, *, questions: int = 60, variants_kept: Iterable[str] | No
 
 def _questions(folder: Path, count: int) -> list[Question]:
     dice = random.Random(1)
-    pictures = [_picture(folder, number) for number in range(max(1, count // 5))]
+    images = [make_image(folder, number) for number in range(max(1, count // 5))]
     made = []
     for number in range(count):
         texts = dice.sample(COLOURS, 4)
         options = [Option(letter, text, f"{letter}. ") for letter, text in zip("ABCD", texts, strict=True)]
-        image, answer, labels = pictures[number % len(pictures)], dice.randrange(5), "ABCDE"
+        image, answer, labels = images[number % len(images)], dice.randrange(5), "ABCDE"
         made.append(
             Question(
                 id=str(number),
@@ -141,17 +141,17 @@ def _questions(folder: Path, count: int) -> list[Question]:
     return made
 
 
-def _picture(folder: Path, number: int) -> Image:
+def make_image(folder: Path, number: int) -> Image:
     dice = random.Random(number)
-    picture = Pillow.new("RGB", (dice.choice([256, 400, 640]), 320), dice.choice(["#dde", "#eed", "#ded"]))
-    pen = ImageDraw.Draw(picture)
+    pixels = Pillow.new("RGB", (dice.choice([256, 400, 640]), 320), dice.choice(["#dde", "#eed", "#ded"]))
+    pen = ImageDraw.Draw(pixels)
     for _ in range(6):
         x, y, r = dice.randrange(30, 230), dice.randrange(30, 290), dice.randrange(12, 40)
         pen.ellipse((x - r, y - r, x + r, y + r), fill=dice.choice(COLOURS), outline="black")
     path = folder / "images" / f"{number:064x}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    picture.save(path)
-    return Image(f"images/{path.name}", f"{number:064x}", *picture.size)
+    pixels.save(path)
+    return Image(f"images/{path.name}", f"{number:064x}", *pixels.size)
 
 
 def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:

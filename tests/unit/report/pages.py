@@ -1,4 +1,4 @@
-"""Reading a report back, as a browser's parser would and not as text."""
+"""A parser of the report's HTML."""
 
 from __future__ import annotations
 

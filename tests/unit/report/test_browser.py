@@ -1,4 +1,4 @@
-"""The page in a real browser, with the network cut off."""
+"""The page in a browser without network access."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def screenshot(page: Path, tmp_path: Path, width: int, *arguments: str) -> Pillo
 
 
 @pytest.mark.parametrize("width", [1300, 500])
-def test_it_looks_like_something_in_light_and_in_dark(run: FakeRun, tmp_path: Path, width: int) -> None:
+def test_the_page_renders_in_light_and_dark_themes(run: FakeRun, tmp_path: Path, width: int) -> None:
     light = screenshot(run.page, tmp_path, width)
     dark = screenshot(run.page, tmp_path, width, "--blink-settings=preferredColorScheme=0")
     assert light.size == dark.size == (width, 2600)
@@ -66,7 +66,7 @@ def test_it_looks_like_something_in_light_and_in_dark(run: FakeRun, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def strips(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    """A run whose page has picture strips."""
+    """A run with image strips on its page."""
     kept = ("full_image", "single_view", "zooming", "shifting_r", "mixed")
     made = fake_report.make(tmp_path_factory.mktemp("strips"), fake_report.params(kept), per_class=1)
     write(made)
@@ -74,7 +74,7 @@ def strips(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
 
 
 @pytest.mark.parametrize("shown", ["run", "strips"])
-def test_a_phone_scrolls_tables_and_never_the_page(shown: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_wide_tables_scroll_inside_the_page(shown: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """The page is as wide as its window: what is wider scrolls in a frame of its own."""
     probe = tmp_path / "probe.html"
     text = request.getfixturevalue(shown).page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What was promised of the data and what the files hold, on the page."""
+"""The data checks on the page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def many(code: str, count: int, severity: str = NOTE) -> list[Finding]:
     return [Finding(severity, code, f"row {k}", f"{code} {k}") for k in range(count)]
 
 
-def test_every_number_stands_beside_its_promise(tmp_path: Path):
+def test_observed_numbers_are_shown_with_expected_ones(tmp_path: Path):
     (found,) = read(save(tmp_path), ["humblebench"])
     rows = {row.heads[0].text: [cell.text for cell in row.cells] for row in found.numbers.rows}
     assert rows == {
@@ -74,14 +74,14 @@ def test_benchmarks_are_in_the_order_of_the_run_and_may_be_absent(tmp_path: Path
         ("[]", "not the JSON of a check"),
     ],
 )
-def test_a_broken_check_is_named(tmp_path: Path, text: str, said: str):
+def test_an_invalid_check_names_its_file(tmp_path: Path, text: str, said: str):
     (tmp_path / "humblebench.json").write_text(text)
     with pytest.raises(DataError, match=said) as caught:
         read(tmp_path, ["humblebench"])
     assert "humblebench.json" in str(caught.value)
 
 
-def test_the_page_shows_them_as_text_and_only_when_given(tmp_path: Path):
+def test_the_page_shows_checks_as_text_only_if_given(tmp_path: Path):
     run = make(tmp_path, questions=15, variants_kept=["original"])
     without = write(run)
     assert "run-checks" not in {e.attributes.get("id") for e in without.elements}

@@ -1,4 +1,4 @@
-"""How the replies were computed, as the report tells it."""
+"""The report's description of how replies were computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from known_unknowns.report.numerics import computation
 
 
-def test_what_was_given_up_and_how_often_half_precision_changes_a_letter():
+def test_rejected_plans_and_changed_answers():
     """By hand: 1 letter of 10. Wilson with z = 1.959964, z^2 = 3.841459: centre (0.1 + 0.192073) / 1.384146 =
     0.211013, half width 1.959964 * sqrt(0.009 + 0.00960365) / 1.384146 = 0.193137. The difference is that of the plan
     that is still in use."""
@@ -27,7 +27,7 @@ def test_what_was_given_up_and_how_often_half_precision_changes_a_letter():
     assert (row.changes.low, row.changes.high) == pytest.approx((0.0179, 0.4042), abs=5e-5)
 
 
-def test_nothing_is_made_up():
+def test_absent_records_give_no_numbers():
     assert computation("m", "humblebench", {"torch": "2"}, 0.95) is None
     off = computation("m", "humblebench", {"sharing": {"asked": "off"}}, 0.95)
     assert (off.plans, off.difference, off.rejected_plans, off.changes) == ({}, None, (), None)

@@ -19,13 +19,13 @@ from .fake_run import FakeRun
 METRIC = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.722, 0.67, 0.774, 300, "wilson")
 
 
-def test_a_number_is_written_one_way() -> None:
+def test_number_format() -> None:
     assert metric_text(METRIC) == "72.2 [67.0, 77.4], n = 300"
     assert metric_text(replace(METRIC, n=22831)) == "72.2 [67.0, 77.4], n = 22,831"
     assert percent(0.05, signed=True) == "+5.0"
 
 
-def test_undefined_is_a_dash_and_never_a_zero() -> None:
+def test_an_undefined_number_is_a_dash() -> None:
     undefined = replace(METRIC, value=None, low=None, high=None, n=0)
     assert metric_text(undefined) == metric_text(None) == percent(None) == DASH
     cell = metric_cell(undefined, gauge=True)
@@ -34,12 +34,12 @@ def test_undefined_is_a_dash_and_never_a_zero() -> None:
     assert metric_cell(replace(METRIC, value=0.0)).text == "0.0"
 
 
-def test_the_spread_over_seeds_is_said() -> None:
+def test_the_tooltip_has_the_spread_over_seeds() -> None:
     assert metric_cell(replace(METRIC, spread=0.012)).title == "wilson; standard deviation over seeds 1.2"
 
 
 @given(st.lists(st.lists(st.sampled_from([None, 10, 20]), min_size=2, max_size=2), max_size=4))
-def test_n_is_said_in_the_heading_or_in_the_cells_but_never_lost(counts: list[list[int | None]]) -> None:
+def test_n_is_in_the_heading_or_in_every_cell(counts: list[list[int | None]]) -> None:
     rows = [Row((Head("m"),), tuple(Cell("1", n=n) for n in row)) for row in counts]
     columns, written = move_n_to_heading([Head("a"), Head("b")], rows)
     for index, column in enumerate(columns):
@@ -80,7 +80,7 @@ def test_the_published_points_of_figure_5() -> None:
     assert len(points) == 6
 
 
-def test_verdicts_are_grouped_under_the_released_rule() -> None:
+def test_verdicts_are_grouped_under_the_official_parser() -> None:
     official = replace(METRIC, scorer="official")
     robust = replace(METRIC, value=0.9, low=0.88, high=0.92)
     cells = [c for c in load("humblebench") if c.table == "Table 3" and c.row in ("Qwen2.5-VL", "Phi-4")]

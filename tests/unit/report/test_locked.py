@@ -1,4 +1,4 @@
-"""What params.lock.yaml holds fast is shown as such in the report, and nothing else is."""
+"""Locked revisions in the report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def gathered(run: FakeRun, root: Path):
     return data, {model.name: model.locked for model in description.models}
 
 
-def test_data_and_models_that_are_locked_are_told_with_commit_and_size(run, tmp_path):
+def test_locked_data_and_models_have_commit_and_size(run, tmp_path):
     locked(tmp_path, "hub:datasets/maker/benchmark@main", "hub:models/maker/model@main")
     data, models = gathered(run, tmp_path)
     told = "at 0123456789ab, 2 file(s), 2.0 MB"
@@ -61,13 +61,13 @@ def test_data_and_models_that_are_locked_are_told_with_commit_and_size(run, tmp_
 
 
 @pytest.mark.parametrize("keys", [(), ("hub:datasets/maker/benchmark@v2", "hub:models/maker/model@v2")])
-def test_what_is_not_locked_is_not_said_to_be(run, tmp_path, keys):
+def test_unlocked_sources_have_no_revision(run, tmp_path, keys):
     locked(tmp_path, *keys)
     data, models = gathered(run, tmp_path)
     assert set(data.values()) | set(models.values()) == {None}
 
 
-def test_replies_of_another_commit_are_not_said_to_be_held(run, tmp_path):
+def test_replies_of_another_commit_have_no_revision(run, tmp_path):
     """Somebody asked for newer weights, and has not run the model since."""
     locked(tmp_path, "hub:models/maker/model@main")
     answered_at(run, NEWER)

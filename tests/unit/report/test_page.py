@@ -1,4 +1,4 @@
-"""The page as a whole: safe, self-contained, accessible, and the same every time."""
+"""The page: safe, self-contained, accessible and deterministic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def numbers(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_what_a_model_wrote_is_text_and_nothing_else(page: Page) -> None:
+def test_replies_are_escaped(page: Page) -> None:
     shown = "".join(e.text for e in page.all("pre"))
     assert all(part in shown for part in HOSTILE[:3])
     assert "␛[31mE␀" in shown  # control characters are shown, not sent
@@ -35,7 +35,7 @@ def test_what_a_model_wrote_is_text_and_nothing_else(page: Page) -> None:
     assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
 
 
-def test_a_hostile_question_is_text_too(tmp_path: Path) -> None:
+def test_questions_are_escaped(tmp_path: Path) -> None:
     from dataclasses import replace
 
     from known_unknowns import tables
@@ -50,12 +50,12 @@ def test_a_hostile_question_is_text_too(tmp_path: Path) -> None:
     assert any(bad in e.text for e in page.all("p"))
 
 
-def test_a_long_reply_is_cut_and_says_so(page: Page) -> None:
+def test_a_long_reply_is_truncated_with_a_note(page: Page) -> None:
     assert max(len(e.text) for e in page.all("pre")) <= 1500
     assert any("more characters" in e.text for e in page.all("p"))
 
 
-def test_nothing_is_asked_of_the_network(run: FakeRun, page: Page) -> None:
+def test_the_page_makes_no_network_requests(run: FakeRun, page: Page) -> None:
     for element in page.elements:
         for name in ("src", "href", "srcset", "xlink:href", "data", "action", "poster"):
             value = element.attributes.get(name)
@@ -67,7 +67,7 @@ def test_nothing_is_asked_of_the_network(run: FakeRun, page: Page) -> None:
     assert "default-src 'none'" in policy.attributes["content"]
 
 
-def test_links_within_the_page_lead_somewhere_and_ids_are_not_shared(page: Page) -> None:
+def test_links_have_targets_and_ids_are_unique(page: Page) -> None:
     ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
     assert len(ids) == len(set(ids))
     targets = {e.attributes["href"][1:] for e in page.all("a")}
@@ -75,7 +75,7 @@ def test_links_within_the_page_lead_somewhere_and_ids_are_not_shared(page: Page)
     assert {"run", "cite", "humblebench-headline", "humblebench-samples", "humblebench-notes"} <= targets
 
 
-def test_people_who_do_not_see_it_can_read_it(page: Page) -> None:
+def test_the_page_is_accessible(page: Page) -> None:
     assert page.all("html")[0].attributes["lang"] == "en"
     assert len(page.all("h1")) == 1 and len(page.all("main")) == 1
     levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
@@ -96,7 +96,7 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("theme", [0, 1, 2], ids=["light", "dark", "print"])
-def test_every_text_stands_out_from_its_ground(theme: int) -> None:
+def test_text_has_sufficient_contrast(theme: int) -> None:
     """WCAG AA: a contrast of at least 4.5 to 1."""
     block = re.findall(r":root \{(.*?)\}", STYLE.read_text(encoding="utf-8"), flags=re.S)[theme]
     colours = dict(re.findall(r"--([\w-]+): (#\w+)", block))
@@ -107,7 +107,7 @@ def test_every_text_stands_out_from_its_ground(theme: int) -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
 
 
-def test_the_headline_says_what_the_metrics_say(run: FakeRun, page: Page) -> None:
+def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, page: Page) -> None:
     (found,) = [
         m
         for m in read_metrics(run.results / "metrics" / "pocket" / "humblebench.parquet")
@@ -126,7 +126,7 @@ def test_types_are_in_the_papers_order(page: Page) -> None:
     assert text.index("Object") < text.index("Relation") < text.index("Attribute") < text.index("Overall")
 
 
-def test_what_was_run_is_said(page: Page) -> None:
+def test_the_run_is_described(page: Page) -> None:
     text = numbers(page["run"].text)
     assert "0123456789abcdef0123456789abcdef.dir" in text
     for said in ("pocket", "scenes", "do_sample False", "device cpu", "confidence 0.95", "1,200", "altair"):
@@ -176,7 +176,7 @@ def test_several_seeds(tmp_path: Path) -> None:
     assert "n = 30" in numbers(page["humblebench-parsers"].text)  # over both seeds
 
 
-def test_one_reader_alone(tmp_path: Path) -> None:
+def test_a_single_scorer(tmp_path: Path) -> None:
     from known_unknowns.config import Params
 
     run = make(tmp_path, questions=15, variants_kept=["original", "nota_only"])
@@ -186,7 +186,7 @@ def test_one_reader_alone(tmp_path: Path) -> None:
     assert "robust" not in page["humblebench-headline"].text
 
 
-def test_what_a_model_took_stands_beside_it(page: Page) -> None:
+def test_the_usage_of_a_model_is_shown(page: Page) -> None:
     """As the engine recorded it; the price is of the 1,200 replies that have one."""
     row = next(line for line in page["run"].text.split("uniform")[1:] if "56,789" in line)
     assert "1,234" in row and "2,468" in row and "0.2500" in row and "of 1,200 replies" in row
@@ -201,7 +201,7 @@ def test_what_was_not_recorded_is_a_dash(tmp_path: Path) -> None:
     assert "1,234" not in write(run)["run"].text
 
 
-def test_a_broken_record_is_named(tmp_path: Path) -> None:
+def test_an_invalid_file_is_named(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original"])
     engine = run.results / "replies" / "pocket" / "humblebench" / "engine.json"
     engine.write_text('{"model": ')
@@ -232,13 +232,13 @@ def test_a_model_that_was_not_measured_is_left_out(tmp_path: Path) -> None:
     assert "always_refuse" in headline and "always_a" not in headline
 
 
-def test_how_the_replies_were_computed_is_told(page: Page) -> None:
+def test_the_computation_of_replies_is_described(page: Page) -> None:
     rows = [numbers(e.text) for e in page.all("tr") if "<b>its logits</b> differ" in e.text]
     assert rows
     assert all("2e-06" in row and "packed 300" in row and "on 2 images" in row for row in rows)
 
 
-def test_the_terms_of_the_data_are_told(page: Page) -> None:
+def test_the_terms_of_the_data_are_shown(page: Page) -> None:
     """Rendered data are this project's own; whose format they are in is to be cited all the same."""
     text = numbers(" ".join(e.text for e in page.all("td")))
     assert "MIT" in text and "arXiv:2509.09658" in text

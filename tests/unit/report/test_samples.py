@@ -31,7 +31,7 @@ candidates = st.lists(
 
 
 @given(candidates, st.integers(0, 8))
-def test_a_choice_is_spread_as_widely_as_it_can_be(pool: list[_Candidate], count: int) -> None:
+def test_the_choice_is_spread_over_categories(pool: list[_Candidate], count: int) -> None:
     chosen = pick(pool, count, VARIANTS)
     assert len(chosen) == len({c.rank for c in chosen}) == min(count, len(pool))
     assert chosen == pick(reversed(pool), count, VARIANTS)  # whatever order they come in
@@ -67,22 +67,22 @@ def test_control_characters_are_shown() -> None:
     assert printable("a\x00b\tc\nd\x7f é") == "a␀b\tc\nd␡ é"
 
 
-def test_a_picture_becomes_a_small_data_url(tmp_path: Path) -> None:
+def test_a_thumbnail_is_a_small_data_url(tmp_path: Path) -> None:
     from PIL import Image as Pillow
 
     Pillow.new("RGB", (1200, 600), "red").save(tmp_path / "a.png")
-    picture = thumbnail(Image("a.png", "0" * 64, 1200, 600), tmp_path)
-    assert (picture.width, picture.height) == (320, 160)
-    assert picture.url.startswith("data:image/jpeg;base64,") and len(picture.url) < 8000
+    shown = thumbnail(Image("a.png", "0" * 64, 1200, 600), tmp_path)
+    assert (shown.width, shown.height) == (320, 160)
+    assert shown.url.startswith("data:image/jpeg;base64,") and len(shown.url) < 8000
     noise = thumbnail(drawn("uniform-noise", 256, 256, 3720), tmp_path)
     assert (noise.width, noise.height) == (128, 128)
     assert "uniform-noise" in noise.alt
 
 
-def test_a_picture_that_is_gone_is_named(tmp_path: Path) -> None:
+def test_an_invalid_image_is_named(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original"])
     for path in (run.data / "questions" / "humblebench" / "images").iterdir():
-        path.write_bytes(b"no picture")
+        path.write_bytes(b"no image")
     with pytest.raises(DataError, match=r"images/0+\d?\.png"):
         write(run)
 
@@ -92,7 +92,7 @@ def score(scorer: str, turn: int, outcome: str, choice: int | None, *, question:
     return Score(question, turn, "answer", scorer, outcome, letter, choice, False)
 
 
-def test_the_last_turn_is_the_reading(tmp_path: Path) -> None:
+def test_the_last_turn_has_the_answer(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
     rows = [score("official", 1, REFUSED, 4), score("official", 0, ANSWERED, 1), score("robust", 0, UNPARSED, None)]
     write_scores(path, rows)
@@ -100,7 +100,7 @@ def test_the_last_turn_is_the_reading(tmp_path: Path) -> None:
     assert frame["parsed"].to_dict() == {"official": "4", "robust": UNPARSED}
 
 
-def test_readers_disagree_as_often_as_counted_by_hand(tmp_path: Path) -> None:
+def test_disagreement_of_parsers_counted_by_hand(tmp_path: Path) -> None:
     from known_unknowns.comparison import MetricIndex
     from known_unknowns.records import OVERALL, Metric
     from known_unknowns.report.scorer_agreement import disagreement, score_path

@@ -1,4 +1,4 @@
-"""A run of ActiView that never happened, over all its pipelines, measured by the real machinery.
+"""A fake run of all pipelines of ActiView, with real protocols, scorers and metrics.
 
     python -m tests.unit.benchmarks.actiview.fake_report build/fake-actiview      # see its results/pocket/report
 
@@ -32,7 +32,7 @@ from known_unknowns.report.tables import Run
 from known_unknowns.scoring.table import score_table
 from tests.factories import right as perfect_reply
 from tests.unit.benchmarks.mmsap.fake_report import _scripted
-from tests.unit.report.fake_run import HOSTILE, FakeRun, _picture
+from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
 
 PIPELINES = ("full_image", "single_view", "zooming", "zooming_robust", "shifting_r", "shifting_r_robust")
@@ -111,7 +111,7 @@ def dialogue(protocol: Callable[[Question], Dialogue], question: Question, say: 
 def _questions(folder: Path, per_class: int) -> Iterable[Question]:
     dice = random.Random(1)
     for number, (kind, name) in enumerate(CLASSES * per_class):
-        original = _picture(folder, number - number % 7 // 6)  # one in seven is about its neighbour's picture
+        original = make_image(folder, number - number % 7 // 6)  # one in seven has the image of its neighbour
         count = dice.randrange(2, 8)
         clues = dice.sample(["no", "partial", 1, 2], 4)
         yield Question(

@@ -38,7 +38,7 @@ def flagged(table):
     return {(flag.cell.row, flag.cell.column) for flag in flags(CELLS) if flag.cell.table == table}
 
 
-def test_every_table_is_there_whole():
+def test_every_table_is_complete():
     assert Counter(table for table, _ in ROWS) == {
         "Table 2": 20,
         "Table 3": 5,
@@ -77,7 +77,7 @@ def test_cells_are_of_our_variants_categories_and_metrics():
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the paper is not here")
-def test_every_row_stands_in_the_paper():
+def test_every_row_is_in_the_paper():
     (file,) = (SHARED / "papers").glob("003_*.txt")
     lines = [re.findall(r"\d+\.\d+", line) for line in file.read_text().split("\n")]
     printed = {tuple(numbers) for numbers in lines}
@@ -107,7 +107,7 @@ def test_the_numbers_of_questions_are_those_of_the_data():
     assert QUESTIONS["Overall"] == len(rows) == sum(QUESTIONS[name] for name in TYPES)
 
 
-def test_all_averages_over_pipelines_follow():
+def test_all_averages_over_pipelines_are_consistent():
     found = averages(CELLS)
     assert len(found) == 20 + 7 + 2 * 5
     assert all(one.is_consistent for one in found)
@@ -118,14 +118,14 @@ def test_all_averages_over_pipelines_follow():
         assert average(accuracies) == pytest.approx(cell("Table 2", model, "AVG").value, abs=0.006)
 
 
-def test_of_the_types_only_one_does_not_follow():
+def test_only_one_type_is_inconsistent():
     assert [(one.cell.table, one.cell.row) for one in type_averages(CELLS) if not one.is_consistent] == [
         ("Table 8", "Mantis")
     ]
     assert len(type_averages(CELLS)) == 3 * (27 + 25 + 26 + 26 + 26)
 
 
-def test_the_sub_classes_of_some_models_are_of_another_run_than_table_2():
+def test_sub_classes_of_some_models_disagree_with_table_2():
     found = {(one.cell.row, one.cell.column): one for one in overall_accuracies(CELLS)}
     assert len(found) == 27 + 25 + 26 + 26 + 26
     owl = found["mPLUG-Owl2-7B", "Zooming"]  # by hand, from Table 8
@@ -155,7 +155,7 @@ def test_what_is_flagged(table, row, column, text):
     assert text in cell(table, row, column).note
 
 
-def test_what_is_printed_for_another_model():
+def test_cells_printed_for_another_model():
     seven, thirteen = ROWS["Table 2", "LLaVA-1.6 7B"], ROWS["Table 13", "LLaVA-1.6 13B"]
     assert thirteen["Zooming ACC_QA"].printed == seven["Zooming"].printed
     assert thirteen["Shifting-R ACC_QA"].printed == seven["Shifting-R"].printed
@@ -177,7 +177,7 @@ def test_a_changed_digit_is_flagged():
     assert not changed("Table 2", "Qwen2-VL", "AVG", 62.97)  # a unit of the last place is cut off or rounded
 
 
-def test_a_note_of_the_file_stays_before_what_is_flagged():
+def test_notes_of_the_file_precede_flags():
     note = cell("Table 2", "Gemini-1.5-pro", "Zooming").note
     assert note.startswith("Taken from Table 7") and note.endswith("Table 8's sub-classes give 72.61.")
     assert cell("Table 2", "GPT-4o", "Full image").note == ""

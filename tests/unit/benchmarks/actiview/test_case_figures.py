@@ -1,4 +1,4 @@
-"""Which pictures a model was shown, and the worked cases of ActiView that are made of them."""
+"""The images of dialogues, and the worked cases of ActiView."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def made(perceived_run: Run) -> Run:
 
 
 @pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
-def test_every_picture_that_was_shown_is_found_again(tmp_path: Path, takes: str):
+def test_every_image_of_a_dialogue_is_found(tmp_path: Path, takes: str):
     kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
     made = fake_report.make(tmp_path, fake_report.params(kept, pictures=takes), per_class=1)
     run = of(made)
@@ -76,7 +76,7 @@ def _variant(strip: case_figures.Strip) -> str:
     return {"zooming": "zooming", "Shifting-R": "shifting_r", "mixed": "mixed"}[strip.pipeline]
 
 
-def test_a_case_that_the_views_decided_comes_first(run: FakeRun, made: Run, outcomes: Outcomes):
+def test_a_case_that_depends_on_the_views_comes_first(run: FakeRun, made: Run, outcomes: Outcomes):
     """Where there is one: with these dice there is, in every pipeline."""
     for strip in case_figures.worked_cases(made, outcomes, data=run.data):
         having = right(run, "pocket", _variant(strip), "robust")
@@ -94,12 +94,14 @@ def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, out
     strip = case_figures._strip(made, outcomes, "pocket", "zooming", question, [long] * 30, folder)
     assert len(strip.panels) == case_figures.MOST_PANELS and strip.left_out == 10
     assert strip.panels[0].cut == 1500 and len(strip.panels[0].reply) == 1500
-    pictures = [p for s in case_figures.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.images]
-    assert max(max(p.width, p.height) for p in pictures) <= 240
+    thumbnails = [
+        p for s in case_figures.worked_cases(made, outcomes, data=run.data) for n in s.panels for p in n.images
+    ]
+    assert max(max(p.width, p.height) for p in thumbnails) <= 240
     assert page["actiview-cases"].text.count("Prompt") >= 7
 
 
-def test_the_pictures_of_a_sample_are_those_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
+def test_a_sample_has_the_images_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
     """A question has seven; the answer is from the full image, say, or from the grid and some views."""
     found = samples(made, "pocket", results=run.results, data=run.data, salt=0)
     shown = {(s.variant, s.question.id): len(s.images) for outcome in found for s in outcome.samples}
@@ -112,7 +114,7 @@ def test_the_pictures_of_a_sample_are_those_of_its_answer(run: FakeRun, made: Ru
     assert len(set(shown.values())) > 2
 
 
-def test_scripted_models_are_worked_through_only_where_there_is_no_other(made: Run):
+def test_scripted_models_are_used_only_without_other_models(made: Run):
     assert case_figures._model(made) == "pocket"
     assert case_figures._model(replace(made, models=("uniform", "oracle"))) == "uniform"
     assert case_figures._model(replace(made, models=())) is None
@@ -125,7 +127,7 @@ def imported(made: Run) -> Run:
     return replace(made, params=Params(raw))
 
 
-def test_imported_replies_do_not_tell_what_was_shown(made: Run, outcomes: Outcomes):
+def test_imported_replies_have_no_record_of_images(made: Run, outcomes: Outcomes):
     assert case_figures._model(imported(made)) == "oracle"
     table = figures.cost_in_images(imported(made), outcomes).table
     assert {row.heads[0].text for row in table.rows if len(row.heads) == 2} == {"oracle", "uniform"}

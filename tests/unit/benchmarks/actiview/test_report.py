@@ -1,4 +1,4 @@
-"""ActiView's part of the page, made of a run by the real protocols, scorers and metrics."""
+"""The section on ActiView, from a run with real protocols, scorers and metrics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def words(text: str) -> str:
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
+def test_the_page_is_one_consistent_file(run: FakeRun, page: Page):
     for element in page.elements:
         for name in ("src", "href", "srcset", "xlink:href", "data"):
             value = element.attributes.get(name)
@@ -72,13 +72,13 @@ def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
     assert run.page.stat().st_size < 3_000_000
 
 
-def test_what_a_model_wrote_is_text_in_every_turn(page: Page):
+def test_replies_are_escaped_in_every_turn(page: Page):
     assert any(HOSTILE[0] in e.text for e in page.all("pre"))
     assert not page.all("script")
     assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
 
 
-def test_it_speaks_of_this_benchmark_alone(page: Page):
+def test_the_page_has_only_the_text_of_this_benchmark(page: Page):
     assert "no effect on oracle, uniform" in words(page["actiview-parser-effect"].text)
     assert "refusal" not in page["about"].text and "it has not seen" in page["about"].text
     assert "efus" not in page["actiview-variants"].text
@@ -101,7 +101,7 @@ def humblebench(text: str) -> str:
     return text[text.index('<section id="humblebench">') : text.index("</section>\n</section>")]
 
 
-def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
+def test_the_section_of_another_benchmark_is_unchanged(tmp_path: Path):
     alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
     write(alone)
     before = humblebench(alone.page.read_text(encoding="utf-8"))
@@ -117,7 +117,7 @@ def test_another_benchmark_on_the_page_is_left_alone(tmp_path: Path):
     assert "the refusal: “None of the above”. Other" in about and "ActiView shows a large image" in about
 
 
-def test_what_was_not_run_is_left_out_and_says_so(tmp_path: Path):
+def test_absent_parts_are_left_out_with_a_reason(tmp_path: Path):
     made = fake_report.make(tmp_path, fake_report.params(["full_image"], scorers=["official"]), per_class=1)
     page = write(made)
     captions = [e.text for e in page.all("caption") if re.match(r"Table \d", e.text)]
@@ -178,7 +178,7 @@ def test_table_2_has_the_papers_layout(papers: dict[str, PaperTable]):
     assert texts(row_of(papers["Table 2"], "oracle", "this run")) == ["100.0"] * 8
 
 
-def test_what_does_not_follow_has_a_footnote(papers: dict[str, PaperTable]):
+def test_inconsistent_cells_have_a_footnote(papers: dict[str, PaperTable]):
     row = row_of(papers["Table 2"], "mPLUG-Owl2-7B", "")
     assert papers["Table 2"].notes[row.cells[1].mark] == "Table 8's sub-classes give 73.85."
     assert not row_of(papers["Table 2"], "Qwen2-VL", "").cells[1].mark
@@ -192,7 +192,7 @@ def test_the_average_is_that_of_five_pipelines(run: FakeRun, made: Run, outcomes
     assert outcomes.average(empty_metric(made, "pocket", "zooming", "official", "x"), ("zooming", "zooming_16")) is None
 
 
-def test_a_model_stands_under_its_row_with_verdicts_on_averages_too(run: FakeRun, papers: dict[str, PaperTable]):
+def test_a_model_is_below_its_row_with_verdicts_on_averages(run: FakeRun, papers: dict[str, PaperTable]):
     rows = papers["Table 2"].table.rows
     (place,) = [k for k, row in enumerate(rows) if row.heads[0].text == "GPT-4o"]
     ours = rows[place + 1]
@@ -212,7 +212,7 @@ def test_table_3_counts_views(made: Run, papers: dict[str, PaperTable]):
     assert texts(row_of(papers["Table 3"], "Idefics3", "")) == ["62.15", "1.16", "0.59", "0.58"]
 
 
-def test_table_8_is_by_sub_class_with_chance_and_without_people(made: Run, papers: dict[str, PaperTable]):
+def test_table_8_is_by_sub_class_with_chance_and_without_human_accuracy(made: Run, papers: dict[str, PaperTable]):
     found = papers["Table 8"]
     assert [(g.text, g.span) for g in found.table.groups] == [("Type I", 4), ("Type II", 4), ("Type III", 3)]
     measured = [made.get("uniform", "zooming", "official", "accuracy", c) for c in ("Geo-Loc", "Orient", "Daily-Loc")]
@@ -247,7 +247,7 @@ def test_table_14_has_a_row_for_each_split_and_ours_for_those_that_were_run(pape
 # --- comparing pipelines -------------------------------------------------------------------------------------------
 
 
-def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made: Run, outcomes: Outcomes):
+def test_parser_effects_are_paired_by_question(run: FakeRun, made: Run, outcomes: Outcomes):
     found = report.parser_effects(made, outcomes)
     assert found.unaffected == ("oracle", "uniform")  # both write bare letters
     table = found.table
@@ -265,14 +265,14 @@ def test_what_the_quirks_cost_is_counted_question_by_question(run: FakeRun, made
                 assert low <= float(cell.text) <= high
 
 
-def test_the_quirks_cost_nothing_that_is_known_with_one_reading_alone(run: FakeRun, made: Run):
+def test_one_parser_alone_has_no_parser_effect(run: FakeRun, made: Run):
     for less in (replace(made, scorers=("official",)), replace(made, variants=("full_image", "zooming"))):
         found = report.parser_effects(less, Outcomes(less, results=run.results, data=run.data))
         assert (found.table, found.unaffected) == (None, ())
 
 
 class Paired(Outcomes):
-    """Outcomes of 40 questions, each on a picture of its own."""
+    """Outcomes of 40 questions with different images."""
 
     def __init__(self, made: Run) -> None:
         super().__init__(made, results=Path(), data=Path())
@@ -294,7 +294,7 @@ def test_a_difference_is_paired(made: Run):
     assert (same.value, same.low, same.high) == (0, None, None)
 
 
-def test_a_share_is_of_the_questions_among_which(made: Run):
+def test_a_share_of_a_subset_of_questions(made: Run):
     paired, of_both = Paired(made), empty_metric(made, "pocket", "zooming", "robust", "needed")
     found = paired.share(of_both, paired.flags(*range(20)), paired.flags(*range(15, 40)))
     assert (found.value, found.n) == (5 / 20, 20)
@@ -317,8 +317,8 @@ def test_needed_is_right_with_the_views_and_wrong_without(run: FakeRun, made: Ru
         assert min(figures._shares(counted)) >= 0
 
 
-def test_the_cost_is_that_of_all_turns(made: Run, outcomes: Outcomes):
-    """The oracle: one picture for the full image; the gridded one, the full image and three views for zooming."""
+def test_the_cost_includes_all_turns(made: Run, outcomes: Outcomes):
+    """The oracle: one image for the full image; the gridded one, the full image and three views for zooming."""
     table = figures.cost_in_images(made, outcomes).table
     rows = {(model, variant): cells for model, variant, cells in _named(table.rows)}
     assert texts(rows["oracle", "full image"])[1:] == ["1.00", "1.00", "–", "–"]

@@ -26,7 +26,7 @@ from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
 from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
-from tests.unit.report.fake_run import HOSTILE, FakeRun, _picture
+from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
 
 SHUFFLED = ("shuffled_options", "shuffled_refusal_prompt")
@@ -79,7 +79,7 @@ def _questions(folder: Path, per_task: int) -> Iterable[Question]:
         places = dice.sample(range(5), 2)
         texts = [f"emblem {number}{letter}" for letter in "vwxyz"]
         texts[places[0]] = REFUSAL
-        image = _picture(folder, number // 2)
+        image = make_image(folder, number // 2)
         yield Question(
             id=f"{subset}-{number}",
             benchmark="mmsap",

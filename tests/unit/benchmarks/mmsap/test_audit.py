@@ -93,7 +93,7 @@ ODD = {("Qwen-VL-Plus", "score_ku"): (24.18, 22.96), ("Gemini 1.0 Pro Vision", "
 
 
 @pytest.mark.parametrize("model", rows_of("Table 1"))
-def test_the_totals_of_table_1_follow_from_their_parts(model):
+def test_the_totals_of_table_1_are_consistent(model):
     row = rows_of("Table 1")[model]
     for name, value, total in zip(("score_kk", "score_ku", "score_sa"), exact(row), map(float, row[4:]), strict=True):
         if (model, name) in ODD:
@@ -132,7 +132,7 @@ def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
     assert sum("in every digit" in cell.note for cell in CELLS) == 2 * 7
 
 
-def test_what_else_contradicts_itself():
+def test_other_inconsistencies():
     found = {(f.cell.table, f.cell.row, f.cell.column): f.text for f in flags(CELLS) if "Answer Rate" in f.text}
     assert {key: re.findall(r"\d+\.\d+", text)[1] for key, text in found.items()} == {
         ("Table 1", "Qwen-VL-Chat-7b", "KnowVisQA score_ku"): "0.29",  # 100 - 99.71 refused, but 1.43 rightly refused
@@ -143,7 +143,7 @@ def test_what_else_contradicts_itself():
     assert len(flags(CELLS)) == 3 + 14 + 4
 
 
-def test_a_flag_leaves_the_cells_own_note_and_the_others_alone():
+def test_a_flag_keeps_existing_notes_and_other_cells():
     path = benchmarks.get("mmsap").published
     before = read(path, "mmsap")
     after = with_flags(before)
@@ -155,7 +155,7 @@ def test_a_flag_leaves_the_cells_own_note_and_the_others_alone():
 
 
 @pytest.mark.parametrize("digit", ["35.25", "35.05"])
-def test_a_slip_in_a_total_would_be_found(digit):
+def test_a_changed_total_is_flagged(digit):
     slipped = [
         replace(c, value=float(digit)) if (c.table, c.row, c.column) == ("Table 1", "LLaVA-7b", "Total score_kk") else c
         for c in CELLS
@@ -222,7 +222,7 @@ def beside(metrics: list[Metric], table: str, row: str, column: str) -> dict[str
     return {r.scorer: (r.verdict, r.value) for r in rows}
 
 
-def test_perplexity_is_set_beside_the_likelihood_reading_alone():
+def test_perplexity_is_compared_with_the_likelihood_scorer_only():
     found = beside(
         [metric("score_sa", 0.45), metric("score_sa", 0.446, scorer="likelihood")],
         "Table 7",

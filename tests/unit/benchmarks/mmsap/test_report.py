@@ -1,4 +1,4 @@
-"""MM-SAP's part of the page, made of a run by the real protocols, scorers and metrics."""
+"""The section on MM-SAP, from a run with real protocols, scorers and metrics."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def written(metric: Metric) -> str:
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
-def test_what_a_model_wrote_is_text_in_both_turns(page: Page):
+def test_replies_are_escaped_in_both_turns(page: Page):
     shown = [e.text for e in page.all("pre")]
     assert any(HOSTILE[0] in text for text in shown)
     assert any(re.match(r"[A-E] <script>", text) for text in shown)  # only a forced reply begins like this
@@ -87,7 +87,7 @@ def test_what_a_model_wrote_is_text_in_both_turns(page: Page):
     assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
 
 
-def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
+def test_the_page_is_one_consistent_file(run: FakeRun, page: Page):
     for element in page.elements:
         for name in ("src", "href", "srcset", "xlink:href", "data"):
             value = element.attributes.get(name)
@@ -104,7 +104,7 @@ def test_it_is_one_file_that_hangs_together(run: FakeRun, page: Page):
     assert [len(e.attributes["aria-label"]) > 80 for e in drawings] == [True] * len(FIGURES)
 
 
-def test_it_speaks_of_this_benchmark_alone(page: Page):
+def test_the_page_has_only_the_text_of_this_benchmark(page: Page):
     text = words(page["report"].text)
     assert "“Sorry, I can’t help with it”" in text and "None of the above" not in text
     assert "exactly" not in page["mmsap-headline"].text and "exactly “E”" not in text
@@ -132,7 +132,7 @@ def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
         assert not re.search(r"<script|<image|<foreignObject| on\w+=", text)
 
 
-def test_no_letter_is_drawn_as_the_refusal(run: FakeRun):
+def test_no_label_has_the_colour_of_the_refusal(run: FakeRun):
     """It stands at another letter in every question."""
     text = (run.page.parent / "figures" / "mmsap_letters.svg").read_text(encoding="utf-8")
     assert ">E<" in text and "#e08a2e" not in text
@@ -142,7 +142,7 @@ def humblebench(text: str) -> str:
     return text[text.index('<section id="humblebench">') : text.index("</section>\n</section>")]
 
 
-def test_two_benchmarks_on_one_page_leave_each_other_alone(tmp_path: Path):
+def test_two_benchmarks_on_one_page(tmp_path: Path):
     alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
     write(alone)
     before = humblebench(alone.page.read_text(encoding="utf-8"))
@@ -160,7 +160,7 @@ def test_two_benchmarks_on_one_page_leave_each_other_alone(tmp_path: Path):
     assert names == {"humblebench_vs_e", "humblebench_vs_gn", "letters", *FIGURES}
 
 
-def test_what_was_not_run_is_not_drawn_and_says_so(tmp_path: Path):
+def test_absent_figures_have_a_reason(tmp_path: Path):
     made = fake_report.make(tmp_path, fake_report.params(["text_only"], scorers=["official"]), per_task=1)
     page = write(made)
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
@@ -212,7 +212,7 @@ def test_table_1_has_the_papers_rows_and_columns(run: FakeRun, made: Run):
     assert row_of(found, "oracle", "this run") == ["100.0", "100.0", "0.0", "100.0", "68.4", "31.6", "100.0"]  # 26/38
 
 
-def test_every_number_of_ours_is_the_metric(run: FakeRun, made: Run):
+def test_our_numbers_are_the_metrics(run: FakeRun, made: Run):
     measured = ours(made, "pocket")
     columns = [
         ("BasicVisQA", "score_kk"), ("KnowVisQA", "score_kk"), ("KnowVisQA", "score_ku"), ("BeyondVisQA", "score_ku"),
@@ -241,13 +241,13 @@ def test_flags_are_footnotes_of_the_cell_or_of_the_row(made: Run):
     assert not any(cell.mark for cell in cells["GPT-4V"].cells) and not cells["GPT-4V"].heads[0].mark
 
 
-def test_the_flags_are_read_on_the_page(page: Page):
+def test_the_flags_are_on_the_page(page: Page):
     text = words(page["mmsap-papers"].text)
     assert "the subsets' cells give 22.96." in text and "the subsets' cells give 43.39." in text
     assert all(title in text for title in TITLES.values())
 
 
-def test_a_model_stands_under_its_row_with_its_verdicts(run: FakeRun, made: Run):
+def test_a_model_is_below_its_row_with_its_verdicts(run: FakeRun, made: Run):
     found = table_of(made, "Table 1", {"pocket": "GPT-4V"})
     assert heads(found)[-2:] == [("GPT-4V", ""), ("pocket", "this run")]
     assert ("pocket", "this run") not in heads(found)[:-1]
@@ -258,7 +258,7 @@ def test_a_model_stands_under_its_row_with_its_verdicts(run: FakeRun, made: Run)
     assert verdicts[-1] == ("reproduced" if within else "differs")
 
 
-def test_rows_of_one_model_stand_beside_each_other(run: FakeRun, made: Run):
+def test_rows_of_one_model_are_adjacent(run: FakeRun, made: Run):
     """The rows are those of Table 3, each with ours under the same prompt."""
     found = heads(table_of(made, "Table 3", {"pocket": "ShareGPT4V-7b"}))
     at = found.index(("ShareGPT4V-7b", ""))
@@ -291,7 +291,7 @@ def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
     assert row.cells[-1].note == f"± {100 * np.std(by_seed):.1f} over 2 runs"
 
 
-def test_consistency_is_said_of_every_shuffled_variant(made: Run, page: Page):
+def test_consistency_of_every_shuffled_variant(made: Run, page: Page):
     text = words(page["mmsap-consistency"].text)
     measured = ours(made, "pocket")
     for variant in fake_report.SHUFFLED:
@@ -320,7 +320,7 @@ def test_our_points_are_the_scores(run: FakeRun, made: Run):
 
 
 @pytest.mark.parametrize("highest", [70, 100])
-def test_on_an_iso_line_the_sum_is_the_same(highest: float):
+def test_the_sum_is_constant_on_an_iso_line(highest: float):
     import altair as alt
 
     rule, _ = figures._iso_lines(highest, alt.X("x:Q"), alt.Y("y:Q"))
@@ -332,7 +332,7 @@ def test_on_an_iso_line_the_sum_is_the_same(highest: float):
         assert all(0 <= line[end] <= highest for end in ("x", "y", "x2", "y2"))
 
 
-def test_the_oracles_risk_rises_when_it_must_answer_what_nobody_can(run: FakeRun, made: Run):
+def test_the_oracles_risk_rises_with_unanswerable_questions(run: FakeRun, made: Run):
     """It is sure of 26 of 38 questions; the other 12 are wrong whatever is answered."""
     curve = figures._curve(made, "oracle", "shuffled_options", results=run.results, data=run.data)
     coverage = np.arange(1, 101) / 100
@@ -366,14 +366,14 @@ def test_the_quadrants_add_up_and_every_sub_task_is_there(run: FakeRun, made: Ru
 # --- samples -------------------------------------------------------------------------------------------------------
 
 
-def test_refusals_are_told_apart_by_the_second_answer(page: Page):
+def test_refusals_are_distinguished_by_the_second_answer(page: Page):
     section_text = page["mmsap-samples"].text
     named = [e.text for e in page.all("span") if e.attributes.get("class") == "outcome"]
     assert "refused, but knew" in named and "refused, and did not know" in named
     assert "refused wrongly" in section_text  # in BasicVisQA, where nothing is unknown
 
 
-def test_the_answer_is_read_and_the_forced_one_noted(tmp_path: Path):
+def test_the_answer_and_the_forced_answer(tmp_path: Path):
     def score(question: str, turn: int, step: str, outcome: str, choice: int | None, correct: bool) -> Score:
         return Score(question, turn, step, "official", outcome, None, choice, correct)
 
