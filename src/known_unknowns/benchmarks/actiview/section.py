@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.benchmarks import Lazy
-from known_unknowns.benchmarks.actiview.format import TYPES
+from known_unknowns.benchmarks.actiview.categories import TYPES
 from known_unknowns.report.section import Extra, Notes, Section
 
 SECTION = Section(
