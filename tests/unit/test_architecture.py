@@ -1,0 +1,85 @@
+"""The structure that docs/architecture.md describes: paths, layers, and no generic code that knows a benchmark by name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from known_unknowns import benchmarks
+from tests.paths import ROOT, SOURCE
+
+MOST_LINES = 400
+TEXT = {".py", ".yaml", ".j2", ".css", ".rst", ".smk", ".md"}
+PLUGINS = [
+    benchmarks.get(name).folder
+    for name in benchmarks.names()
+    if benchmarks.get(name).folder.parent == SOURCE / "benchmarks"
+]
+MODELS = SOURCE / "models.yaml"
+"""Names the rows of published tables that a model stands for, by benchmark: an added model touches this file alone."""
+
+
+def generic_files() -> list[Path]:
+    folders = [SOURCE, ROOT / "rules", ROOT / "schemas"]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXT]
+    return [path for path in [*files, ROOT / "Snakefile"] if path != MODELS and not set(PLUGINS) & set(path.parents)]
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_generic_code_names_no_benchmark(name: str) -> None:
+    spelled = {name, benchmarks.get(name).title}
+    pattern = re.compile("|".join(map(re.escape, spelled)), re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in generic_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if pattern.search(line)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_files_searched_are_the_generic_ones() -> None:
+    files = generic_files()
+    assert SOURCE / "report" / "figures.py" in files and ROOT / "rules" / "common.smk" in files
+    assert not [path for path in files if "humblebench" in path.parts]
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md", "results/README.md"])
+def test_every_path_on_the_page_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:src|rules|tests|docs|schemas|bench|models|envs)/[\w./-]*)`", text)
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    paths = [ROOT / path for path in named] + [(ROOT / page).parent / path for path in linked]
+    assert named
+    assert not [str(path) for path in paths if not path.exists()]
+
+
+def test_imports_keep_the_layers() -> None:
+    program = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
+    assert program, "import-linter is not installed"
+    done = subprocess.run([program, "--no-logo"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_module_is_long() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "rules").rglob("*.smk")]
+    lengths = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
+    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+def test_the_package_root_has_few_modules() -> None:
+    assert len([path for path in SOURCE.glob("*.py") if not path.name.startswith("__")]) <= 10
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_every_part_of_a_benchmark_can_be_imported(name: str) -> None:
+    benchmark = benchmarks.get(name)
+    parts = {part: value for part, value in vars(benchmark).items() if isinstance(value, benchmarks.Lazy)}
+    assert {"load", "prompt", "official"} <= parts.keys()
+    for value in parts.values():
+        assert value.get() is not None
