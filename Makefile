@@ -52,6 +52,8 @@ lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 	@$(IN_VENV) ruff format --check .
 	@$(IN_VENV) ruff check .
 	@$(IN_VENV) snakefmt --check Snakefile rules
+	@$(IN_VENV) lint-imports --no-logo
+	@$(IN_VENV) mypy
 	@$(IN_VENV) snakemake --lint
 
 format: $(INSTALLED) ## Format everything in place

@@ -1,4 +1,4 @@
-"""The structure that docs/architecture.md describes: paths, layers, and no generic code that knows a benchmark by name."""
+"""The structure that docs/architecture.md describes: paths, layers, and generic code without names of benchmarks."""
 
 from __future__ import annotations
 
