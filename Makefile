@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run report test lint format lock upgrade pin clean
+.PHONY: help setup run report test lint format lock upgrade schema pin clean
 
 PYTHON ?= python3
 CORES ?= all
@@ -66,6 +66,9 @@ lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproj
 
 upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fit
 	@$(VENV)/bin/python scripts/lock.py --upgrade
+
+schema: $(INSTALLED) ## Maintainers: write schemas/params.schema.yaml from the classes of the configuration
+	@$(VENV)/bin/python -m known_unknowns.config.schema
 
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
