@@ -1,7 +1,7 @@
 """The outcome of each question of ActiView in each pipeline, and metrics that compare pipelines.
 
-All pipelines ask the same questions, so comparisons are paired by question. Intervals resample images, as those of the
-metrics do. With several seeds, numbers are means over seeds; costs and dialogues are those of the first seed.
+All pipelines ask the same questions, so comparisons are paired by question. Intervals resample images, as the intervals
+of the metrics do. With several seeds, numbers are means over seeds; costs and dialogues are those of the first seed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Outcomes:
         return pd.Series({question.id: question.group for question in tables.read_questions(file)})
 
     def average(self, metric: Metric, variants: Sequence[str]) -> Metric | None:
-        """Return the mean of the accuracies of several pipelines, with equal weights; None unless all were asked.
+        """Return the mean accuracy of several pipelines with equal weights; None unless all were run.
 
         ``metric`` has the model, the scorer and the name.
         """
@@ -95,7 +95,10 @@ class Outcomes:
         return self._ratio(metric, sum(found) / len(found), None)
 
     def share(self, metric: Metric, among: pd.Series, those: pd.Series) -> Metric:
-        """Return the share of the questions ``among`` (flags by question) that are also ``those``."""
+        """Return the share of the questions ``among`` (flags by question) that are also ``those``.
+
+        ``n`` is the number of all questions. The denominator is the number of questions ``among``.
+        """
         return self._ratio(metric, among & those, among)
 
     def difference(self, metric: Metric, first: pd.Series, second: pd.Series) -> Metric:
@@ -109,18 +112,19 @@ class Outcomes:
             tail = (1 - self._statistics.confidence) / 2
             low, high = np.quantile(replicates, [tail, 1 - tail])
             interval = Interval(float(low), float(high), f"{self._statistics.bootstrap}, paired")
-        return _with_value(metric, value, len(more), interval)
+        return _with_value(metric, value, interval, n=len(more), denominator=len(more))
 
     def _ratio(self, metric: Metric, above: pd.Series, below: pd.Series | None) -> Metric:
-        n = len(above) if below is None else int(below.sum())
-        if not n:
-            return _with_value(metric, None, 0, UNDEFINED)
-        value = float(above.sum() / n)
+        n = len(above)
+        denominator = n if below is None else int(below.sum())
+        if not denominator:
+            return _with_value(metric, None, UNDEFINED, n=n, denominator=0)
+        value = float(above.sum() / denominator)
         replicates, groups = self._replicates(above, below)
         interval = clustered_interval(
             value, groups, replicates, confidence=self._statistics.confidence, bootstrap=self._statistics.bootstrap
         )
-        return _with_value(metric, value, n, interval)
+        return _with_value(metric, value, interval, n=n, denominator=denominator)
 
     def _replicates(self, above: pd.Series, below: pd.Series | None) -> tuple[np.ndarray, int]:
         """Return the ratio in every resample, and the number of groups with a non-zero denominator."""
@@ -139,9 +143,17 @@ class Outcomes:
 
 
 def empty_metric(run: Run, model: str, variant: str, scorer: str, name: str) -> Metric:
-    """Return a metric of all questions without a value."""
+    """Return a metric of all questions, without a value."""
     return Metric(model, run.benchmark, variant, None, scorer, OVERALL, name, None, None, None, 0, "")
 
 
-def _with_value(of: Metric, value: float | None, n: int, interval: Interval) -> Metric:
-    return replace(of, value=value, low=interval.low, high=interval.high, n=n, method=interval.method)
+def _with_value(empty: Metric, value: float | None, interval: Interval, *, n: int, denominator: int) -> Metric:
+    return replace(
+        empty,
+        value=value,
+        low=interval.low,
+        high=interval.high,
+        n=n,
+        method=interval.method,
+        denominator=float(denominator),
+    )

@@ -16,7 +16,7 @@ from known_unknowns.benchmarks.actiview.metrics import AVERAGED
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes, empty_metric
 from known_unknowns.comparison import compare, compare_cells, load
 from known_unknowns.config import Params
-from known_unknowns.report.formatting import Row
+from known_unknowns.report.formatting import Row, metric_cell
 from known_unknowns.report.paper_tables import PaperTable
 from known_unknowns.report.tables import Run
 from tests.unit.benchmarks.actiview import fake_report
@@ -188,7 +188,7 @@ def test_the_average_is_that_of_five_pipelines(run: FakeRun, made: Run, outcomes
     found = outcomes.average(empty_metric(made, "pocket", "zooming", "official", "model_average"), AVERAGED)
     hits = [len(right(run, "pocket", variant, "official")) for variant in AVERAGED]
     assert found.value == pytest.approx(sum(hits) / (5 * QUESTIONS))
-    assert found.low <= found.value <= found.high and found.n == QUESTIONS
+    assert found.low <= found.value <= found.high and (found.n, found.denominator) == (QUESTIONS, QUESTIONS)
     assert outcomes.average(empty_metric(made, "pocket", "zooming", "official", "x"), ("zooming", "zooming_16")) is None
 
 
@@ -286,7 +286,7 @@ def test_a_difference_is_paired(made: Run):
     paired, of_both = Paired(made), empty_metric(made, "pocket", "zooming", "robust", "difference")
     first, second = paired.flags(*range(20)).astype(float), paired.flags(*range(30)).astype(float)
     found = paired.difference(of_both, first, second)
-    assert (found.value, found.n) == (0.25, 40)
+    assert (found.value, found.n, found.denominator) == (0.25, 40, 40)
     assert 0.05 < found.low < 0.25 < found.high < 0.5  # standard error: sqrt(.25 * .75 / 40) = 0.068
     back = paired.difference(of_both, second, first)
     assert (back.value, back.low, back.high) == pytest.approx((-0.25, -found.high, -found.low))
@@ -297,10 +297,20 @@ def test_a_difference_is_paired(made: Run):
 def test_a_share_of_a_subset_of_questions(made: Run):
     paired, of_both = Paired(made), empty_metric(made, "pocket", "zooming", "robust", "needed")
     found = paired.share(of_both, paired.flags(*range(20)), paired.flags(*range(15, 40)))
-    assert (found.value, found.n) == (5 / 20, 20)
+    assert found.value == 5 / 20  # questions 15 to 19 of 0 to 19
     assert 0 < found.low < 0.25 < found.high < 1
     nothing = paired.share(of_both, paired.flags(), paired.flags(1))
-    assert (nothing.value, nothing.low, nothing.n) == (None, None, 0)
+    assert (nothing.value, nothing.low) == (None, None)
+
+
+def test_n_of_a_share_is_the_number_of_questions(made: Run):
+    """All 40 questions are asked; 20 of them, or none, are the denominator."""
+    paired, of_both = Paired(made), empty_metric(made, "pocket", "zooming", "robust", "needed")
+    found = paired.share(of_both, paired.flags(*range(20)), paired.flags(*range(15, 40)))
+    assert (found.n, found.denominator) == (40, 20)
+    nothing = paired.share(of_both, paired.flags(), paired.flags(1))
+    assert (nothing.n, nothing.denominator) == (40, 0)
+    assert metric_cell(found).denominator == "denominator 20"
 
 
 def test_needed_is_right_with_the_views_and_wrong_without(run: FakeRun, made: Run, outcomes: Outcomes):
