@@ -18,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import unknown_name
 
 MISSING_KEY, UNKNOWN_KEY, INVALID = "missing_key", "unknown_key", "invalid"
@@ -55,7 +56,9 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
     their plain values, for code that treats entries alike; `as_dict` returns these as a dictionary.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
+    )
 
     nullable: ClassVar[frozenset[str]] = frozenset()
     """Fields that may be null in the file."""
@@ -76,7 +79,7 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
         except ValidationError as error:
             lines = [_explained(cls, each) for each in error.errors(include_url=False)] + lines
         if lines:
-            raise ValidationError.from_exception_data(cls.__name__, lines)
+            raise ValidationError.from_exception_data(cls.__name__, lines, hide_input=True)
         return entry
 
     def __getitem__(self, key: str) -> Any:
@@ -127,8 +130,7 @@ def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails
         location = (*location, context["discriminator"].strip("'"))
         return _line(MISSING_KEY, "this key is required", location, error["input"])
     text, value = error["msg"].removeprefix("Value error, "), error["input"]
-    shown = "" if isinstance(value, Mapping | list) else f"{value!r} is not valid: "
-    return _line(INVALID, shown + text[0].lower() + text[1:], location, value)
+    return _line(INVALID, invalid(location, value, text), location, value)
 
 
 def _line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:

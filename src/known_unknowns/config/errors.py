@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from known_unknowns.config.base import INVALID, MISSING_KEY, UNKNOWN_KEY
+from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import ConfigError
 
 Location = tuple[str | int, ...]
@@ -33,7 +34,7 @@ def explained(error: ValidationError, raw: Any) -> dict[Location, str]:
         texts = found.setdefault(location, [])
         text = each["msg"]
         if each["type"] not in (MISSING_KEY, UNKNOWN_KEY, INVALID):  # not of an entry, which explains its own
-            text = f"{each['input']!r} is not valid: {text[0].lower()}{text[1:]}"
+            text = invalid(each["loc"], each["input"], text)
         if text not in texts:
             texts.append(text)
     return {location: ", or ".join(texts) for location, texts in found.items()}
@@ -61,8 +62,10 @@ def dotted(location: Location) -> str:
 @contextmanager
 def as_config_error(raw: Any, path: str) -> Iterator[None]:
     """Turn a ValidationError of ``raw``, which stands at ``path``, into a ConfigError."""
+    found: dict[Location, str] = {}
     try:
         yield
     except ValidationError as error:
         found = explained(error, raw)
-        raise_all([ConfigError(text, path=".".join(filter(None, [path, dotted(at)]))) for at, text in found.items()])
+    # Raised here, so that a traceback does not also show pydantic's error with the bad values.
+    raise_all([ConfigError(text, path=".".join(filter(None, [path, dotted(at)]))) for at, text in found.items()])

@@ -38,8 +38,15 @@ def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
     except FileNotFoundError:
         raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_mistake(error)}") from None
     return raw | {"edition": edition} if edition is not None and isinstance(raw, dict) else raw
+
+
+def _yaml_mistake(error: yaml.YAMLError | UnicodeDecodeError) -> str:
+    """Describe the mistake without the line itself, which may contain a secret."""
+    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark) is not None:
+        return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
+    return "a character is not allowed; save the file as UTF-8"
 
 
 def check(raw: Any) -> Params:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from known_unknowns.config.base import Count, Entry, NotNegative, Positive, Seed, Seeds, Text
+from known_unknowns.config.redaction import address_mistake
 
-Address = Annotated[str, Field(pattern=r"^https?://")]
+
+def _sound_address(address: str) -> str:
+    if mistake := address_mistake(address):
+        raise ValueError(mistake)
+    return address
+
+
+def _no_secret_address(name: str) -> str:
+    return _sound_address(name) if "://" in name else name
+
+
+Address = Annotated[str, Field(pattern=r"^https?://"), AfterValidator(_sound_address)]
 Images = Literal["many", "concatenated", "captioned"]
 """What a model accepts in one turn: several images; one image, with several placed side by side; or one image, with
 descriptions by the model itself in place of all images but the current one."""
@@ -171,7 +183,7 @@ class OpenAIModel(_Model):
     """Commit of a served checkpoint. The endpoint must serve the model as source@revision."""
     base_url: Address | None = None
     """The endpoint's address, without any secret; by default OPENAI_BASE_URL, or else OpenAI's own."""
-    endpoint: Text | None = None
+    endpoint: Annotated[Text, AfterValidator(_no_secret_address)] | None = None
     """A name for the endpoint in a reply's identity, for addresses that change from run to run."""
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     """Environment variable with the key (OPENAI_API_KEY). Never write the key itself here."""

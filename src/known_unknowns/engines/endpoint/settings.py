@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from known_unknowns.config import OpenAIModel
+from known_unknowns.config.redaction import address_mistake
 from known_unknowns.errors import ConfigError
 
 OPENAI = "https://api.openai.com/v1"
@@ -65,7 +65,8 @@ class EndpointSettings:
     def from_entry(cls, name: str, entry: OpenAIModel) -> EndpointSettings:
         """Read the settings of the model ``name``. Only keys that were set are taken from the entry."""
         base_url = str(entry.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
-        _check_address(base_url, path=f"models.{name}.base_url")
+        if mistake := address_mistake(base_url):  # the address in the environment is not checked with the configuration
+            raise ConfigError(mistake, path=f"models.{name}.base_url")
         values = entry.as_dict()
         for key in ("engine", "published", "card", "images", "base_url", "decoding", "image"):
             values.pop(key, None)
@@ -156,16 +157,3 @@ def _from_file(variable: str) -> str | None:
     from dotenv import dotenv_values
 
     return dotenv_values(Path(".env")).get(variable) if Path(".env").is_file() else None
-
-
-def _check_address(base_url: str, *, path: str) -> None:
-    """Check the address. The errors never show it, because it may contain a secret."""
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError("not an address; expected something like http://localhost:8000/v1", path=path)
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ConfigError(
-            "the address contains a user, a password or a query, which would be recorded with every run; give the "
-            "address alone, and the key in the environment (key_env)",
-            path=path,
-        )

@@ -1,0 +1,94 @@
+"""No message about the configuration shows a value that may contain a secret."""
+
+import copy
+import traceback
+
+import pytest
+
+from known_unknowns import config
+from known_unknowns.config.redaction import address_mistake
+from known_unknowns.errors import ConfigError
+from tests.paths import ROOT
+
+SOUND = config.read(ROOT / "params.yaml")
+HOSTED = {"engine": "openai", "source": "m"}
+SECRET = "hunter2"
+
+
+def message(models):
+    """All that a mistake in these models shows, the traceback included."""
+    with pytest.raises(ConfigError) as raised:
+        config.check(SOUND | {"models": copy.deepcopy(SOUND["models"]) | models})
+    return "".join(traceback.format_exception(raised.value)) + str(raised.value)
+
+
+ADDRESSES = {
+    "user": "https://hunter2@host/v1",
+    "password": "https://me:hunter2@host/v1",
+    "password with a slash": "https://me:hun/hunter2@host/v1",
+    "query": "https://host/v1?key=hunter2",
+    "fragment": "https://host/v1#hunter2",
+    "another scheme": "ftp://me:hunter2@host/v1",
+    "no scheme": "me:hunter2@host/v1",
+    "not a port": "https://host:hunter2/v1",
+    "an open bracket": "https://[hunter2/v1",
+    "a character that urlsplit rejects": "https://hunter2\u2100.com/v1",
+    "no address": "hunter2",
+}
+
+
+@pytest.mark.parametrize("address", ADDRESSES.values(), ids=ADDRESSES)
+def test_a_bad_address_is_not_shown(address):
+    text = message({"hosted": HOSTED | {"base_url": address}})
+    assert "models.hosted.base_url: " in text
+    assert SECRET not in text
+
+
+def test_an_endpoints_name_that_is_an_address_has_no_secret_either():
+    text = message({"hosted": HOSTED | {"endpoint": "https://me:hunter2@host/v1"}})
+    assert "models.hosted.endpoint: " in text and SECRET not in text
+    named = SOUND["models"] | {"hosted": HOSTED | {"endpoint": "vllm#2"}}
+    assert config.check(SOUND | {"models": named}).model("hosted")["endpoint"] == "vllm#2"
+
+
+ENTRIES = {
+    "the variable's name": HOSTED | {"key_env": "sk-hunter2"},
+    "a list of addresses": HOSTED | {"base_url": ["https://me:hunter2@host"]},
+    "an unknown key": HOSTED | {"api_key": "hunter2"},
+    "an unknown key of a key": HOSTED | {"reasoning": {"auth_token": "hunter2"}},
+    "an address under another key": HOSTED | {"timeout": "https://me:hunter2@host"},
+    "an address for an entry": "https://me:hunter2@host",
+    "a header": HOSTED | {"headers": {"Authorization": "Bearer hunter2"}},
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_no_value_of_a_model_that_may_be_secret_is_shown(entry):
+    text = message({"hosted": entry})
+    assert "models.hosted" in text and SECRET not in text
+
+
+@pytest.mark.parametrize("name", ["api_key", "token", "password", "client_secret", "Authorization"])
+def test_no_entry_is_shown_whose_name_suggests_a_secret(name):
+    text = message({name: "hunter2"})
+    assert f"models.{name}: " in text and SECRET not in text
+
+
+def test_other_values_are_shown():
+    assert "models.hosted.max_retries: 'many' is not valid" in message({"hosted": HOSTED | {"max_retries": "many"}})
+    text = message({"hosted": HOSTED | {"tokens_per_minute": "many"}})
+    assert "models.hosted.tokens_per_minute: 'many' is not valid" in text
+
+
+def test_a_line_that_is_not_yaml_is_not_shown(tmp_path):
+    """PyYAML's own message repeats the line."""
+    (tmp_path / "params.yaml").write_text("models:\n  m:\n    api_key: hunter2: x\n")
+    with pytest.raises(ConfigError) as raised:
+        config.read(tmp_path / "params.yaml")
+    shown = "".join(traceback.format_exception(raised.value))
+    assert "mapping values are not allowed here (line 3, column 21)" in shown and SECRET not in shown
+
+
+@pytest.mark.parametrize("address", ["http://localhost:8000/v1", "https://api.openai.com/v1", "http://[::1]:80/v1"])
+def test_an_address_alone_is_sound(address):
+    assert address_mistake(address) is None
