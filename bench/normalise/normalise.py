@@ -2,10 +2,10 @@
 
     python bench/normalise/normalise.py [--images 1000 10000] [--workers 1 2] [--repeats 3]
 
-The pictures are of the benchmark's mean size (594 x 473 pixels), JPEG of about 70 kB, all different, one question
+The images are of the benchmark's mean size (594 x 473 pixels), JPEG of about 70 kB, all different, one question
 each, in Parquet as the hub has it (row groups of 100). Each run is `known_unknowns.data.questions.normalise` in a
 process of its own, the ways taking turns; what they write is compared byte for byte. "Bare" decodes the same
-pictures in one process, writes them, and does nothing else. CPU time is that of all processes, from their start,
+images in one process, writes them, and does nothing else. CPU time is that of all processes, from their start,
 and is not stretched by what else the machine does. Memory is the peak resident set of the main process, and of the
 largest of those that decode.
 """
@@ -66,7 +66,7 @@ print(json.dumps({"seconds": seconds, "cpu": sum(one.ru_utime + one.ru_stime for
 """
 
 
-def picture(number: int) -> bytes:
+def image(number: int) -> bytes:
     """Soft noise: as large and as hard to decode as a photograph, and never twice the same."""
     small = np.random.default_rng(number).integers(0, 256, (HEIGHT // 12, WIDTH // 12, 3), dtype=np.uint8)
     buffer = BytesIO()
@@ -75,14 +75,14 @@ def picture(number: int) -> bytes:
 
 
 def publish(folder: Path, images: int) -> int:
-    """Write so many pictures, with a question each; tell how many bytes they take."""
+    """Write so many images, with a question each; tell how many bytes they take."""
     folder.mkdir()
     size = 0
     with pq.ParquetWriter(folder / "train-00000-of-00001.parquet", SCHEMA) as file:
         for first in range(0, images, ROW_GROUP):
             rows = [
                 {
-                    "image": {"bytes": picture(number), "path": f"{number}.jpg"},
+                    "image": {"bytes": image(number), "path": f"{number}.jpg"},
                     "question_id": number,
                     "question": QUESTION,
                     "label": "ABCDE"[number % 5],

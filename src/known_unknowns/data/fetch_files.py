@@ -222,7 +222,7 @@ def _size(files: Files) -> int:
 
 
 class MegabyteProgress:
-    """Progress in whole megabytes, reported from several threads. A ``total`` of 0 is one that is not known."""
+    """Progress in megabytes, reported by several threads. A ``total`` of 0 is unknown."""
 
     def __init__(self, description: str, total: int) -> None:
         self._progress = progress(f"{description} (MB)", -(-total // _MEGABYTE))

@@ -1,4 +1,4 @@
-"""The command `known-unknowns lock`: which sources are meant, what they are now, and what moved."""
+"""The command `known-unknowns lock`: select sources, resolve their revisions, and list changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from known_unknowns.data.unlocked_download import download_unlocked
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
 Named = dict[str, tuple[lock_file.Source, list[str]]]
-"""A source's key to the source, and to the names that params.yaml or the catalogue has for it."""
+"""Key of a source to the source, and to its names in params.yaml or the catalogue."""
 
 
 def run(
@@ -27,12 +27,29 @@ def run(
     check: bool = False,
     lock_path: str | Path = lock_file.PATH,
 ) -> bool:
-    """Lock what is not locked yet; with ``update`` also what is, telling what moved; with ``check`` only tell.
+    """Lock sources, update their entries, or compare the entries with the sources.
 
-    ``names`` are of benchmarks, of data sets that they are constructed from, and of models; none means all in
-    params.yaml, and all that is locked, that a hub or git has. Returns whether all of it is locked and, as far as it
-    was asked for, has not moved. What cannot be reached does not keep the rest from being locked; MachineError then
-    says so at the end.
+    Parameters
+    ----------
+    params : Params
+    names : sequence of str
+        Benchmarks, data sets that benchmarks are made from, and models. By default, everything in params.yaml and in
+        the lock that a hub or git has.
+    update : bool
+        Also update existing entries, and print the changes.
+    check : bool
+        Write nothing, and print the differences.
+    lock_path : str or Path
+
+    Returns
+    -------
+    bool
+        False if ``check`` is set and a source has changed or is not locked.
+
+    Raises
+    ------
+    MachineError
+        If a source does not answer. All other sources are locked first.
     """
     named = _named(params, names, lock_file.read(lock_path))
     unreachable: list[str] = []
@@ -48,7 +65,7 @@ def run(
                 _remove_unused(named, entries)
         sound = True
     if unreachable:
-        raise MachineError("\n".join([f"{len(unreachable)} source(s) could not be asked:", *unreachable]))
+        raise MachineError("\n".join([f"{len(unreachable)} source(s) did not answer:", *unreachable]))
     return sound
 
 
@@ -72,7 +89,7 @@ def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.
 
 
 def _every(params: Params) -> dict[str, list[lock_file.Source]]:
-    """Every benchmark and model to what of it a hub or git has."""
+    """Return the sources of every benchmark and model on a hub or in git."""
     found: dict[str, list[lock_file.Source]] = {}
     for name, benchmark in params.raw["benchmarks"].items():
         found[name] = [source for entry in benchmark["data"].values() if (source := lock_file.data_source(name, entry))]
@@ -89,11 +106,11 @@ def _models_source(entry: Mapping[str, Any]) -> list[lock_file.Source]:
 def _resolve(
     source: lock_file.Source, of: list[str], unreachable: list[str], store: Store | None = None
 ) -> lock_file.LockEntry | None:
-    def held(source: lock_file.Source) -> Files:
+    def download_http(source: lock_file.Source) -> Files:
         return download_unlocked(of[0], source, store, None)
 
     try:
-        return lock_file.resolve(source, held)
+        return lock_file.resolve(source, download_http)
     except download.FAILURES as error:
         unreachable.append(f"  {', '.join(of)} ({source.key}): {download.reason(error)}")
         return None
@@ -148,7 +165,7 @@ def _print_changes(name: str, changes: list[str], state: lock_file.LockEntry) ->
 
 
 def _remove_unused(named: Named, entries: dict[str, lock_file.LockEntry]) -> None:
-    """Drop what params.yaml names no more. A source of construction stays: it is locked by its name only."""
+    """Remove entries that params.yaml no longer names. Sources at plain addresses are kept."""
     for key in [key for key in entries if key not in named and not key.startswith("http:")]:
         del entries[key]
         print(f"{key}: params.yaml names it no more, removed", file=sys.stderr)

@@ -1,10 +1,10 @@
-"""params.lock.yaml: what the branches that params.yaml names were, and the size and hash of every file.
+"""params.lock.yaml: the commit of every branch that params.yaml names, and the size and hash of every file.
 
-`known-unknowns lock` writes it the first time; from then on `known-unknowns fetch` and the `transformers` engine take
-these commits and these files and no others, until somebody asks for newer ones (``--update``).
+`known-unknowns lock` writes the entries. From then on, `known-unknowns fetch` and the `transformers` engine use only
+these commits and files, until an entry is updated (``--update``).
 
-An entry is of a source (`Source.key`), not of a name in params.yaml, so that two models of one repository are one
-commit, and a source that is changed in params.yaml is a new one, not yet locked.
+The key of an entry is its source (`Source.key`), not a name in params.yaml. So two models of one repository share a
+commit, and a source that is changed in params.yaml is not locked yet.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 try:
-    from yaml import CSafeLoader as SafeLoader  # a list of thousands of files takes seconds with the other
+    from yaml import CSafeLoader as SafeLoader  # the other loader needs seconds for thousands of files
 except ImportError:
     from yaml import SafeLoader
 
@@ -48,8 +48,17 @@ _HEADER = """\
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What an entry of params.yaml names. ``kind`` is dataset or model (on the hub), git, or http; ``addresses`` are
-    those of an http source's files."""
+    """The source that an entry of params.yaml names.
+
+    Parameters
+    ----------
+    kind : str
+        "dataset" or "model" (on the hub), "git", or "http".
+    repository : str
+    revision : str
+    addresses : mapping
+        Path to address of the files of an http source.
+    """
 
     kind: str
     repository: str
@@ -58,7 +67,7 @@ class Source:
 
     @property
     def key(self) -> str:
-        """What the source is called in the lock."""
+        """The key of the source in the lock."""
         if self.kind == "http":
             return f"http:{self.repository}"
         where = f"hub:{self.kind}s/{self.repository}" if self.kind in ("dataset", "model") else self.repository
@@ -67,7 +76,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class LockEntry:
-    """What a source is held to: a ``commit`` (of a hub or git), and its files (of a hub, or at addresses)."""
+    """The locked ``commit`` of a source (hub or git), and its files (hub or addresses)."""
 
     commit: str | None
     files: Files
@@ -78,7 +87,7 @@ class LockEntry:
 
     @property
     def digest(self) -> str:
-        """Changes when anything of it does."""
+        """A hash of the entry."""
         return sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -91,7 +100,7 @@ class LockEntry:
 
 
 def data_source(name: str, entry: Mapping[str, Any]) -> Source | None:
-    """The source of a data set's entry in params.yaml; None for one that is rendered."""
+    """Return the source of a data set's entry in params.yaml; None for rendered data."""
     if entry["source"] == "hub":
         return Source("dataset", entry["repository"], entry["revision"])
     if entry["source"] == "git":
@@ -102,7 +111,7 @@ def data_source(name: str, entry: Mapping[str, Any]) -> Source | None:
 
 
 def model_source(entry: Mapping[str, Any]) -> Source | None:
-    """The source of a model's entry in params.yaml; None for one that is not on the hub (its revision pins it)."""
+    """Return the source of a model's entry in params.yaml; None for a model that is not on the hub."""
     if entry["engine"] != "transformers" or _FOLDER_PIN.fullmatch(entry["revision"]):
         return None
     if Path(entry["source"]).expanduser().is_dir():
@@ -111,15 +120,18 @@ def model_source(entry: Mapping[str, Any]) -> Source | None:
 
 
 def model_entry(entry: Mapping[str, Any], path: str | Path = PATH) -> LockEntry | None:
-    """What the lock holds a model to; None for one that it does not, or need not."""
+    """Return the lock's entry of a model; None if it has none."""
     source = model_source(entry)
     return None if source is None else read(path).get(source.key)
 
 
 def read(path: str | Path = PATH) -> dict[str, LockEntry]:
-    """The lock: keys of sources to what they are held to. Empty where there is no such file.
+    """Read the lock: keys of sources and their entries. It is empty if there is no file.
 
-    Raises ConfigError for a file that is not a lock, naming the path of the bad key.
+    Raises
+    ------
+    ConfigError
+        If the file is not a lock. The error names the path of the bad key.
     """
     path = Path(path)
     try:
@@ -155,7 +167,7 @@ def _locked(entry: Mapping[str, Any], path: Path, key: str) -> LockEntry:
 
 
 def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
-    """Write the lock, sorted, one line a file, with a header that says what it is."""
+    """Write the lock, sorted, with one line for each file and a header."""
     from known_unknowns.tables import write_text
 
     raw = {"version": 1, "sources": {key: entry.as_dict() for key, entry in sorted(entries.items())}}
@@ -165,7 +177,7 @@ def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
 
 @contextmanager
 def update(path: str | Path = PATH) -> Iterator[dict[str, LockEntry]]:
-    """The lock, to be changed by one process at a time; it is written when the block ends well."""
+    """Yield the entries of the lock and write them if the block succeeds. One process at a time."""
     from filelock import FileLock
 
     path = Path(path)
@@ -178,22 +190,31 @@ def update(path: str | Path = PATH) -> Iterator[dict[str, LockEntry]]:
             write(entries, path)
 
 
-def resolve(source: Source, held: Callable[[Source], Files]) -> LockEntry:
-    """What a source is now, asked of the hub; of addresses, ``held`` gets the files and tells what they are.
+def resolve(source: Source, download_http: Callable[[Source], Files]) -> LockEntry:
+    """Return the current state of a source.
 
-    Raises one of `known_unknowns.data.download.FAILURES`.
+    Parameters
+    ----------
+    source : Source
+    download_http : callable
+        Downloads the files of an http source and returns their hashes.
+
+    Raises
+    ------
+    known_unknowns.data.download.FAILURES
+        If a request fails.
     """
     if source.kind == "git":
         return LockEntry(source.revision, {})
     if source.kind == "http":
-        return LockEntry(None, held(source))
+        return LockEntry(None, download_http(source))
     from known_unknowns.data import hub
 
     return LockEntry(*hub.resolve(source.repository, source.revision, source.kind))
 
 
 def diff(old: LockEntry, new: LockEntry) -> list[str]:
-    """What moved between two states of a source, a line each: the commit, then files added, removed and changed."""
+    """Return the changes between two states of a source, one line each: the commit, then the files."""
     lines = [] if old.commit == new.commit else [f"commit {old.commit} -> {new.commit}"]
     for path in sorted(old.files.keys() | new.files.keys()):
         was, now = old.files.get(path), new.files.get(path)

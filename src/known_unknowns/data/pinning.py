@@ -1,11 +1,10 @@
-"""Pins of a finished run: its data and its journals, named by DVC with what may be done with them.
+"""DVC pins of a finished run: its data and its journals.
 
-Each folder gets a .dvc file beside it, which git keeps. Journals and what may be passed on go into DVC's cache, and
-from there, with `dvc push`, into shared storage. Of what may not be passed on only the hash is kept (``cache: false``
-in its .dvc file): DVC never copies it, so that it cannot be pushed, and a clone's `dvc pull` leaves it out and ends
-well, where ``push: false`` would end it with an error.
+Each folder has a .dvc file beside it, which git tracks. Journals and data that may be redistributed go into DVC's cache
+and, with `dvc push`, into shared storage. For other data, the .dvc file has only the hash (``cache: false``). DVC never
+copies them, so they cannot be pushed, and `dvc pull` skips them. With ``push: false``, `dvc pull` would fail.
 
-The licence and the citation stand in the .dvc file, under ``meta``, so that they go where the pin goes.
+The .dvc file contains the licence and the citation under ``meta``.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ STAGED = "pocket"
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A folder to pin. ``shared`` is whether its content may go into shared storage; ``meta`` says what it is."""
+    """A folder to pin. ``shared`` is whether it may go into shared storage; ``meta`` is its description."""
 
     folder: Path
     shared: bool
@@ -43,15 +42,26 @@ class Pin:
 
 
 def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path()) -> list[Pin]:
-    """Pin the edition's data and journals that are there, below ``root``; tell what was pinned.
+    """Pin the existing data and journals of an edition, and return the pins.
 
-    Of the `STAGED` edition, dvc.lock is brought up to date too: without it, DVC would miss the stage's outputs.
+    For the `STAGED` edition, dvc.lock is updated too, because DVC needs it to find the stage's outputs.
 
-    ``redistribute`` names benchmarks whose data the user may pass on, whatever their terms say; it has to be said each
-    time: without it, a later pin takes their content out of what is pushed from then on.
+    Parameters
+    ----------
+    params : Params
+    redistribute : collection of str
+        Benchmarks whose data the user may redistribute although their licence does not allow it. It must be given for
+        each pin; without it, the data are no longer pushed.
+    root : Path
 
-    Raises ConfigError for a name that is no benchmark of the edition, DataError for a .dvc file that is none and when
-    DVC refuses, MachineError when DVC is not installed.
+    Raises
+    ------
+    ConfigError
+        If a name is not a benchmark of the edition.
+    DataError
+        If a .dvc file is not sound, or DVC fails.
+    MachineError
+        If DVC is not installed.
     """
     for name in redistribute:
         if name not in params.benchmarks:
@@ -91,7 +101,7 @@ def _of_model(model: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe(pin: Pin) -> None:
-    """Write what the pin is to say into its .dvc file, before DVC is asked to add the folder, which keeps all of it."""
+    """Write the description into the .dvc file. DVC keeps it when it adds the folder."""
     content: dict[str, Any] = {"outs": [{"path": pin.folder.name}]}
     if pin.file.is_file():
         try:
@@ -114,7 +124,7 @@ def _dvc(command: str, *arguments: str | Path, root: Path) -> None:
     program = shutil.which("dvc", path=str(Path(sys.executable).parent)) or shutil.which("dvc")
     if program is None:
         raise MachineError("dvc is not installed; it comes with the extra workflow: pip install -e '.[workflow]'")
-    # The flag makes it wait for another dvc that is at work in this repository.
+    # With this flag, it waits for other dvc processes in this repository.
     line = [program, "--wait-for-lock", command, *map(str, arguments)]
     done = subprocess.run(line, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:

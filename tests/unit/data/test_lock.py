@@ -228,7 +228,7 @@ def test_a_check_changes_nothing_and_tells_what_moved(world, capsys):
 
 def test_what_cannot_be_asked_does_not_keep_the_rest_from_being_locked(world):
     del world.hub.repositories["dataset", "Elliotwang/MM-SAP"]
-    with pytest.raises(MachineError, match=r"1 source\(s\) could not be asked:\n  mmsap"):
+    with pytest.raises(MachineError, match=r"1 source\(s\) did not answer:\n  mmsap"):
         run(world)
     assert len(lock_file.read(world.lock_path)) == 3
 
