@@ -122,10 +122,14 @@ def single_turn(question: Question, context: Context, *, max_new_tokens: int = 1
 
 
 def forced_choice(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
-    """Ask; after a refusal, ask again without the refusal option (MM-SAP, Section 4.1, Equation 3).
+    """Ask. After a refusal, ask again without the refusal option [1]_.
 
     If the second answer is correct, the model knew it (an unknown known, Equation 8); otherwise its refusal counts as
-    a known unknown. The paper leaves some details open. They are decided as follows.
+    a known unknown.
+
+    Notes
+    -----
+    The paper leaves some details open. They are decided as follows.
 
     - The question is asked again if any configured scorer parses the reply as a refusal. The paper matches labels
       directly (Appendix B), but its Table 7 reports the same score by perplexity, which needs the second turn wherever
@@ -135,13 +139,17 @@ def forced_choice(question: Question, context: Context, *, max_new_tokens: int =
     - The second turn has no refusal option. A respondent that always refuses is unparsed there, and hence wrong.
     - There is no second turn if the refusal is the correct answer (`nota_only`, `noise`, ...), because no forced
       answer could show knowledge.
+
+    References
+    ----------
+    .. [1] Y. Wang et al., 2024, arXiv:2401.07529, Section 4.1 and Equation 3.
     """
     reply = yield ask(question, context.prompt(question), max_new_tokens=max_new_tokens)
     yield from _forced(question, reply, context, max_new_tokens)
 
 
 def refusal_prompt(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
-    """`forced_choice` with the benchmark's refusal prompt in the first turn (MM-SAP, Section 4.5, Table 3).
+    """`forced_choice` with the benchmark's refusal prompt in the first turn [1]_.
 
     The second turn has the plain prompt, because the refusal prompt would offer the option that was removed.
 
@@ -149,6 +157,10 @@ def refusal_prompt(question: Question, context: Context, *, max_new_tokens: int 
     ------
     ValueError
         If the benchmark has no refusal prompt.
+
+    References
+    ----------
+    .. [1] Y. Wang et al., 2024, arXiv:2401.07529, Section 4.5 and Table 3.
     """
     if context.refusal_prompt is None:
         raise ValueError(f"question {question.id}: {question.benchmark} has no refusal prompt")

@@ -1,7 +1,7 @@
 """Variants: pure functions from a question to a question, for any benchmark.
 
-Randomness comes only from the ``seed`` argument. Each says what the paper says, what the released code does,
-and which of the two it follows.
+Random variants depend on the argument ``seed`` only. Where a paper and its released code differ, the docstring
+describes both and states which one the variant follows.
 """
 
 from __future__ import annotations
@@ -9,66 +9,111 @@ from __future__ import annotations
 import inspect
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.images import drawn
 from known_unknowns.records import Image, Option, Question
 
 Variant = Callable[..., Question]
 
-OFFICIAL_NOISE_SEED = 3720  # HumbleBench's released code seeds every generator with it
-_NOISE_SIDE = 256  # Algorithm 1
-_POINTS_AT_ITS_PLACE = re.compile(
+OFFICIAL_NOISE_SEED = 3720
+"""Seed of every random number generator in the code released with Tong et al. (2025)."""
+_NOISE_SIDE = 256
+_REFERS_TO_OTHER_OPTIONS = re.compile(
     r"\b(?:none|all|both|any|neither|either|one)(?:\s+of)?(?:\s+the)?\s+(?:above|below|other\s+(?:options?|choices?))\b",
     re.IGNORECASE,
 )  # "None of the above", but not "It's above the stove"
 
 
 def original(question: Question, *, seed: int = 0) -> Question:
-    """The question as published."""
+    """Return the question as published."""
     return question
 
 
 def nota_only(question: Question, *, seed: int = 0, relettered: bool = False) -> Question:
-    """HumbleBench-E: the right option is removed, so that only the refusal is right.
+    """Remove the correct option, so that the refusal is the only correct answer.
 
-    Paper (Section 3.2): remove the right option where it is not E and set E as the answer. Released code: drops
-    the line that starts with the label, so the lettering keeps a gap ("A, C, D, E") while the prompt still names
-    A to E. We follow the code. ``relettered`` closes the gap (A to D) and names the letters that are left in the
-    prompt too: the difference between the two is what the gap does to a model.
+    Parameters
+    ----------
+    question : Question
+        A question with a refusal option and a correct option.
+    seed : int
+        Not used.
+    relettered : bool
+        Whether the remaining options get the question's first labels, in the prompt too (A to D). By default, they keep
+        their labels ("A, C, D, E"). The difference between the two is the effect of the gap.
+
+    Returns
+    -------
+    Question
+        The question without its correct option, or with all options if the refusal is correct.
+
+    Raises
+    ------
+    ValueError
+        If the question has no refusal option or no correct option.
+
+    Notes
+    -----
+    Tong et al. (2025, Section 3.2) [1]_ remove the correct option unless it is E, and set E as the answer. Their
+    released code drops the line of the correct option, so the labels have a gap, while the prompt still names A to E.
+    The default follows the code.
+
+    References
+    ----------
+    .. [1] Tong et al., 2025, arXiv:2509.09658, Section 3.2.
     """
     if question.refusal is None:
-        raise ValueError(f"question {question.id} has no refusal option, so nota_only cannot be made of it")
+        raise ValueError(f"question {question.id} has no refusal option, so nota_only cannot be applied to it")
     if question.answer is None:
-        raise ValueError(f"question {question.id} has no right answer that could be removed")
+        raise ValueError(f"question {question.id} has no correct option that nota_only could remove")
     options, refusal = question.options, question.refusal
     if question.answer != refusal:
         options = options[: question.answer] + options[question.answer + 1 :]
         refusal -= question.answer < refusal
     changed = replace(question, options=options, answer=refusal, refusal=refusal)
-    return _relettered(changed) if relettered else changed
+    return _relettered(changed, question.labels) if relettered else changed
 
 
-def _relettered(question: Question) -> Question:
-    labels = [chr(ord("A") + i) for i in range(len(question.options))]
+def _relettered(question: Question, labels: Sequence[str]) -> Question:
+    """Give the options the first of ``labels``, the labels of the question before options were removed."""
     options = tuple(
-        Option(label, option.text, option.mark.replace(option.label, label, 1))
-        for label, option in zip(labels, question.options, strict=True)
+        Option(label, option.text, label.join(option.mark.rsplit(option.label, 1)))
+        for label, option in zip(labels, question.options, strict=False)
     )
     return replace(question, options=options, extra=dict(question.extra) | {"relettered": True})
 
 
 def without_refusal(question: Question, *, seed: int = 0, relettered: bool = False) -> Question:
-    """The refusal option is removed, so that an answer is forced.
+    """Remove the refusal option, so that the model must choose another option.
 
-    Paper (MM-SAP, Section 4.1): a refused question is asked again without the refusal option; it does not say whether
-    the letters close up, and no code was released. We leave the other options their letters, so that a letter means
-    the same option in both passes; ``relettered`` closes the gap. A question whose right option was the refusal has
-    no right answer then (``answer`` is None); one without a refusal option stays as it is.
+    Parameters
+    ----------
+    question : Question
+        Any question. It is returned unchanged if it has no refusal option.
+    seed : int
+        Not used.
+    relettered : bool
+        Whether the remaining options get the question's first labels. By default, they keep their labels, so that a
+        label means the same option with and without the refusal.
+
+    Returns
+    -------
+    Question
+        The question without its refusal option. Its ``answer`` is None if the refusal was the correct answer.
+
+    Notes
+    -----
+    Y. Wang et al. (2024, Section 4.1) [1]_ ask a refused question again without the refusal option. They do not say
+    whether the labels close up, and they released no code for it.
+
+    References
+    ----------
+    .. [1] Y. Wang et al., 2024, arXiv:2401.07529, Section 4.1.
     """
     refusal, answer = question.refusal, question.answer
     if refusal is None:
@@ -77,66 +122,117 @@ def without_refusal(question: Question, *, seed: int = 0, relettered: bool = Fal
     if answer is not None:
         answer = None if answer == refusal else answer - (refusal < answer)
     changed = replace(question, options=options, answer=answer, refusal=None)
-    return _relettered(changed) if relettered else changed
+    return _relettered(changed, question.labels) if relettered else changed
 
 
 def noise(question: Question, *, seed: int = 0, noise_seed: int = OFFICIAL_NOISE_SEED) -> Question:
-    """HumbleBench-GN: every picture is one and the same noise picture, and only the refusal is right.
+    """Replace every image by the same image of uniform noise. The refusal becomes the correct answer.
 
-    Paper (Section 3.3): "Gaussian noise"; its Algorithm 1 says uniform integers 0..255, 256 x 256, grey. Released
-    code: ``numpy.random.randint(0, 256, (256, 256))`` after seeding NumPy with 3720, once a run; the labels stay as
-    published, and Figure 5 plots the share of all questions answered E. We draw the code's picture, and call the
-    refusal right, as the paper's text does; accuracy against the published labels is a metric of its own.
+    Parameters
+    ----------
+    question : Question
+        Any question. Without a refusal option, its answer does not change.
+    seed : int
+        Not used.
+    noise_seed : int
+        Seed of the noise image.
+
+    Returns
+    -------
+    Question
+        The question with grey noise images of 256 x 256 pixels.
+
+    Notes
+    -----
+    Tong et al. (2025) [1]_ call the noise Gaussian in Section 3.3, but their Algorithm 1 draws uniform integers from 0
+    to 255, as does their released code (``numpy.random.randint(0, 256, (256, 256))``, seeded once per run with 3720).
+    This variant follows the code. The code keeps the published answers, and Figure 5 plots the share of questions that
+    are answered E. This variant sets the refusal as the answer, as the paper's text does; the accuracy against the
+    published answers is a separate metric.
+
+    References
+    ----------
+    .. [1] Tong et al., 2025, arXiv:2509.09658, Section 3.3, Algorithm 1 and Figure 5.
     """
-    picture = drawn("uniform-noise", _NOISE_SIDE, _NOISE_SIDE, noise_seed)
-    return _nothing_to_see(question, [picture] * len(question.images))
+    image = drawn("uniform-noise", _NOISE_SIDE, _NOISE_SIDE, noise_seed)
+    return _with_images(question, [image] * len(question.images))
 
 
 def gaussian(question: Question, *, seed: int = 0) -> Question:
-    """What "Gaussian noise" would be: normal noise at each picture's own size, another for each picture.
+    """Replace each image by its own image of normal noise of the same size. The refusal becomes the correct answer.
 
-    Neither the paper's algorithm nor the released code does this; it tells whether `noise` depends on its one picture.
+    No paper uses this variant. It shows whether results of `noise` depend on its single image.
     """
-    return _nothing_to_see(
+    return _with_images(
         question,
         [drawn("normal-noise", i.width, i.height, _derived_seed(seed, i.sha256)) for i in question.images],
     )
 
 
 def blank(question: Question, *, seed: int = 0) -> Question:
-    """Mid-grey pictures of the original sizes: nothing to see, and nothing that looks like noise. Not in the papers."""
-    return _nothing_to_see(question, [drawn("blank", i.width, i.height) for i in question.images])
+    """Replace each image by a grey image of the same size. The refusal becomes the correct answer.
+
+    No paper uses this variant. Its images have no content and, unlike those of `noise`, no texture.
+    """
+    return _with_images(question, [drawn("blank", i.width, i.height) for i in question.images])
 
 
-def _nothing_to_see(question: Question, images: list[Image]) -> Question:
+def _with_images(question: Question, images: list[Image]) -> Question:
+    """Replace the images by images without content, so that the refusal (if there is one) is correct."""
     answer = question.answer if question.refusal is None else question.refusal
     return replace(question, images=tuple(images), answer=answer)
 
 
 def text_only(question: Question, *, seed: int = 0) -> Question:
-    """No picture at all, answers as published: what the words alone give away (ActiView, Appendix C)."""
+    """Remove all images and keep the published answer.
+
+    The accuracy shows how far questions can be answered from their text alone [1]_.
+
+    References
+    ----------
+    .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix C.
+    """
     return replace(question, images=())
 
 
 def shuffled_options(question: Question, *, seed: int = 0) -> Question:
-    """The options in another order, the letters in place (MM-SAP, Section 4.1: five runs with shuffled options).
+    """Shuffle the texts of the options; the labels keep their order.
 
-    An option that points at its own place ("None of the above") keeps it; MM-SAP's refusal moves with the others.
+    Parameters
+    ----------
+    question : Question
+        Any question.
+    seed : int
+        The order is a function of the seed and the question's id.
+
+    Returns
+    -------
+    Question
+        The question with shuffled options. An option that refers to the others by position ("None of the above") is not
+        moved; any other refusal is.
+
+    Notes
+    -----
+    Y. Wang et al. (2024, Section 4.1) [1]_ average five runs with shuffled options.
+
+    References
+    ----------
+    .. [1] Y. Wang et al., 2024, arXiv:2401.07529, Section 4.1.
     """
-    moving = [i for i, option in enumerate(question.options) if not _POINTS_AT_ITS_PLACE.search(option.text)]
+    movable = [i for i, option in enumerate(question.options) if not _REFERS_TO_OTHER_OPTIONS.search(option.text)]
     order = list(range(len(question.options)))
-    shuffled = moving.copy()
+    shuffled = movable.copy()
     random.Random(f"{seed}:{question.id}").shuffle(shuffled)
-    for place, source in zip(moving, shuffled, strict=True):
+    for place, source in zip(movable, shuffled, strict=True):
         order[place] = source
     options = tuple(
         replace(question.options[place], text=question.options[source].text) for place, source in enumerate(order)
     )
 
-    def moved(index: int | None) -> int | None:
+    def new_index(index: int | None) -> int | None:
         return None if index is None else order.index(index)
 
-    return replace(question, options=options, answer=moved(question.answer), refusal=moved(question.refusal))
+    return replace(question, options=options, answer=new_index(question.answer), refusal=new_index(question.refusal))
 
 
 def _derived_seed(seed: int, name: str) -> int:
@@ -151,26 +247,34 @@ VARIANTS: dict[str, Variant] = {
 REMOVES: Mapping[str, frozenset[str]] = {"text_only": frozenset({"images"})}
 """What a variant removes that a protocol may need (`known_unknowns.protocols.Protocol.requires`)."""
 
-_NO_ARGUMENTS = ("function", "protocol")
+_NOT_ARGUMENTS = ("function", "protocol")
 
 
 def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
-    """ConfigError unless ``entry`` names a known function under "function" and only arguments that it takes.
+    """Check an entry of params.yaml's ``variants``, except its protocol (see `known_unknowns.config`).
 
-    Its "protocol", how the varied questions are asked, is `known_unknowns.config`'s to check.
+    Parameters
+    ----------
+    entry : Mapping
+        The name of a function under "function", and its arguments.
+    path : str
+        Path of the entry in params.yaml, for the error.
+
+    Raises
+    ------
+    ConfigError
+        If the function or an argument is unknown.
     """
-    from known_unknowns.errors import unknown_name
-
     name = entry["function"]
     if name not in VARIANTS:
         raise ConfigError(unknown_name(name, VARIANTS), path=path)
     takes = set(inspect.signature(VARIANTS[name]).parameters) - {"question", "seed"}
     for key in entry:
-        if key not in _NO_ARGUMENTS and key not in takes:
+        if key not in _NOT_ARGUMENTS and key not in takes:
             raise ConfigError(f"the variant {name!r} takes no argument {key!r}", path=f"{path}.{key}")
 
 
 def apply(entry: Mapping[str, Any], question: Question, *, seed: int) -> Question:
     """Apply the variant that ``entry`` (see `check_arguments`) describes."""
-    arguments = {key: value for key, value in entry.items() if key not in _NO_ARGUMENTS}
+    arguments = {key: value for key, value in entry.items() if key not in _NOT_ARGUMENTS}
     return VARIANTS[entry["function"]](question, seed=seed, **arguments)

@@ -39,10 +39,10 @@ def test_nota_only_keeps_every_wrong_option_and_leaves_one_right_answer(q, relet
 
 
 @given(questions())
-def test_nota_only_keeps_the_published_letters_and_relettered_closes_the_gap(q):
+def test_nota_only_keeps_the_published_labels_and_relettered_closes_the_gap(q):
     kept = variants.nota_only(q)
     assert [o for o in q.options if o in kept.options] == list(kept.options)
-    assert variants.nota_only(q, relettered=True).labels == tuple("ABCDEFGH"[: len(kept.options)])
+    assert variants.nota_only(q, relettered=True).labels == q.labels[: len(kept.options)]
 
 
 def test_nota_only_by_hand():
@@ -51,6 +51,34 @@ def test_nota_only_by_hand():
     assert changed.labels[changed.answer] == "E"
     closed = variants.nota_only(question(answer=1), relettered=True)
     assert closed.rendered == "What color is the chandelier?\nA. Red\nB. Black\nC. Gold\nD. None of the above"
+
+
+def test_relettered_uses_the_labels_of_the_question():
+    texts = ["Red", "Blue", "Black", "None of the above"]
+    options = tuple(Option(str(n), text, f"Choice ({n}) ") for n, text in enumerate(texts, start=1))
+    numbered = question(options=options, answer=1, refusal=3)
+    changed = variants.nota_only(numbered, relettered=True)
+    assert [(o.label, o.line) for o in changed.options] == [
+        ("1", "Choice (1) Red"),
+        ("2", "Choice (2) Black"),
+        ("3", "Choice (3) None of the above"),
+    ]
+    assert (changed.answer, changed.refusal) == (2, 2)
+    forced = variants.without_refusal(replace(numbered, answer=2, refusal=0), relettered=True)
+    assert [(o.label, o.line) for o in forced.options] == [
+        ("1", "Choice (1) Blue"),
+        ("2", "Choice (2) Black"),
+        ("3", "Choice (3) None of the above"),
+    ]
+    assert (forced.answer, forced.refusal) == (1, None)
+
+
+def test_relettered_changes_only_the_label_of_a_mark():
+    options = tuple(
+        Option(label, text, f"Choice {label}: ") for label, text in zip("BCD", ("x", "y", "z"), strict=True)
+    )
+    changed = variants.nota_only(question(options=options, answer=0, refusal=2), relettered=True)
+    assert [o.line for o in changed.options] == ["Choice B: y", "Choice C: z"]
 
 
 def test_nota_only_needs_a_refusal_option():
@@ -106,7 +134,7 @@ def test_without_refusal_takes_the_refusal_and_nothing_else(q, relettered):
     changed = variants.without_refusal(q, relettered=relettered)
     kept = [option for i, option in enumerate(q.options) if i != q.refusal]
     assert [option.text for option in changed.options] == [option.text for option in kept]
-    assert changed.labels == (tuple("ABCDEFGH"[: len(kept)]) if relettered else tuple(o.label for o in kept))
+    assert changed.labels == (q.labels[: len(kept)] if relettered else tuple(o.label for o in kept))
     assert changed.refusal is None
     if q.answer == q.refusal:
         assert changed.answer is None

@@ -26,14 +26,30 @@ def score_tables(
 
 
 def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
-    """Write one `Score` per question, scored turn (one that offers letters) and scorer, in this order.
+    """Write one `Score` per question, scored turn (a turn with options) and scorer, in this order.
 
-    A question that was asked of several views counts as right if any view gives the right answer (ActiView, Appendix
-    G.3; generous, as several answers are several chances): see `counted`.
+    A question that is asked about several views is correct if any view has the correct answer [1]_ (see `counted`).
+    This favours models that choose many views, because each view is another chance.
 
-    Raises:
-        ConfigError: a scorer is not known.
-        DataError: a question without replies, a reply without its question, or a turn that stands there twice.
+    Parameters
+    ----------
+    questions, replies : Path
+        Tables of questions and of their replies.
+    out : Path
+        The table of scores.
+    scorers : sequence of str
+        Names of the scorers.
+
+    Raises
+    ------
+    ConfigError
+        If a scorer is unknown.
+    DataError
+        If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
+
+    References
+    ----------
+    .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
     for name in scorers:
         if name not in SCORERS:
