@@ -14,7 +14,7 @@ from known_unknowns.data import rerun_stamp
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.workflow import configuration, rule_parameters, run as workflow_run
 from known_unknowns.workflow.rerun_digest import code_of
-from known_unknowns.workflow.targets import Targets, any_of
+from known_unknowns.workflow.targets import Targets, any_of, plot_file
 
 
 def checked(raw):

@@ -46,7 +46,7 @@ rule summarise:
             caption="captions/metrics.rst",
             category="Tables",
         ),
-        plot="<results>/plots/humblebench.csv",
+        plot=plot_file("<results>/plots/{benchmark}.csv"),
     log:
         "<logs>/summarise.log",
     conda:

@@ -140,6 +140,9 @@ class Benchmark:
     official_only_metrics : mapping of str to str
         Metrics that only the official parser has, and the metric of the other parsers that the comparison with
         published numbers uses instead.
+    plot : mapping of str to tuple of str
+        Columns of the plot of stress tests that DVC draws: column to (variant, scorer, metric). It is here, and not in
+        ``metrics``, because the workflow names the plot's file without importing numeric libraries.
     check : Lazy[Check], optional
         Comparison of the published files with the papers.
     audit : Lazy[Audit], optional
@@ -166,6 +169,7 @@ class Benchmark:
     metrics: Lazy[BenchmarkMetrics] | None = None
     forced_choice_metrics: frozenset[str] = field(default=frozenset())
     official_only_metrics: Mapping[str, str] = field(default_factory=dict)
+    plot: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     check: Lazy[Check] | None = None
     audit: Lazy[Audit] | None = None
     exchange: Lazy[Exchange] | None = None

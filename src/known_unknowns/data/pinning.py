@@ -12,7 +12,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,6 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
-
-STAGED = "pocket"
-"""The edition whose results are outputs of the stage in dvc.yaml, and so are pinned in dvc.lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Pin:
 def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path()) -> list[Pin]:
     """Pin the existing data and journals of an edition, and return the pins.
 
-    For the `STAGED` edition, dvc.lock is updated too, because DVC needs it to find the stage's outputs.
+    If a stage of dvc.yaml has the edition's results as outputs, dvc.lock is updated too: DVC finds them through it.
 
     Parameters
     ----------
@@ -71,9 +68,33 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
         _describe(each)
     if pins:
         _dvc("add", "--quiet", *(each.folder.relative_to(root) for each in pins), root=root)
-    if params.edition == STAGED and (root / "dvc.yaml").is_file() and (root / "results" / STAGED).is_dir():
-        _dvc("commit", "--quiet", "--force", "workflow", root=root)
+    if (root / "results" / params.edition).is_dir():
+        for stage in stages_of(params.edition, root):
+            _dvc("commit", "--quiet", "--force", stage, root=root)
     return pins
+
+
+def stages_of(edition: str, root: Path) -> list[str]:
+    """Return the stages of dvc.yaml, if there is one, whose outputs are the edition's results."""
+    file = root / "dvc.yaml"
+    if not file.is_file():
+        return []
+    try:
+        stages = yaml.safe_load(file.read_text(encoding="utf-8"))["stages"]
+        return [name for name, stage in stages.items() if any(map(_below(edition), _outputs(stage)))]
+    except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError) as error:
+        raise DataError("not a DVC file; restore it from git", file=file) from error
+
+
+def _below(edition: str) -> Callable[[str], bool]:
+    return lambda path: Path(path).is_relative_to(Path("results", edition))
+
+
+def _outputs(stage: Mapping[str, Any]) -> Iterator[str]:
+    """Paths of a stage's outputs. An output is a path, or a mapping of the path to its settings."""
+    for kind in ("outs", "metrics", "plots"):
+        for output in stage.get(kind, ()):
+            yield output if isinstance(output, str) else next(iter(output))
 
 
 def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator[Pin]:

@@ -107,8 +107,6 @@ class BenchmarkMetrics:
         ``(metrics) -> iterable of Metric``: metrics computed from those of one category, given by name.
     headline : tuple of str
         Names of the benchmark's metrics in metrics.json, besides those of all benchmarks.
-    plot : mapping from str to tuple of str
-        Columns of the plot of stress tests that DVC draws: column to (variant, scorer, metric).
     """
 
     categories: Callable[[Sequence[Question]], Mapping[str, np.ndarray]] = _no_categories
@@ -117,7 +115,6 @@ class BenchmarkMetrics:
     across_seeds: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]] | None = None
     derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _no_derived_metrics
     headline: tuple[str, ...] = ()
-    plot: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
 
 
 def of(benchmark: str) -> BenchmarkMetrics:

@@ -10,7 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import tables
+from known_unknowns import benchmarks, tables
 from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.measure import headline
 from known_unknowns.records import OVERALL, Metric
@@ -71,11 +71,11 @@ def headlines(metrics: Iterable[Metric]) -> dict[str, Any]:
     return _rounded(tree)
 
 
-def plot_columns(benchmarks: Iterable[str]) -> dict[str, tuple[str, str, str]]:
-    """Columns of the plot, to variant, scorer and metric, as the ``benchmarks`` define them."""
+def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Columns of the plot, to variant, scorer and metric, as the benchmarks define them."""
     columns: dict[str, tuple[str, str, str]] = {}
-    for benchmark in benchmarks:
-        columns |= benchmark_hooks.of(benchmark).plot
+    for name in names:
+        columns |= benchmarks.get(name).plot
     return columns
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from known_unknowns import benchmarks
 from known_unknowns.config import Params
 
 
@@ -66,6 +67,12 @@ class Targets:
             for model, benchmark in self.pairs
             for path in self.per_question_set(pattern, benchmark, model)
         ]
+
+
+def plot_file(pattern: str) -> str:
+    """Return ``pattern`` for the first benchmark that defines columns of the plot of stress tests."""
+    named = (name for name in benchmarks.names() if benchmarks.get(name).plot)
+    return _filled(pattern, benchmark=next(named, "stress_tests"))
 
 
 def any_of(names: Iterable[str]) -> str:

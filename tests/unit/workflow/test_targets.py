@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.config import Params
-from known_unknowns.workflow.targets import Targets, any_of
+from known_unknowns.workflow.targets import Targets, any_of, plot_file
 
 RAW = {
     "edition": "mine",
@@ -45,3 +45,8 @@ def test_files_of_question_sets_and_cells():
 
 def test_names_become_one_regular_expression():
     assert any_of(["qwen2.5", "b"]) == r"qwen2\.5|b"
+
+
+def test_the_plot_is_named_after_the_benchmark_that_defines_it():
+    """dvc.yaml names the file."""
+    assert plot_file("plots/{benchmark}.csv") == "plots/humblebench.csv"

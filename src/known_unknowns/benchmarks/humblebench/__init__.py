@@ -14,6 +14,13 @@ BENCHMARK = Benchmark(
     official=Lazy(f"{__name__}.official:official"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     official_only_metrics={"exact_refusal_recall": "refusal_recall"},
+    # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
+    plot={
+        "original": ("original", "robust", "accuracy"),
+        "nota_only": ("nota_only", "robust", "accuracy"),
+        "nota_only_exact": ("nota_only", "official", "exact_refusal_recall"),
+        "noise": ("noise", "robust", "accuracy"),
+    },
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),

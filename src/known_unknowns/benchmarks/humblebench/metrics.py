@@ -43,11 +43,4 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
 METRICS = BenchmarkMetrics(
     ratios=ratios,
     headline=("exact_refusal_recall", "accuracy_published_labels"),
-    # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
-    plot={
-        "original": ("original", "robust", "accuracy"),
-        "nota_only": ("nota_only", "robust", "accuracy"),
-        "nota_only_exact": ("nota_only", "official", "exact_refusal_recall"),
-        "noise": ("noise", "robust", "accuracy"),
-    },
 )

@@ -1,0 +1,39 @@
+"""Stages of dvc.yaml that have an edition's results as outputs. tests/workflow/test_share.py tests pins with DVC."""
+
+import pytest
+
+from known_unknowns.data.pinning import stages_of
+from known_unknowns.errors import DataError
+from tests.paths import ROOT
+
+DVC = """
+stages:
+  mine:
+    cmd: snakemake
+    outs: [results/mine/tables]
+  small:
+    cmd: snakemake
+    metrics:
+      - results/tiny/metrics.json: {persist: true}
+  other:
+    cmd: "true"
+"""
+
+
+def test_an_edition_of_any_name_has_its_stage(tmp_path):
+    assert stages_of("mine", tmp_path) == []
+    (tmp_path / "dvc.yaml").write_text(DVC)
+    assert stages_of("mine", tmp_path) == ["mine"]
+    assert stages_of("tiny", tmp_path) == ["small"]
+    assert stages_of("min", tmp_path) == []
+
+
+def test_the_shipped_stage_has_the_pocket_editions_results():
+    assert (stages_of("pocket", ROOT), stages_of("full", ROOT)) == (["workflow"], [])
+
+
+@pytest.mark.parametrize("text", ["[", "[]", "stages: []", "x: 1"])
+def test_a_file_that_is_not_dvcs_is_an_error(tmp_path, text):
+    (tmp_path / "dvc.yaml").write_text(text)
+    with pytest.raises(DataError, match="restore it from git"):
+        stages_of("mine", tmp_path)
