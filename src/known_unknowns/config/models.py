@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -63,6 +63,8 @@ class ImportedModel(_Model):
     """Replies from another tool's file, imported with `known-unknowns rescore --import`."""
 
     engine: Literal["imported"]
+    images: ClassVar[Images] = "many"
+    """Not a key. The replies were given elsewhere, so every protocol is accepted."""
     cells: dict[str, dict[str, Seeds]]
     """The benchmarks, variants and seeds that were imported."""
 

@@ -174,7 +174,7 @@ class Params:
 
 def _of_protocols(benchmark: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Name of each variant that the benchmark lists as a protocol, to the protocol and the arguments given there."""
-    found = {}
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for item in benchmark.get("protocols", ()):
         listed = _LISTED.validate_python(item)
         if isinstance(listed, str):

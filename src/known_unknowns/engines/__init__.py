@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
-from known_unknowns.config import Entry, ModelEntry
+from known_unknowns.config import ModelEntry
 from known_unknowns.config.models import Model
 from known_unknowns.records import AnswerKey, Reply, Turn
 
@@ -49,10 +49,16 @@ class _Described(Protocol):
         A file for what the engine must remember between runs. The runner sets it before the first turn.
     """
 
-    facts: Mapping[str, Any]
-    about: Mapping[str, Any]
-    scripted: bool
     notes: Path | None
+
+    @property
+    def facts(self) -> Mapping[str, Any]: ...
+
+    @property
+    def about(self) -> Mapping[str, Any]: ...
+
+    @property
+    def scripted(self) -> bool: ...
 
 
 class Engine(_Described, Protocol):
@@ -71,17 +77,17 @@ class ScriptedEngine(_Described, Protocol):
         ...
 
 
-def create(name: str, entry: ModelEntry) -> Any:
+def create(name: str, entry: ModelEntry | Mapping[str, Any]) -> Any:
     """Create the `Engine` or `ScriptedEngine` of a model. This loads its weights.
 
     Parameters
     ----------
     name : str
         The model's name in params.yaml.
-    entry : ModelEntry
-        Its entry. A plain mapping is also accepted and validated first.
+    entry : ModelEntry or mapping
+        Its entry. A plain mapping is validated first.
     """
-    if not isinstance(entry, Entry):
+    if not isinstance(entry, ModelEntry):
         entry = TypeAdapter(Model).validate_python(entry)
     module, _, attribute = ENGINES[entry.engine].partition(":")
     return getattr(import_module(module), attribute)(name, entry)

@@ -111,9 +111,9 @@ class OpenAIEngine:
         if self.notes is None:
             raise ConfigError("the Batch API needs a file to remember its batches in", path=self.settings.path("batch"))
         batches = BatchRunner(requester, pending, notes=self.notes, facts=self.facts)
-        for rows in self._at_once(loop, requester, batches.unsubmitted()[:1]):
-            yield rows
-            batches.discard(index for index, _ in rows)
+        for first in self._at_once(loop, requester, batches.unsubmitted()[:1]):
+            yield first
+            batches.discard(index for index, _ in first)
         collected = batches.collect()
         while (rows := loop.run(_next(collected))) is not None:
             if rows:

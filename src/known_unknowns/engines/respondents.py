@@ -11,10 +11,12 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from known_unknowns import __version__
 from known_unknowns.records import AnswerKey, Reply, Turn
+
+T = TypeVar("T")
 
 _CONFIDENCE = 0.9
 
@@ -79,6 +81,6 @@ def _logprobs(text: str, labels: tuple[str, ...] | None) -> dict[str, float] | N
     return {label: round(math.log(_CONFIDENCE) if label == text else rest, 6) for label in labels}
 
 
-def _batched(items: list, size: int) -> Iterator[list]:
+def _batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]

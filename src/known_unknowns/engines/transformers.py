@@ -89,7 +89,7 @@ class TransformersEngine:
             _memory.retain_freed_memory()
         self.system = entry.system
         self.max_new_tokens = entry.decoding.max_new_tokens
-        self.sharing = _YAML_BOOLEANS.get(entry.sharing, entry.sharing)
+        self.sharing: str = _YAML_BOOLEANS[entry.sharing] if isinstance(entry.sharing, bool) else entry.sharing
         self.notes: Path | None = None
         self.checkpoint = _checkpoint.load(name, entry, self.device)
         model = self.checkpoint.model
@@ -297,19 +297,20 @@ class TransformersEngine:
         """Return the replies by shared prefixes; by ``generate`` if sharing is disabled."""
         replies: dict[int, Reply] = {}
         decoder = self._decoder
-        for indices in decoder.split(prompts) if decoder is not None and decoder.plans else ():
-            members = [turns[index] for index in indices]
-            limits = [self.max_new_tokens or turn.max_new_tokens for turn in members]
-            recorder = self._replies.recorder(members)
-            try:
-                tokens = decoder.decode([prompts[index] for index in indices], limits, recorder)
-            except Exception as error:
-                if isinstance(error, (RuntimeError, MemoryError)) and _memory.is_out_of_memory(error):
-                    raise
-                decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-                break
-            for row, index in enumerate(indices):
-                replies[index] = self._replies.build(turns[index], prompts[index].ids, tokens[row], recorder, row)
+        if decoder is not None and decoder.plans:
+            for indices in decoder.split(prompts):
+                members = [turns[index] for index in indices]
+                limits = [self.max_new_tokens or turn.max_new_tokens for turn in members]
+                recorder = self._replies.recorder(members)
+                try:
+                    tokens = decoder.decode([prompts[index] for index in indices], limits, recorder)
+                except Exception as error:
+                    if isinstance(error, (RuntimeError, MemoryError)) and _memory.is_out_of_memory(error):
+                        raise
+                    decoder.disable_all(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                    break
+                for row, index in enumerate(indices):
+                    replies[index] = self._replies.build(turns[index], prompts[index].ids, tokens[row], recorder, row)
         left = [index for index in range(len(turns)) if index not in replies]
         rest = [turns[index] for index in left]
         for batch in batches(rest, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):

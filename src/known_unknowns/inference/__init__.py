@@ -20,8 +20,8 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
     """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
 
     ``questions`` is the benchmark's question folder. Replies in ``journal`` are taken from it, so that a killed
-    run continues, and a new seed or variant asks only what was never answered. Where it has them all, the model is not
-    even loaded (`known_unknowns.inference.lazy_engine`).
+    run continues, and a new seed or variant asks only the missing turns. If none is missing, the model is not loaded
+    (`known_unknowns.inference.lazy_engine`).
     """
     entry = params.model(model)
     cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
@@ -36,7 +36,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         )
         for variant, seed in params.cells(benchmark)
     }
-    with Journal(journal) as kept:  # before the weights are loaded: a held journal is found out at once
+    with Journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
         engine = lazy_engine.engine(model, entry, journal)
         engine.notes = journal.with_suffix(".notes.jsonl")
         try:
@@ -44,7 +44,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         except lazy_engine.FactsChanged as changed:
             engine = changed.engine
             outcome = run(cells, engine, kept, folder=questions)
-        lazy_engine.remember(journal, entry, engine)
+        lazy_engine.write_facts(journal, entry, engine)
     for (variant, seed), asked in outcome.replies.items():
         path = out / variant / f"seed{seed}.parquet"
         unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}

@@ -1,51 +1,56 @@
-"""What a model's replies depend on, kept beside its journal, so that a finished journal is read without the model.
+"""Engines that load their model only if a question is missing from the journal.
 
-The journal knows a reply by a key that is made, among others, of the engine's facts, and those of a model that runs
-in this process are known only when its weights are loaded. So the facts of a finished run are written beside the
-journal, as <benchmark>.facts.json. A run that finds them there, under the same entry, folder, commit and code, takes
-them as they are and makes the engine only when a question is left to ask. Whoever has somebody else's journal needs
-neither the weights nor a GPU to read it. (The facts of a model behind an endpoint stand in its entry.)
+The key of a reply in the journal contains the engine's facts. The facts of a model that runs in this process are known
+only when its weights are loaded. The facts of a finished run are therefore written beside the journal, to
+<benchmark>.facts.json. A later run with the same entry, folder, commit and code uses them, and creates the engine only
+if a question has to be asked. A finished journal can thus be read without the weights and without a GPU. (The facts of
+other engines follow from the entry alone.)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 from known_unknowns import engines, tables
-from known_unknowns.config import NOT_IN_THE_REPLY
-from known_unknowns.engines import Engine
-from known_unknowns.records import Reply, Turn
+from known_unknowns.config import NOT_IN_THE_REPLY, ModelEntry, TransformersModel
+from known_unknowns.engines import Batches, Engine, ScriptedEngine
+from known_unknowns.records import Turn
 
-COSTLY = ("transformers",)
-"""Engines whose facts are worth remembering; those of the others are known in no time."""
 _FORMAT = 1
 
 
 class FactsChanged(Exception):
-    """The facts that were remembered are no longer those of the engine, which is at hand as ``engine``."""
+    """The stored facts differ from those of the loaded engine, which is ``engine``."""
 
     def __init__(self, engine: Engine) -> None:
-        super().__init__("the engine's facts are no longer those that were remembered")
+        super().__init__("the engine's facts differ from the stored ones")
         self.engine = engine
 
 
-class Remembered:
-    """An `Engine` that knows its facts at once, and is made only when there is something to ask.
+class LazyEngine:
+    """An `Engine` with stored facts, which creates the real one at the first turn.
 
-    ``answer`` raises `FactsChanged` when the engine, once made, has other facts: then nothing of the journal can be
-    its own, and everything has to be asked of that engine instead.
+    Parameters
+    ----------
+    name : str
+        The model's name in params.yaml.
+    entry : TransformersModel
+        Its entry.
+    stored : mapping
+        The content of the facts file.
     """
 
     scripted = False
 
-    def __init__(self, name: str, entry: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, entry: TransformersModel, stored: Mapping[str, Any]) -> None:
         self._name, self._entry = name, entry
         self._engine: Engine | None = None
-        self._facts, self._about = kept["facts"], kept["about"]
+        self._facts: Mapping[str, Any] = stored["facts"]
+        self._about: Mapping[str, Any] = stored["about"]
         self.notes: Path | None = None
 
     @property
@@ -54,12 +59,19 @@ class Remembered:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """As it is now, if the engine was made, or else as it was when it was remembered."""
+        """The engine's current information if it was created, else the stored one."""
         return self._engine.about if self._engine is not None else self._about
 
-    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
+    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Batches:
+        """Answer every turn with the real engine.
+
+        Raises
+        ------
+        FactsChanged
+            The engine has other facts than the stored ones, so none of its replies is in the journal.
+        """
         if self._engine is None:
-            engine = engines.create(self._name, self._entry)
+            engine: Engine = engines.create(self._name, self._entry)
             engine.notes = self.notes
             if _plain(engine.facts) != _plain(self._facts):
                 raise FactsChanged(engine)
@@ -68,38 +80,39 @@ class Remembered:
 
 
 def facts_file(journal: Path) -> Path:
-    """Where the facts lie that belong to a journal."""
+    """Return the path of the facts file of a journal."""
     return journal.with_suffix(".facts.json")
 
 
-def engine(name: str, entry: Mapping[str, Any], journal: Path) -> Engine:
-    """The engine of a model: remembered, where the facts beside ``journal`` are those of this entry, or newly made."""
-    kept = _read(facts_file(journal)) if entry["engine"] in COSTLY else None
-    if (
-        kept is None
-        or _plain(kept["of"]) != _plain(_of(entry))
-        or not _is_locked_at(entry, kept["facts"].get("revision"))
-    ):
-        return engines.create(name, entry)
-    return Remembered(name, entry, kept)
+def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngine:
+    """Return a model's engine: a `LazyEngine` if the facts beside ``journal`` apply to the entry, else a new one."""
+    if isinstance(entry, TransformersModel):
+        stored = _read(facts_file(journal))
+        if (
+            stored is not None
+            and _plain(stored["of"]) == _plain(_origin(entry))
+            and _is_locked_at(entry, stored["facts"].get("revision"))
+        ):
+            return LazyEngine(name, entry, stored)
+    return engines.create(name, entry)
 
 
-def remember(journal: Path, entry: Mapping[str, Any], engine: Engine) -> None:
-    """Write the facts of an engine whose questions are all answered; nothing where they stand there already."""
-    path = facts_file(journal)
-    if entry["engine"] not in COSTLY:
+def write_facts(journal: Path, entry: ModelEntry, engine: Engine | ScriptedEngine) -> None:
+    """Write the facts of an engine that has answered all questions, unless the file has them already."""
+    if not isinstance(entry, TransformersModel):
         return
-    kept = {"format": _FORMAT, "of": _of(entry), "facts": dict(engine.facts), "about": dict(engine.about)}
-    text = json.dumps(kept, indent=2, sort_keys=True) + "\n"
+    path = facts_file(journal)
+    stored = {"format": _FORMAT, "of": _origin(entry), "facts": dict(engine.facts), "about": dict(engine.about)}
+    text = json.dumps(stored, indent=2, sort_keys=True) + "\n"
     if not path.is_file() or path.read_bytes() != text.encode():
         tables.write_text(path, text)
 
 
-def _of(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What the facts follow from: the entry, the files of a model's own folder, and the code that makes them."""
-    folder = Path(entry["source"]).expanduser()
+def _origin(entry: TransformersModel) -> dict[str, Any]:
+    """What determines the facts: the entry, the files of a local model folder, and the code of the engines."""
+    folder = Path(entry.source).expanduser()
     return {
-        "entry": {key: value for key, value in entry.items() if key not in NOT_IN_THE_REPLY},
+        "entry": {key: value for key, value in entry.as_dict().items() if key not in NOT_IN_THE_REPLY},
         "folder": _digest(folder, "*") if folder.is_dir() else None,
         "code": _digest(Path(engines.__file__).parent, "*.py"),
     }
@@ -114,8 +127,8 @@ def _digest(folder: Path, pattern: str) -> str:
     return digest.hexdigest()
 
 
-def _is_locked_at(entry: Mapping[str, Any], commit: str | None) -> bool:
-    """Whether params.lock.yaml lets the entry be at this commit: it does unless it names another one."""
+def _is_locked_at(entry: TransformersModel, commit: str | None) -> bool:
+    """Whether params.lock.yaml allows this commit for the entry. It does unless it names another one."""
     from known_unknowns.data import lock_file
 
     source = lock_file.model_source(entry)
@@ -124,15 +137,15 @@ def _is_locked_at(entry: Mapping[str, Any], commit: str | None) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """The file's content; None where there is none, or none that can be used: then the engine is made anew."""
+    """The file's content, or None if it is missing or invalid."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        sound = kept["format"] == _FORMAT and all(isinstance(kept[key], dict) for key in ("of", "facts", "about"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        valid = stored["format"] == _FORMAT and all(isinstance(stored[key], dict) for key in ("of", "facts", "about"))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return kept if sound else None
+    return stored if valid else None
 
 
 def _plain(value: Any) -> str:
-    """A JSON-able value as text that can be compared, whatever it was before it was written and read again."""
+    """A value as JSON, so that it compares equal to itself after it was written and read."""
     return json.dumps(value, sort_keys=True)

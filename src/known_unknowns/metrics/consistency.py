@@ -75,17 +75,18 @@ def _pair_shares(questions: Sequence[Question], scores: Sequence[Score]) -> tupl
     pairs = list(permutations(range(len(texts)), 2))
     agree = content = position = alone = informative = 0.0
     for first, second in pairs:
-        if texts[first] is None or texts[second] is None:
+        first_text, second_text = texts[first], texts[second]
+        if first_text is None or second_text is None:
             continue
-        agree += texts[first] == texts[second]
+        agree += first_text == second_text
         options = [option.text for option in questions[second].options]
         same_position = scores[first].choice == scores[second].choice
-        if texts[first] not in options or options.index(texts[first]) == scores[first].choice:
+        if first_text not in options or options.index(first_text) == scores[first].choice:
             continue
         informative += 1
-        content += texts[second] == texts[first]
+        content += second_text == first_text
         position += same_position
-        if texts[second] != texts[first]:
+        if second_text != first_text:
             alone += 1.0 if same_position else -1.0 / (len(options) - 2) if len(options) > 2 else 0.0
     same = texts[0] is not None and len(set(texts)) == 1
     return float(same), *(count / len(pairs) for count in (agree, content, position, alone, informative))

@@ -122,7 +122,7 @@ def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistic
 
 def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Iterator[Metric]:
     """The metrics of one seed."""
-    settings = {"confidence": statistics.confidence, "bootstrap": statistics.bootstrap}
+    confidence, bootstrap = statistics.confidence, statistics.bootstrap
     for column, name in enumerate(estimated.names):
         value, by_group = estimated.value[column], estimated.groups[:, column]
         replicates = estimated.replicates[:, column]
@@ -131,9 +131,10 @@ def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Ite
         elif name == CHANCE:
             interval = Interval(None, None, _CHANCE_METHOD)
         elif name in estimated.areas:
-            interval = clustered_interval(value, int(np.count_nonzero(by_group)), replicates, **settings)
+            clusters = int(np.count_nonzero(by_group))
+            interval = clustered_interval(value, clusters, replicates, confidence=confidence, bootstrap=bootstrap)
         else:
-            interval = share_interval(value, by_group, replicates, **settings)
+            interval = share_interval(value, by_group, replicates, confidence=confidence, bootstrap=bootstrap)
         yield _metric(blank, name, value, interval, n=estimated.n, denominator=estimated.denominator[column])
 
 
@@ -206,6 +207,8 @@ def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
         known[metric.name] = metric
         yield metric
     accuracy, chance = known[ACCURACY], known[CHANCE].value
+    if accuracy.value is None or chance is None:
+        raise ValueError(f"category {accuracy.category!r} has no questions")
     interval = Interval(accuracy.low, accuracy.high, accuracy.method).shifted(
         -chance, f"{accuracy.method}, less chance"
     )

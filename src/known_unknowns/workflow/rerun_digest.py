@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from known_unknowns import benchmarks
 from known_unknowns.benchmarks import Benchmark, Lazy
@@ -92,7 +93,7 @@ def _code_of(step: str, names: tuple[str, ...], further: tuple[str, ...]) -> str
     used = STEPS[step]
     found = [benchmarks.get(name) for name in names]
     modules = {f"{_ROOT}.{module}" for module in used.modules} | set(further)
-    files = [path for pattern in used.files for path in _folder(_ROOT).glob(pattern)]
+    files = [path for pattern in used.files for path in Path(__file__).parents[1].glob(pattern)]
     for benchmark in found:
         modules.update(_parts(benchmark, used.parts))
         files += [path for pattern in used.benchmark_files for path in benchmark.folder.glob(pattern)]
@@ -116,8 +117,8 @@ def _parts(benchmark: Benchmark, names: Iterable[str]) -> Iterator[str]:
             yield f"{benchmark.package}.{path.stem}" if path.stem != "__init__" else benchmark.package
 
 
-def _fields(part: object) -> tuple:
-    return () if part is None or isinstance(part, Lazy) or not hasattr(part, "__dataclass_fields__") else fields(part)
+def _fields(part: object) -> tuple[Field[Any], ...]:
+    return fields(part) if is_dataclass(part) and not isinstance(part, Lazy) else ()
 
 
 def imported_by(modules: Iterable[str]) -> dict[str, Path]:

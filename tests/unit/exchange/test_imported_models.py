@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from known_unknowns import config, engines
+from known_unknowns import config, engines, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
+from known_unknowns.inference import infer
 from known_unknowns.workflow import configuration
+from tests.factories import question
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -49,3 +51,12 @@ def test_invalid_cells(cells, path):
 def test_imported_model_has_no_engine():
     with pytest.raises(ConfigError, match="cannot be asked"):
         engines.create("theirs", {"engine": "imported", "cells": {}})
+
+
+def test_inference_with_an_imported_model_is_refused(tmp_path):
+    params = checked({"engine": "imported", "cells": {"humblebench": {"original": [0]}}})
+    for variant, seed in params.cells("humblebench"):
+        tables.write_questions(tmp_path / variant / f"seed{seed}.parquet", [question("a")])
+    with pytest.raises(ConfigError, match="cannot be asked") as caught:
+        infer(params, "theirs", "humblebench", questions=tmp_path, out=tmp_path / "out", journal=tmp_path / "j.jsonl")
+    assert caught.value.path == "models.theirs"

@@ -1,4 +1,4 @@
-"""A finished journal is read without the model; what could make its replies another model's makes the model."""
+"""A finished journal is read without loading the model, unless its replies could be another model's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from known_unknowns import engines
+from known_unknowns.config.models import Model
 from known_unknowns.data import lock_file
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine
@@ -22,7 +24,7 @@ COMMIT = "1" * 40
 
 
 class Engine:
-    """An engine that costs something to make, and counts how often that happens."""
+    """An engine that counts how often it is created."""
 
     scripted = False
     notes = None
@@ -39,16 +41,20 @@ class Engine:
 
 
 @pytest.fixture(autouse=True)
-def at_work(tmp_path, monkeypatch):
-    """A folder of its own to run in, and the engine above in the place of the real one."""
+def in_temporary_folder(tmp_path, monkeypatch):
+    """Run in a temporary folder, with the engine above instead of the real one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(engines.ENGINES, "transformers", f"{__name__}:Engine")
     monkeypatch.setattr(Engine, "made", 0)
 
 
+def model_entry(**settings):
+    return TypeAdapter(Model).validate_python(settings)
+
+
 def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
-    """As `known_unknowns.inference.infer` does with engine and journal: the replies, and how many were newly given."""
-    entry = ENTRY | changes
+    """Use engine and journal as `known_unknowns.inference.infer` does; return replies and number of new ones."""
+    entry = model_entry(**(ENTRY | changes))
     cells = {("original", 0): (asked_once, [question(name) for name in questions])}
     with Journal(journal) as kept:
         engine = lazy_engine.engine("m", entry, journal)
@@ -57,7 +63,7 @@ def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
         except lazy_engine.FactsChanged as changed:
             engine = changed.engine
             outcome = run(cells, engine, kept, folder=Path())
-        lazy_engine.remember(journal, entry, engine)
+        lazy_engine.write_facts(journal, entry, engine)
     return [row.reply.text for row in outcome.replies["original", 0]], outcome.newly_asked
 
 
@@ -70,26 +76,26 @@ def test_a_finished_journal_is_read_without_the_model():
     assert Path("j/humblebench.facts.json").read_bytes() == kept
 
 
-def test_what_is_left_to_ask_is_asked_of_the_model():
+def test_missing_questions_load_the_model():
     infer("a")
     assert infer("a", "b") == (["a of 1", "b of 1"], 1)
     assert Engine.made == 2
 
 
-def test_a_batch_size_or_a_card_needs_no_model():
+def test_batch_size_and_card_do_not_load_the_model():
     infer("a")
     infer("a", batch_size=1, device="cuda:1", published="x", card={"family": "F", "licence": "MIT"})
     assert Engine.made == 1
 
 
 @pytest.mark.parametrize("changes", [{"dtype": "bfloat16"}, {"system": "Be brief."}, {"revision": COMMIT}])
-def test_another_entry_makes_the_model(changes):
+def test_another_entry_loads_the_model(changes):
     infer("a")
     infer("a", **changes)
     assert Engine.made == 2
 
 
-def test_other_code_makes_the_model(monkeypatch, tmp_path):
+def test_changed_code_loads_the_model(monkeypatch, tmp_path):
     infer("a")
     package = tmp_path / "engines"
     package.mkdir()
@@ -99,7 +105,7 @@ def test_other_code_makes_the_model(monkeypatch, tmp_path):
     assert Engine.made == 2
 
 
-def test_other_files_in_a_models_own_folder_make_the_model(tmp_path):
+def test_changed_files_in_a_model_folder_load_the_model(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
@@ -111,7 +117,7 @@ def test_other_files_in_a_models_own_folder_make_the_model(tmp_path):
     assert Engine.made == 2
 
 
-def test_another_commit_in_the_lock_makes_the_model():
+def test_another_commit_in_the_lock_loads_the_model():
     infer("a")
     source = lock_file.model_source(ENTRY)
     lock_file.write({source.key: lock_file.LockEntry(COMMIT, {})})
@@ -122,8 +128,8 @@ def test_another_commit_in_the_lock_makes_the_model():
     assert Engine.made == 2
 
 
-def test_other_facts_ask_everything_again(monkeypatch):
-    """A branch that moved, say: with a question left to ask, the model tells that it is not the remembered one."""
+def test_changed_facts_ask_everything_again(monkeypatch):
+    """For example, a branch has moved. The loaded model's facts are compared when a question has to be asked."""
     infer("a")
     monkeypatch.setattr(Engine, "facts", {"engine": "transformers", "revision": "2" * 40})
     assert infer("a") == (["a of 1"], 0)
@@ -133,7 +139,7 @@ def test_other_facts_ask_everything_again(monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 0, "of": {}, "facts": {}, "about": {}}', "\xff"])
-def test_a_broken_memory_makes_the_model(text):
+def test_invalid_facts_file_loads_the_model(text):
     infer("a")
     Path("j/humblebench.facts.json").write_text(text, encoding="latin-1")
     infer("a")
@@ -141,15 +147,15 @@ def test_a_broken_memory_makes_the_model(text):
     assert json.loads(Path("j/humblebench.facts.json").read_text())["facts"]["revision"] == COMMIT
 
 
-def test_facts_of_a_killed_run_are_not_kept(monkeypatch):
+def test_facts_of_a_failed_run_are_not_stored(monkeypatch):
     monkeypatch.setattr(Engine, "answer", lambda self, turns, folder: (_ for _ in ()).throw(ConfigError("stopped")))
     with pytest.raises(ConfigError):
         infer("a")
     assert not Path("j/humblebench.facts.json").exists()
 
 
-def test_engines_whose_facts_cost_nothing_are_made_at_once():
-    entry = {"engine": "respondent", "behaviour": "oracle"}
+def test_respondents_have_no_facts_file():
+    entry = model_entry(engine="respondent", behaviour="oracle")
     engine = engines.create("oracle", entry)
-    lazy_engine.remember(Path("j/humblebench.jsonl"), entry, engine)
+    lazy_engine.write_facts(Path("j/humblebench.jsonl"), entry, engine)
     assert not Path("j").exists()
