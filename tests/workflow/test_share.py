@@ -254,7 +254,7 @@ def test_the_user_may_say_otherwise_and_take_it_back(published, tmp_path):
     assert UNLICENSED + b"actiview" in kept
     assert UNLICENSED + b"mmsap" not in kept and UNLICENSED + b"humblebench" not in kept
     pin = yaml.safe_load((published.root / "data/full/raw/actiview.dvc").read_text())
-    assert pin["meta"]["redistribute"] is True and "its user said so" in pin["meta"]["why"]
+    assert pin["meta"]["redistribute"] is True and "the user allowed it when pinning" in pin["meta"]["why"]
 
     published.run("known-unknowns", "pin", "--edition", "full")
     shutil.rmtree(tmp_path / "store")
@@ -265,7 +265,7 @@ def test_the_user_may_say_otherwise_and_take_it_back(published, tmp_path):
 def test_licence_and_citation_go_with_the_pin(published):
     published.run("known-unknowns", "pin", "--edition", "full")
     meta = yaml.safe_load((published.root / "data/full/questions/humblebench.dvc").read_text())["meta"]
-    assert "arXiv:2509.09658" in meta["cite"] and "COCO" in meta["parts"]["pictures"]
+    assert "arXiv:2509.09658" in meta["cite"] and "COCO" in meta["parts"]["images"]
     assert meta["redistribute"] is False
     meta = yaml.safe_load((published.root / "journal/full/qwen2.5-vl-7b.dvc").read_text())["meta"]
     assert meta["model"] == "Qwen/Qwen2.5-VL-7B-Instruct" and meta["licence of the model"] == "Apache-2.0"

@@ -26,13 +26,16 @@ WITH_PUBLISHED_NUMBERS = {
 }
 
 
+@pytest.mark.parametrize("own_data", [True, False])
 @pytest.mark.parametrize("source", ["scenes", "hub"])
 @pytest.mark.parametrize("name", CAPTIONS)
-def test_a_caption_renders(name: str, source: str) -> None:
+def test_a_caption_renders(name: str, source: str, own_data: bool) -> None:
+    """An edition's data have its name, or the one that it gives under ``data``."""
     core = pytest.importorskip("docutils.core")
     edition = "mine"
-    data = {name: {"data": {edition: {"source": source}}} for name in benchmarks.names()}
-    job_config = {"edition": edition, "statistics": {"confidence": 0.95}, "benchmarks": data}
+    data = {name: {"data": {edition if own_data else "theirs": {"source": source}}} for name in benchmarks.names()}
+    editions = {edition: {} if own_data else {"data": "theirs"}}
+    job_config = {"edition": edition, "editions": editions, "statistics": {"confidence": 0.95}, "benchmarks": data}
     job = SimpleNamespace(config=job_config, wildcards={})
     text = CAPTIONS[name].read_text(encoding="utf-8")
     rendered = Environment(undefined=StrictUndefined, autoescape=True).from_string(text).render(snakemake=job)
