@@ -14,7 +14,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask
 from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
-from known_unknowns.scoring import SCORERS, Parsed
+from known_unknowns.scoring import SCORERS, ParsedAnswer
 from tests.factories import asked_by, context
 from tests.factories import question as humble_question
 
@@ -209,7 +209,7 @@ def test_a_turn_has_the_given_prompt_and_step():
 
 def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkeypatch):
     """Defect: every registered scorer did, so that registering one changed what models are asked."""
-    monkeypatch.setitem(SCORERS, "suspicious", lambda answered, question: Parsed("refused", "C", 2))
+    monkeypatch.setitem(SCORERS, "suspicious", lambda answered, question: ParsedAnswer("refused", "C", 2))
     configured = context("mmsap", ["official", "robust", "likelihood"])
     assert len(talk(PROTOCOLS["forced_choice"].bind({}, context=configured)(question()), "E", "E")) == 1
     with_it = context("mmsap", ["official", "suspicious"])

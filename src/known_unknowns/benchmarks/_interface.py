@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from known_unknowns.progress import Advance
     from known_unknowns.protocols import Protocol as AskingProtocol
     from known_unknowns.report.section import Section
-    from known_unknowns.scoring.parsed import Parsed
+    from known_unknowns.scoring.parsed_answer import ParsedAnswer
 
 T = TypeVar("T")
 
@@ -95,7 +95,7 @@ class Pocket:
 
 
 Prompt = Callable[[Question], str]
-OfficialParser = Callable[[str, Question], "Parsed"]
+OfficialParser = Callable[[str, Question], "ParsedAnswer"]
 ExpectedReply = Callable[[Question, Turn], str]
 Audit = Callable[["Sequence[PublishedCell]"], "list[PublishedCell]"]
 

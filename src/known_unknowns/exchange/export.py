@@ -10,7 +10,7 @@ from pathlib import Path
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.predictions import formats
-from known_unknowns.scoring.table import answers, paired
+from known_unknowns.scoring.table import final_answers, read_turns
 
 
 def export(format: str | None, questions: Path, replies: Path, out: Path) -> None:
@@ -35,7 +35,7 @@ def export(format: str | None, questions: Path, replies: Path, out: Path) -> Non
     known = {f.name: f for f in formats() if f.write}
     if format is not None and format not in known:
         raise ConfigError(unknown_name(format, known), path="--format")
-    pairs = paired(questions, replies)
+    pairs = read_turns(questions, replies)
     if format is None:
         benchmark = pairs[0][0].benchmark if pairs else ""
         format = next((name for name, f in known.items() if benchmark and f.benchmark == benchmark), None)
@@ -50,6 +50,6 @@ def export(format: str | None, questions: Path, replies: Path, out: Path) -> Non
     if chosen.every_turn:
         turns = [(question, turn) for question, of_question in pairs for turn in of_question if turn.labels is not None]
     else:
-        turns = list(answers(pairs, file=replies))
+        turns = list(final_answers(pairs, file=replies))
     assert chosen.write is not None
     tables.write_text(out, chosen.write(turns))

@@ -13,7 +13,7 @@ from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
 from known_unknowns.scoring import SCORERS
-from known_unknowns.scoring.table import read
+from known_unknowns.scoring.table import score_turn
 from known_unknowns.variants import without_refusal
 
 STATISTICS = Statistics(confidence=0.95, resamples=2000, seed=0)
@@ -84,8 +84,10 @@ def _score(scorer: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:
         scorer=scorer,
         questions=[question for question, _ in pairs],
         answers=[turns[0] for _, turns in pairs],
-        scores=[read(turns[0], question, scorer) for question, turns in pairs],
-        other_scores=[{turn.step: read(turn, question, scorer) for turn in turns[1:]} for question, turns in pairs],
+        scores=[score_turn(turns[0], question, scorer) for question, turns in pairs],
+        other_scores=[
+            {turn.step: score_turn(turn, question, scorer) for turn in turns[1:]} for question, turns in pairs
+        ],
         dialogues=[turns for _, turns in pairs],
     )
 
@@ -103,7 +105,7 @@ def refusals_without_forced_choice(pairs: Sequence[QuestionTurns], scorers: Sequ
             continue
         if question.answer in (None, question.refusal) or any(turn.step == FORCED for turn in turns):
             continue
-        if any(read(turns[0], question, name).outcome == REFUSED for name in scorers):
+        if any(score_turn(turns[0], question, name).outcome == REFUSED for name in scorers):
             yield question.id
 
 

@@ -15,7 +15,7 @@ from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio, ScoreArrays
 from known_unknowns.metrics.selective import RiskCoverage
 from known_unknowns.records import OVERALL, Question, Score
-from known_unknowns.scoring.table import answers, paired
+from known_unknowns.scoring.table import final_answers, read_turns
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def load(
         If a scorer's score of a question's answer is missing or doubled.
     """
     name = Path(variant) / f"seed{seed}.parquet"
-    pairs = paired(questions / name, replies / name)
-    answered = list(answers(pairs, file=replies / name))
+    pairs = read_turns(questions / name, replies / name)
+    answered = list(final_answers(pairs, file=replies / name))
     turn_numbers = {question.id: turn.turn for question, turn in answered}
     answer_scores, other_scores = _scores(scores / name, turn_numbers, scorers)
     answered_questions, turns = zip(*answered, strict=True) if answered else ((), ())

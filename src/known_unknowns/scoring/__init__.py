@@ -1,17 +1,17 @@
-"""Scorers: how a reply is read. All configured ones are always computed, so that a number that depends on the
-reader is seen to depend on it.
+"""Scorers: functions that parse a reply into an answer.
 
-A scorer is a function of a row of the table of replies and of its question, and returns a `Parsed`. It is never
-given a failed reply (see `known_unknowns.scoring.table`). A new one is a function and a line in `SCORERS`.
+A scorer is a function of an answered turn and its question that returns a `ParsedAnswer`. It never receives a failed
+reply (see `known_unknowns.scoring.table`). To add one, write a function, add a line to `SCORERS`, and name it in
+params.yaml. All configured scorers are always computed, which shows how far a result depends on the parser.
 """
 
 from __future__ import annotations
 
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
-from known_unknowns.scoring.parsed import Parsed, Scorer, on_offer, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
 from known_unknowns.scoring.robust import robust
 
 SCORERS: dict[str, Scorer] = {"official": official, "robust": robust, "likelihood": likelihood}
 
-__all__ = ["SCORERS", "Parsed", "Scorer", "likelihood", "official", "on_offer", "parse_label", "robust"]
+__all__ = ["SCORERS", "ParsedAnswer", "Scorer", "likelihood", "offered_options", "official", "parse_label", "robust"]

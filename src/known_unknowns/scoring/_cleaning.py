@@ -1,4 +1,4 @@
-"""A reply as its reader sees it: without the thinking, the markup and the many ways to write one character."""
+"""Cleaning of replies before they are parsed: reasoning, markup and Unicode variants are removed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 ANSWER_MARK = "<answer>"
-"""What every markup of a final answer becomes: LaTeX's box, the tags that reasoning models were trained to write."""
+"""Replaces every markup of a final answer: LaTeX's box, and tags that reasoning models are trained to write."""
 
 _THINKING = re.compile(r"<(?:think|thinking|reasoning)>|◁think▷", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>|◁/think▷", re.IGNORECASE)
@@ -25,10 +25,10 @@ _SCRIPT_CHANGE = re.compile(rf"(?<=[{_IDEOGRAPH}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9
 
 
 def without_thinking(text: str) -> str:
-    """What follows the last closed think block, up to the next one that opens.
+    """Return the text after the last closed reasoning block, up to the next block that opens.
 
-    A block that is never closed was cut off: only what stands before it is an answer. A closing tag alone ends a
-    block that the prompt's template opened.
+    A block without an end was cut off, so only the text before it can contain an answer. An end tag without a start tag
+    ends a block that the prompt's template opened.
     """
     start = 0
     for end in _THOUGHT.finditer(text):
@@ -39,19 +39,21 @@ def without_thinking(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """One way to write each character (NFKC, ASCII digits and quotes), no markup, single spaces and newlines."""
+    """Return the text in Unicode normal form (NFKC, ASCII digits and quotes), without markup and repeated spaces."""
     text = unicodedata.normalize("NFKC", _stream_safe(_INVISIBLE.sub("", text)))
     if not text.isascii():
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
         text = _APOSTROPHE.sub("'", text)
-        text = _SCRIPT_CHANGE.sub(" ", text)  # these scripts set no spaces, so a letter beside them stands alone
+        text = _SCRIPT_CHANGE.sub(
+            " ", text
+        )  # these scripts have no spaces, so a letter next to them is a separate word
     text = _LATEX_STYLE.sub("", _FINAL.sub(ANSWER_MARK, _FINAL_END.sub("</answer>", text)))
     text = _MARKUP.sub("", _SPECIAL_TOKEN.sub(" ", text)).replace("_", " ")
     return _SPACES.sub(lambda run: "\n" if "\n" in run[0] else " ", text).strip()
 
 
 def _stream_safe(text: str) -> str:
-    """At most 30 combining marks in a row (Unicode Annex 15, section 13): normalising takes the square of the time."""
+    """Keep at most 30 combining marks in a row (Unicode Annex 15, section 13), because NFKC is quadratic in them."""
     if text.isascii():
         return text
     kept, run = [], 0
@@ -63,5 +65,5 @@ def _stream_safe(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Without the brackets, bullets, dashes and stops around it."""
+    """Return the text without surrounding brackets, bullets, dashes and punctuation."""
     return text.strip(_AROUND)

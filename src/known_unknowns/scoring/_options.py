@@ -1,4 +1,4 @@
-"""The texts of a question's options, and where a reply names them."""
+"""Search for the texts of a question's options in a reply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NONE_OF_THEM = re.compile(
     re.IGNORECASE,
 )
 _SHORT = frozenset({"yes", "no", "none"})
-"""Option texts that are also everyday words: inside a sentence they do not name the option."""
+"""Option texts that are also common words. Within a sentence they do not name the option."""
 
 _DENIED_BEFORE = re.compile(
     r"(?:\b(?:not|no|never|without|neither|nor|cannot|than)|n't|instead\sof)"
@@ -33,8 +33,8 @@ _DENIED_AFTER = re.compile(
 _NEARBY = 40  # characters, enough for the words of _DENIED_BEFORE
 
 
-class Named(NamedTuple):
-    """A stretch ``text[start:end]`` that is the text of the options with these ``labels``."""
+class Mention(NamedTuple):
+    """A part ``text[start:end]`` that is the text of the options with these ``labels``."""
 
     labels: frozenset[str]
     start: int
@@ -42,7 +42,7 @@ class Named(NamedTuple):
 
 
 class OptionTexts:
-    """Finds the texts of ``options`` in a normalised reply. Build it with `option_texts`, which remembers it."""
+    """Finds the texts of ``options`` in a normalised reply. Use `option_texts`, which caches it."""
 
     def __init__(self, options: tuple[Option, ...]) -> None:
         self._by_key: list[dict[str, frozenset[str]]] = [{}, {}, {}]
@@ -62,8 +62,11 @@ class OptionTexts:
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE) if patterns else None
 
     def equal_to(self, text: str) -> frozenset[str]:
-        """The options whose text this is: verbatim, else but for what stands around it, else but for its article
-        or a number written as a word ("the keyboard", "keyboard"; "two", "2")."""
+        """Return the labels of the options with this text.
+
+        Options with the same text come first, then those that differ in surrounding punctuation, then those that differ
+        in the article or in the spelling of a number ("the keyboard", "keyboard"; "two", "2").
+        """
         for known, key in zip(self._by_key, _keys(text), strict=True):
             if key in known:
                 return known[key]
@@ -72,26 +75,26 @@ class OptionTexts:
             return self._none_of_them
         return frozenset()
 
-    def at_start(self, text: str) -> Named | None:
-        """The option text that ``text`` begins with, unless what follows denies it."""
+    def at_start(self, text: str) -> Mention | None:
+        """Return the option text at the start of ``text``, unless the following words deny it."""
         match = self._pattern.match(text) if self._pattern else None
         if match is None or _DENIED_AFTER.match(text, match.end()):
             return None
         if match[0].casefold() in _SHORT and text[match.end() : match.end() + 2].strip(" ")[:1].isalnum():
             return None  # "No car is to be seen"
-        return self._named(match)
+        return self._mention(match)
 
-    def within(self, text: str) -> Iterator[Named]:
-        """The option texts in a sentence, longest first where they overlap, without those that it denies."""
+    def within(self, text: str) -> Iterator[Mention]:
+        """Yield the option texts in a sentence that are not denied; of overlapping texts, the longest."""
         for match in self._pattern.finditer(text) if self._pattern else ():
             before = text[max(0, match.start() - _NEARBY) : match.start()]
             if match[0].casefold() in _SHORT and bare(before):
                 continue
             if not _DENIED_BEFORE.search(before) and not _DENIED_AFTER.match(text, match.end()):
-                yield self._named(match)
+                yield self._mention(match)
 
-    def _named(self, match: re.Match[str]) -> Named:
-        return Named(self.equal_to(match[0]) or self._none_of_them, match.start(), match.end())
+    def _mention(self, match: re.Match[str]) -> Mention:
+        return Mention(self.equal_to(match[0]) or self._none_of_them, match.start(), match.end())
 
 
 def _keys(text: str) -> tuple[str, str, str]:

@@ -33,8 +33,8 @@ def uses_letters(labels: Sequence[str]) -> bool:
 def claims_of(text: str, options: tuple[Option, ...]) -> frozenset[str]:
     """Return the labels that a normalised reply chooses: none, one, or several that contradict each other.
 
-    The first of these that finds a label decides: the whole reply, what follows the last announcement of an answer,
-    the start of the reply, the last line, and finally the options that are named by "option 3", "(3)" or their text.
+    The first of these parts that contains a label decides: the whole reply, the text after the last announcement of
+    an answer, the start of the reply, the last line, and finally mentions of an option ("option 3", "(3)" or its text).
     """
     found = _whole(text, options)
     for announcement in reversed(list(_ANNOUNCED.finditer(text))):
@@ -59,13 +59,13 @@ def _canonical(text: str, options: tuple[Option, ...]) -> str:
 
 
 def _whole(text: str, options: tuple[Option, ...]) -> frozenset[str]:
-    """The reply is a label, or an option's text, and nothing else."""
+    """The label if the text is only a label or an option's text."""
     label = frozenset(option.label for option in options if option.label.casefold() == bare(text).casefold())
     return label or option_texts(options).equal_to(text)
 
 
 def _at_start(text: str, options: tuple[Option, ...]) -> frozenset[str]:
-    """A label at the start, with the option whose text follows it, if that is another one."""
+    """The label at the start, and the label of the option whose text follows it, if that is another option."""
     match = _start(_labels(options)).match(text)
     if match is None:
         named = option_texts(options).at_start(text)

@@ -1,23 +1,37 @@
-"""The option whose letter the model finds most likely, whatever it went on to write."""
+"""The scorer that uses the log-probabilities of the option labels."""
 
 from __future__ import annotations
 
 import math
 
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
-from known_unknowns.scoring.parsed import Parsed, on_offer, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
 
 
-def likelihood(asked: AnsweredTurn, question: Question) -> Parsed:
-    """The letter on offer with the highest log-probability as the first token of the reply.
+def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
+    """Choose the offered label with the highest log-probability as the first token of the reply.
 
-    A tie goes to the earlier option, as in greedy decoding, whose argmax takes the first of equals: half-precision
-    logits do tie, and another rule would make this scorer disagree with the text for no reason of the model's.
-    Unparsed where the engine gives no log-probabilities, or none above minus infinity for a letter on offer.
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        A turn whose reply did not fail.
+    question : Question
+        The turn's question.
+
+    Returns
+    -------
+    ParsedAnswer
+        Unparsed if no offered label has a log-probability above minus infinity, for example because the engine does not
+        report any.
+
+    Notes
+    -----
+    Of equal log-probabilities, which occur in half precision, the first option's is chosen. Greedy decoding does the
+    same, so ties cause no difference between this scorer and the parsers of the text.
     """
-    logprobs = asked.reply.logprobs or {}
-    labels = [option.label for option in on_offer(asked, question)]
-    possible = [label for label in labels if logprobs.get(label, -math.inf) > -math.inf]  # nor NaN
+    logprobs = turn.reply.logprobs or {}
+    labels = [option.label for option in offered_options(turn, question)]
+    possible = [label for label in labels if logprobs.get(label, -math.inf) > -math.inf]  # excludes NaN too
     if not possible:
-        return Parsed(UNPARSED)
+        return ParsedAnswer(UNPARSED)
     return parse_label(max(possible, key=lambda label: logprobs[label]), question)

@@ -1,18 +1,29 @@
-"""The released code's rule of the question's benchmark, bug for bug."""
+"""The scorer that parses replies as the benchmark's released code does."""
 
 from __future__ import annotations
 
 from known_unknowns import benchmarks
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
-from known_unknowns.scoring.parsed import Parsed
+from known_unknowns.scoring.parsed_answer import ParsedAnswer
 
 
-def official(asked: AnsweredTurn, question: Question) -> Parsed:
-    """Read a reply as the benchmark's released code does (``official`` of its module).
+def official(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
+    """Parse a reply with the official parser of the question's benchmark.
 
-    A letter that this turn did not offer (the refusal's, where an answer was forced) is unparsed.
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        A turn whose reply did not fail.
+    question : Question
+        The turn's question.
+
+    Returns
+    -------
+    ParsedAnswer
+        The official parser's result. A label that the turn did not offer is unparsed, such as the refusal's in a forced
+        choice.
     """
-    reading = benchmarks.get(question.benchmark).official.get()(asked.reply.text, question)
-    if asked.labels is not None and reading.label is not None and reading.label not in asked.labels:
-        return Parsed(UNPARSED, reading.label)
-    return reading
+    parsed = benchmarks.get(question.benchmark).official.get()(turn.reply.text, question)
+    if turn.labels is not None and parsed.label is not None and parsed.label not in turn.labels:
+        return ParsedAnswer(UNPARSED, parsed.label)
+    return parsed

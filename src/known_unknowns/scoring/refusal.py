@@ -1,4 +1,4 @@
-"""Whether a reply is a refusal, for protocols that ask a refused question again."""
+"""Refusal detection, for protocols that ask a refused question again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,18 @@ from known_unknowns.scoring import SCORERS
 
 
 def may_have_refused(reply: Reply, question: Question, *, scorers: Iterable[str]) -> bool:
-    """Whether any of the scorers parses the reply as the refusal option. A failed reply is not parsed."""
+    """Return whether any of the scorers parses the reply as the refusal option.
+
+    Parameters
+    ----------
+    reply : Reply
+        The reply to a turn with all options of the question. A failed reply is not a refusal.
+    question : Question
+        The question.
+    scorers : iterable of str
+        Names of the configured scorers.
+    """
     if reply.error is not None:
         return False
-    answered = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
-    return any(SCORERS[name](answered, question).outcome == REFUSED for name in scorers)
+    turn = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
+    return any(SCORERS[name](turn, question).outcome == REFUSED for name in scorers)

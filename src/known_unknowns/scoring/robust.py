@@ -1,24 +1,25 @@
-"""What a careful person would read in a reply.
+"""The robust parser: tolerant of markup, reasoning and full sentences.
 
-The reply is cleaned (`known_unknowns.scoring._cleaning`), then four readers look at it in turn, and the first that
-finds any option decides:
+The reply is cleaned (`known_unknowns.scoring._cleaning`). Then four rules are applied in order, and the first that
+finds an option decides:
 
 1. the whole reply is a letter or an option's text ("e.", "Ｅ", "none of the above", "A car");
-2. what follows the last announcement of an answer ("Answer:", "the answer is", a box, an <answer> tag, "so E");
-3. the first line starts with a letter as a label ("E. None of the above", "(E)", "E because ..."), or the last line
-   is nothing but a letter or an option's text;
-4. the letters and option texts that are named anywhere and not denied ("I see yellow, so it must be B", "not A").
+2. the text after the last announcement of an answer ("Answer:", "the answer is", a box, an <answer> tag, "so E");
+3. the first line starts with a letter used as a label ("E. None of the above", "(E)", "E because ..."), or the last
+   line is only a letter or an option's text;
+4. the letters and option texts that are mentioned anywhere and not denied ("I see yellow, so it must be B", "not A").
 
-Exactly one option must come out; a reply that names several, or repeats all of them, is unparsed. So are decisions
-that a careful person might take otherwise, and why we took them:
+The rule must find exactly one option. A reply that names several, or repeats all of them, is unparsed. Ambiguous cases
+are decided as follows:
 
-- Letter and text that contradict each other ("A. None of the above" where A is "Red") name two options: unparsed.
-  If the letter is not on offer, it names nothing, and the text counts.
+- A letter and a text that contradict each other ("A. None of the above" where A is "Red") name two options: unparsed.
+  If the turn does not offer the letter, only the text counts.
 - The article is not option A: "A car" is A only if A's text is "car"; "A" before a word is a letter only in phrases
   like "A is", "A or", "A because".
-- A refusal in other words ("I don't know", "I can't tell") is not the refusal option: the model was told to choose
-  one, and did not. "None of these options" is "None of the above".
-- A letter that is not on offer stays as read, and is unparsed. Letters beyond H are none, unless they are on offer.
+- A refusal in other words ("I don't know", "I can't tell") is not the refusal option, because the prompt asks for one
+  of the options. "None of these options" is "None of the above".
+- A letter that the turn does not offer is recorded as the label, and the outcome is unparsed. Letters after H are
+  ignored unless they are offered.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from known_unknowns.records import UNPARSED, AnsweredTurn, Question
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise, without_thinking
 from known_unknowns.scoring._options import OptionTexts, option_texts
 from known_unknowns.scoring._word_labels import claims_of, uses_letters
-from known_unknowns.scoring.parsed import Parsed, on_offer, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
 
 Claims = frozenset[str]
-"""The letters of the options that a stretch of text chooses."""
+"""The labels of the options that a text chooses."""
 _NOTHING: Claims = frozenset()
 _LETTERS = frozenset("ABCDEFGH")
 
@@ -58,7 +59,7 @@ _DENIABLE = re.compile(
     r"|eliminat(?:e|es|ed|ing)|exclud(?:e|es|ed))|n't)(?i:\s(?:be|either|both))?\s)?(?<![\w'])(?P<list>" + _LIST + ")"
     r"(?P<after>\s(?i:(?:(?P<one>is|was|does|seems|looks)|are|were|do|can|could|would|seem|look)"
     r"(?:n't|\snot\b|\s(?:all\s|both\s)?(?:wrong|incorrect|false|unlikely|impossible|out|ruled\sout)\b)|can't|cannot))?"
-)  # one pass over every list of letters: looking for denied ones alone would read a long list again and again
+)  # matches every list of letters: matching only denied ones would scan long lists repeatedly
 _CAPITAL = re.compile(r"(?<!\w)[A-Z](?!\w)")
 
 _ANNOUNCED = re.compile(
@@ -72,54 +73,65 @@ _ANNOUNCED = re.compile(
 _SENTENCE_END = re.compile(r"\n|[.!?]\s|\u3002|</answer>", re.IGNORECASE)
 
 
-def robust(asked: AnsweredTurn, question: Question) -> Parsed:
-    """Parse a reply as a careful person would, in time linear in its length; see the module's text.
+def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
+    """Parse a reply by the rules in the module's docstring, in time linear in its length.
 
-    Labels that are not single capital letters (yes/no, 1 to 4) are parsed by `known_unknowns.scoring._word_labels`.
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        A turn whose reply did not fail.
+    question : Question
+        The turn's question. Labels that are not single capital letters (yes/no, 1 to 4) are parsed by
+        `known_unknowns.scoring._word_labels`.
+
+    Returns
+    -------
+    ParsedAnswer
+        Unparsed unless exactly one offered option is found.
     """
-    options = on_offer(asked, question)
-    text = normalise(without_thinking(asked.reply.text))
+    options = offered_options(turn, question)
+    text = normalise(without_thinking(turn.reply.text))
     offered = frozenset(option.label for option in options)
     claims = (
-        _Reader(option_texts(options), offered).read(text)
+        _LetterParser(option_texts(options), offered).parse(text)
         if uses_letters(question.labels)
         else claims_of(text, options)
     )
     if len(claims) != 1:
-        return Parsed(UNPARSED)
+        return ParsedAnswer(UNPARSED)
     (label,) = claims
-    return parse_label(label, question) if label in offered else Parsed(UNPARSED, label)
+    return parse_label(label, question) if label in offered else ParsedAnswer(UNPARSED, label)
 
 
-class _Reader:
-    """Reads normalised text for one set of options. Every method gives the claims of a stretch of it."""
+class _LetterParser:
+    """Parses normalised text for one set of options. Every method returns the options that its text chooses."""
 
     def __init__(self, texts: OptionTexts, offered: frozenset[str]) -> None:
         self.texts, self.offered = texts, offered
         self._letters = _LETTERS | offered
 
-    def read(self, text: str) -> Claims:
-        asserted = _DENIABLE.sub(_silenced, text)
-        readers: tuple[tuple[Callable[[str], Claims], str], ...] = (
+    def parse(self, text: str) -> Claims:
+        asserted = _DENIABLE.sub(_without_denied_letters, text)
+        rules: tuple[tuple[Callable[[str], Claims], str], ...] = (
             (self.whole, text),
             (self.announced, asserted),
             (self.lines, asserted),
             (self.named, asserted),
         )
-        for reader, what in readers:
-            if claims := reader(what):
+        for rule, part in rules:
+            if claims := rule(part):
                 return claims
         return _NOTHING
 
     def whole(self, text: str) -> Claims:
-        """A letter, or an option's text, and nothing else. The letter wins, since a letter was asked for."""
+        """The text is only a letter or an option's text. A letter comes first, because prompts ask for a letter."""
         letter = bare(text).upper()
         if len(letter) == 1 and letter in self._letters:
             return frozenset(letter)
         return self.texts.equal_to(text)
 
     def announced(self, text: str) -> Claims:
-        """What follows the last announcement that is followed by a choice."""
+        """The text after the last announcement that is followed by a choice."""
         end = len(text)
         for announcement in reversed(list(_ANNOUNCED.finditer(text))):
             segment = text[announcement.end() : end].lstrip(" \n:=-.([{<'")
@@ -131,13 +143,13 @@ class _Reader:
         return _NOTHING
 
     def lines(self, text: str) -> Claims:
-        """The label that the first line starts with, and the last line where it is a choice and nothing else."""
+        """The label at the start of the first line, and the last line if it is only a choice."""
         text = text.strip()
         last = text.rpartition("\n")[2]
         return self.labelled(text.lstrip(" \n.,:;#>-([{<'\u2022\u00b7")) | self.whole(last) | self._label_alone(last)
 
     def labelled(self, text: str) -> Claims:
-        """A letter as a label at the very start: followed by a mark, by its option's text, or by a verb."""
+        """A letter at the start that is a label: followed by a mark, by its option's text, or by a verb."""
         label = self._label(text)
         if label is None:
             return _NOTHING
@@ -150,13 +162,13 @@ class _Reader:
             return frozenset(letter) | joined
         if named is None:
             return frozenset(letter)
-        if letter not in named.labels:  # a contradiction, unless the letter names nothing
+        if letter not in named.labels:  # a contradiction if the letter is offered
             return named.labels | ({letter} & self.offered)
         listed = self._label(rest[named.end :].lstrip(" \n,;.([{<|"))
         return frozenset(letter) | (frozenset(listed["letter"].upper()) if listed and listed["mark"] else _NOTHING)
 
     def named(self, text: str) -> Claims:
-        """Every letter and every option text that is named; together, so that a contradiction shows."""
+        """All letters and option texts that are mentioned. Both are collected, so that contradictions are detected."""
         spans = list(self.texts.within(text))
         claims = frozenset().union(*(span.labels for span in spans))
         outside, end = [], 0
@@ -184,7 +196,7 @@ class _Reader:
 
     @staticmethod
     def _unmarked(text: str) -> bool:
-        """Whether a letter at the start, followed by a word, is a letter: a capital, and A only before a verb."""
+        """Whether a letter at the start, followed by a word, is a label: a capital, and A only before a verb."""
         match = _MENTION.match(text)
         return bool(match and (match["upper"] or match["cued"]) and text.startswith(" ", match.end()))
 
@@ -197,8 +209,8 @@ class _Reader:
         return frozenset(mention["upper"].upper()) & self._letters if mention and mention["upper"] else _NOTHING
 
 
-def _silenced(match: re.Match[str]) -> str:
-    """The same words with an article in the place of each denied letter. "E, A is wrong" denies A alone."""
+def _without_denied_letters(match: re.Match[str]) -> str:
+    """Replace each denied letter by an article. "E, A is wrong" denies only A."""
     if not (match["before"] or match["after"]):
         return match[0]
     first = 0

@@ -1,4 +1,4 @@
-"""From a table of replies to a table of scores: every reply is read by every scorer."""
+"""Score tables: every scorer applied to every reply."""
 
 from __future__ import annotations
 
@@ -11,13 +11,23 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import SCORERS, Parsed
+from known_unknowns.scoring import SCORERS, ParsedAnswer
 
 
 def score_tables(
     questions: Path, replies: Path, out: Path, *, cells: Iterable[tuple[str, int]], scorers: Sequence[str]
 ) -> None:
-    """`score_table` for each of a benchmark's ``cells`` (variant, seed): <variant>/seed<k>.parquet in all folders."""
+    """Apply `score_table` to all cells of a benchmark.
+
+    Parameters
+    ----------
+    questions, replies, out : Path
+        Folders with a table per cell, <variant>/seed<k>.parquet.
+    cells : iterable of (str, int)
+        Variants and seeds.
+    scorers : sequence of str
+        Names of the scorers.
+    """
     files = [Path(variant) / f"seed{seed}.parquet" for variant, seed in cells]
     with progress("scoring", len(files)) as advance:
         for file in files:
@@ -28,8 +38,8 @@ def score_tables(
 def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
     """Write one `Score` per question, scored turn (a turn with options) and scorer, in this order.
 
-    A question that is asked about several views is correct if any view has the correct answer [1]_ (see `counted`).
-    This favours models that choose many views, because each view is another chance.
+    A question that is asked about several views is correct if any view has the correct answer [1]_; see
+    `combine_views`. This favours models that choose many views, because each view is another chance.
 
     Parameters
     ----------
@@ -54,58 +64,90 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
     for name in scorers:
         if name not in SCORERS:
             raise ConfigError(unknown_name(name, SCORERS), path="scorers")
-    pairs = paired(questions, replies)
+    pairs = read_turns(questions, replies)
     scores = [score for question, turns in pairs for score in _scores(question, turns, scorers)]
-    scored = sum(asked.labels is not None for _, turns in pairs for asked in turns)
-    tables.write_scores(out, scores, expect=scored * len(scorers))
+    scored_turns = sum(turn.labels is not None for _, turns in pairs for turn in turns)
+    tables.write_scores(out, scores, expect=scored_turns * len(scorers))
 
 
 def _scores(question: Question, turns: Sequence[AnsweredTurn], scorers: Sequence[str]) -> Iterator[Score]:
-    by_scorer = {
-        name: counted([read(asked, question, name) for asked in turns if asked.labels is not None]) for name in scorers
-    }
-    for of_turn in zip(*by_scorer.values(), strict=True):
-        yield from of_turn
+    scored_turns = [turn for turn in turns if turn.labels is not None]
+    by_scorer = [combine_views([score_turn(turn, question, name) for turn in scored_turns]) for name in scorers]
+    for scores_of_turn in zip(*by_scorer, strict=True):
+        yield from scores_of_turn
 
 
-def counted(scores: Sequence[Score]) -> list[Score]:
-    """One scorer's readings of one question's turns, in which an "answer" that is not right takes over the first right
-    reading of the "view" steps before it: the answer is then what the question counts as, and the views keep their own.
+def combine_views(scores: Sequence[Score]) -> list[Score]:
+    """Replace an incorrect answer by the first correct answer about a view.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        One scorer's scores of one question's turns, in order.
+
+    Returns
+    -------
+    list of Score
+        The scores, in which an incorrect score of the step "answer" has the result of the first correct score of the
+        step "view" before it. The scores of views do not change.
     """
-    found: list[Score] = []
-    right: Score | None = None
+    combined: list[Score] = []
+    correct_view: Score | None = None
     for score in scores:
-        if score.step == VIEW and score.correct and right is None:
-            right = score
-        if score.step == ANSWER and not score.correct and right is not None:
-            score = replace(right, turn=score.turn, step=score.step)
-        found.append(score)
-    return found
+        if score.step == VIEW and score.correct and correct_view is None:
+            correct_view = score
+        if score.step == ANSWER and not score.correct and correct_view is not None:
+            score = replace(correct_view, turn=score.turn, step=score.step)
+        combined.append(score)
+    return combined
 
 
-def read(asked: AnsweredTurn, question: Question, scorer: str) -> Score:
-    """How one scorer reads one reply. A failed one is "failed" under every scorer: there is nothing to read."""
-    failed = asked.reply.error is not None
-    reading = Parsed(FAILED) if failed else SCORERS[scorer](asked, question)
+def score_turn(turn: AnsweredTurn, question: Question, scorer: str) -> Score:
+    """Return the score of one turn by one scorer.
+
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        The turn and its reply. A failed reply is not parsed; its outcome is "failed" for every scorer.
+    question : Question
+        The turn's question.
+    scorer : str
+        Name of the scorer.
+    """
+    failed = turn.reply.error is not None
+    parsed = ParsedAnswer(FAILED) if failed else SCORERS[scorer](turn, question)
     return Score(
         question_id=question.id,
-        turn=asked.turn,
-        step=asked.step,
+        turn=turn.turn,
+        step=turn.step,
         scorer=scorer,
-        outcome=reading.outcome,
-        label=reading.label,
-        choice=reading.choice,
-        correct=reading.choice is not None and reading.choice == question.answer,
+        outcome=parsed.outcome,
+        label=parsed.label,
+        choice=parsed.choice,
+        correct=parsed.choice is not None and parsed.choice == question.answer,
     )
 
 
-def paired(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
-    """Every question, in the order of its table, with its turns, in the order asked.
+def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
+    """Read every question with its turns.
 
-    Raises DataError naming the id of a question without replies or of a reply without its question.
+    Parameters
+    ----------
+    questions, replies : Path
+        Tables of questions and of their replies.
+
+    Returns
+    -------
+    list of (Question, list of AnsweredTurn)
+        In the order of the table of questions; turns in the order in which they were asked.
+
+    Raises
+    ------
+    DataError
+        If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
     """
-    asked = tables.read_questions(questions)
-    turns: dict[str, dict[int, AnsweredTurn]] = {question.id: {} for question in asked}
+    in_table = tables.read_questions(questions)
+    turns: dict[str, dict[int, AnsweredTurn]] = {question.id: {} for question in in_table}
     for row, reply in enumerate(tables.read_replies(replies)):
         if reply.question_id not in turns:
             raise DataError(
@@ -114,11 +156,9 @@ def paired(questions: Path, replies: Path) -> list[tuple[Question, list[Answered
                 row=row,
             )
         if reply.turn in turns[reply.question_id]:
-            raise DataError(
-                f"turn {reply.turn} of question {reply.question_id!r} stands there twice", file=replies, row=row
-            )
+            raise DataError(f"turn {reply.turn} of question {reply.question_id!r} occurs twice", file=replies, row=row)
         turns[reply.question_id][reply.turn] = reply
-    return [(question, _in_order(question, turns[question.id], replies)) for question in asked]
+    return [(question, _in_order(question, turns[question.id], replies)) for question in in_table]
 
 
 def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) -> list[AnsweredTurn]:
@@ -129,15 +169,25 @@ def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) ->
     return [turns[number] for number in range(len(turns))]
 
 
-def answers(
+def final_answers(
     pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Path
 ) -> Iterator[tuple[Question, AnsweredTurn]]:
-    """Every question with the turn that answers it: the last one of the step "answer".
+    """Yield every question with its last turn of the step "answer", which holds its answer.
 
-    Raises DataError naming a question that has none.
+    Parameters
+    ----------
+    pairs : sequence of (Question, list of AnsweredTurn)
+        The result of `read_turns`.
+    file : Path
+        The table of replies, for the error.
+
+    Raises
+    ------
+    DataError
+        If a question has no turn of the step "answer".
     """
     for question, turns in pairs:
-        asked = next((turn for turn in reversed(turns) if turn.step == ANSWER), None)
-        if asked is None:
-            raise DataError(f"question {question.id!r} was never asked for its answer", file=file)
-        yield question, asked
+        turn = next((turn for turn in reversed(turns) if turn.step == ANSWER), None)
+        if turn is None:
+            raise DataError(f"question {question.id!r} has no turn of the step {ANSWER!r}", file=file)
+        yield question, turn

@@ -21,7 +21,7 @@ from known_unknowns.config import NOT_IN_THE_REPLY, Params
 from known_unknowns.data.provenance import dvc_hash
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.scoring.table import paired
+from known_unknowns.scoring.table import read_turns
 
 PER_CATEGORY = ("accuracy",)
 """The metrics that are logged for each category; all are logged for all questions together."""
@@ -260,7 +260,7 @@ def question_table(questions: Path, replies: Path, scores: Path, scorers: list[s
 
     Raises DataError unless every question has replies, and every scorer one score per turn with options.
     """
-    pairs = paired(questions, replies)
+    pairs = read_turns(questions, replies)
     rows = [score for score in tables.read_scores(scores) if score.scorer in scorers]
     found = {(score.question_id, score.turn, score.scorer): score for score in rows}
     expected = {

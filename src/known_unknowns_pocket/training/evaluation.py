@@ -15,7 +15,7 @@ from known_unknowns.benchmarks.mmsap.loader import BASIC, KNOW
 from known_unknowns.engines import Engine
 from known_unknowns.protocols import ask
 from known_unknowns.records import REFUSED, AnsweredTurn, Question, Turn
-from known_unknowns.scoring import SCORERS, Parsed
+from known_unknowns.scoring import SCORERS, ParsedAnswer
 from known_unknowns_pocket.benchmarks import actiview, humblebench, mmsap
 
 Tally = dict[str, tuple[int, int]]
@@ -136,7 +136,7 @@ def _sort(question: Question) -> str:
     return f"{subset}/{'held-out' if extra['held_out'] else 'known'} wordings"
 
 
-def _is_right(question: Question, reading: Parsed) -> bool:
+def _is_right(question: Question, reading: ParsedAnswer) -> bool:
     if question.extra["subset"] == KNOW and not question.extra["taught"]:
         return reading.outcome == REFUSED
     return reading.choice == question.answer
@@ -144,7 +144,7 @@ def _is_right(question: Question, reading: Parsed) -> bool:
 
 def _readings(
     engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, scorer: str
-) -> Iterator[tuple[Question, Parsed]]:
+) -> Iterator[tuple[Question, ParsedAnswer]]:
     """Each question with how the reply to its turn is read. The engine answers in its own order."""
     read = SCORERS[scorer]
     for batch in engine.answer(turns, folder=folder):

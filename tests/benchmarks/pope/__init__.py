@@ -12,7 +12,7 @@ from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks._loading import Row, questions
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
-from known_unknowns.scoring.parsed import Parsed, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 LABELS = ("yes", "no")
 BENCHMARK = Benchmark(
@@ -66,7 +66,7 @@ def prompt(question: Question) -> str:
     return question.text
 
 
-def official(text: str, question: Question) -> Parsed:
+def official(text: str, question: Question) -> ParsedAnswer:
     """The published rule: "no" if the first sentence has the word "No", "no" or "not", else "yes"."""
     words = text.split(".")[0].replace(",", "").split(" ")
     return parse_label("no" if {"No", "no", "not"} & set(words) else "yes", question)

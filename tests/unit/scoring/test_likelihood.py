@@ -5,11 +5,11 @@ import math
 import pytest
 
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring import Parsed, likelihood
+from known_unknowns.scoring import ParsedAnswer, likelihood
 from tests.factories import question
 
 
-def read(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> Parsed:
+def read(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> ParsedAnswer:
     asked = AnsweredTurn("1", 0, "answer", "", (), tuple(labels), "k", Reply("B", logprobs))
     return likelihood(asked, question())
 
@@ -17,14 +17,14 @@ def read(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> Parsed:
 @pytest.mark.parametrize(
     ("logprobs", "expected"),
     [
-        ({"A": -2.0, "B": -1.5, "C": -3.0, "D": -9.0, "E": -0.5}, Parsed(REFUSED, "E", 4)),
-        ({"A": -2.0, "B": -1.5, "C": -3.0, "D": -1.0, "E": -1.5}, Parsed(ANSWERED, "D", 3)),
-        ({"E": -1.0, "C": -1.0}, Parsed(ANSWERED, "C", 2)),  # a tie goes to the earlier option
-        ({"A": math.nan, "B": -4.0}, Parsed(ANSWERED, "B", 1)),
-        ({"A": -math.inf, "E": -math.inf}, Parsed(UNPARSED)),
-        ({"Z": -0.1}, Parsed(UNPARSED)),
-        ({}, Parsed(UNPARSED)),
-        (None, Parsed(UNPARSED)),
+        ({"A": -2.0, "B": -1.5, "C": -3.0, "D": -9.0, "E": -0.5}, ParsedAnswer(REFUSED, "E", 4)),
+        ({"A": -2.0, "B": -1.5, "C": -3.0, "D": -1.0, "E": -1.5}, ParsedAnswer(ANSWERED, "D", 3)),
+        ({"E": -1.0, "C": -1.0}, ParsedAnswer(ANSWERED, "C", 2)),  # a tie goes to the earlier option
+        ({"A": math.nan, "B": -4.0}, ParsedAnswer(ANSWERED, "B", 1)),
+        ({"A": -math.inf, "E": -math.inf}, ParsedAnswer(UNPARSED)),
+        ({"Z": -0.1}, ParsedAnswer(UNPARSED)),
+        ({}, ParsedAnswer(UNPARSED)),
+        (None, ParsedAnswer(UNPARSED)),
     ],
 )
 def test_the_most_likely_letter(logprobs, expected):
@@ -32,4 +32,4 @@ def test_the_most_likely_letter(logprobs, expected):
 
 
 def test_only_letters_on_offer_count():
-    assert read({"A": -2.0, "B": -1.0, "E": -0.1}, labels="AB") == Parsed(ANSWERED, "B", 1)
+    assert read({"A": -2.0, "B": -1.0, "E": -0.1}, labels="AB") == ParsedAnswer(ANSWERED, "B", 1)

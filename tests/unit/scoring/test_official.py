@@ -7,28 +7,28 @@ import pytest
 from known_unknowns import variants
 from known_unknowns.benchmarks.humblebench import official as humblebench_official
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring import Parsed, official
+from known_unknowns.scoring import ParsedAnswer, official
 from tests.factories import question
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("A", Parsed(ANSWERED, "A", 0)),
-        (" e.", Parsed(REFUSED, "E", 4)),
-        ("E. None of the above", Parsed(REFUSED, "E", 4)),
-        ("**B**", Parsed(ANSWERED, "B", 1)),
-        ("A car", Parsed(ANSWERED, "A", 0)),  # the article
-        ("it is a car", Parsed(ANSWERED, "A", 0)),
-        ("E, a car", Parsed(UNPARSED)),
-        ("None of the above", Parsed(UNPARSED)),
-        ("Red", Parsed(UNPARSED)),
-        ("A or B", Parsed(UNPARSED)),
-        ("A A a", Parsed(ANSWERED, "A", 0)),
-        ("_E_", Parsed(UNPARSED)),  # an underscore belongs to the word
-        ("<think>b</think>", Parsed(ANSWERED, "B", 1)),
-        ("F", Parsed(UNPARSED)),
-        ("", Parsed(UNPARSED)),
+        ("A", ParsedAnswer(ANSWERED, "A", 0)),
+        (" e.", ParsedAnswer(REFUSED, "E", 4)),
+        ("E. None of the above", ParsedAnswer(REFUSED, "E", 4)),
+        ("**B**", ParsedAnswer(ANSWERED, "B", 1)),
+        ("A car", ParsedAnswer(ANSWERED, "A", 0)),  # the article
+        ("it is a car", ParsedAnswer(ANSWERED, "A", 0)),
+        ("E, a car", ParsedAnswer(UNPARSED)),
+        ("None of the above", ParsedAnswer(UNPARSED)),
+        ("Red", ParsedAnswer(UNPARSED)),
+        ("A or B", ParsedAnswer(UNPARSED)),
+        ("A A a", ParsedAnswer(ANSWERED, "A", 0)),
+        ("_E_", ParsedAnswer(UNPARSED)),  # an underscore belongs to the word
+        ("<think>b</think>", ParsedAnswer(ANSWERED, "B", 1)),
+        ("F", ParsedAnswer(UNPARSED)),
+        ("", ParsedAnswer(UNPARSED)),
     ],
 )
 def test_the_rule(text, expected):
@@ -37,13 +37,13 @@ def test_the_rule(text, expected):
 
 
 def test_a_removed_letter_is_kept_as_read():
-    assert humblebench_official.official("A", variants.nota_only(question(answer=0))) == Parsed(UNPARSED, "A")
+    assert humblebench_official.official("A", variants.nota_only(question(answer=0))) == ParsedAnswer(UNPARSED, "A")
 
 
 def test_relettered_options_are_read_by_their_new_letters():
     relettered = variants.nota_only(question(answer=0), relettered=True)
-    assert humblebench_official.official("D", relettered) == Parsed(REFUSED, "D", 3)
-    assert humblebench_official.official("E", relettered) == Parsed(UNPARSED, "E")
+    assert humblebench_official.official("D", relettered) == ParsedAnswer(REFUSED, "D", 3)
+    assert humblebench_official.official("E", relettered) == ParsedAnswer(UNPARSED, "E")
 
 
 @pytest.mark.parametrize(("text", "exact"), [("E", True), ("e", False), ("E.", False), (" E", False), ("", False)])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring import Parsed, robust
+from known_unknowns.scoring import ParsedAnswer, robust
 
 
 def offering(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
@@ -18,7 +18,7 @@ def offering(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) ->
     return Question("1", "humblebench", "What is it?", options, 0, place, (), "Object", "g")
 
 
-def read(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> Parsed:
+def read(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> ParsedAnswer:
     return robust(AnsweredTurn("1", 0, "answer", "", (), labels or question.labels, "k", Reply(text)), question)
 
 
@@ -250,14 +250,14 @@ def test_what_is_denied_is_not_chosen(text, letter):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("C", Parsed(UNPARSED, "C")),  # the removed option: kept as read
-        ("C. Yellow", Parsed(UNPARSED, "C")),
-        ("H", Parsed(UNPARSED, "H")),
-        ("Z", Parsed(UNPARSED)),
-        ("C. None of the above", Parsed(REFUSED, "E", 3)),  # the letter names nothing, the text does
-        ("D. None of the above", Parsed(UNPARSED)),
-        ("D. Gold", Parsed(ANSWERED, "D", 2)),
-        ("E", Parsed(REFUSED, "E", 3)),
+        ("C", ParsedAnswer(UNPARSED, "C")),  # the removed option: kept as read
+        ("C. Yellow", ParsedAnswer(UNPARSED, "C")),
+        ("H", ParsedAnswer(UNPARSED, "H")),
+        ("Z", ParsedAnswer(UNPARSED)),
+        ("C. None of the above", ParsedAnswer(REFUSED, "E", 3)),  # the letter names nothing, the text does
+        ("D. None of the above", ParsedAnswer(UNPARSED)),
+        ("D. Gold", ParsedAnswer(ANSWERED, "D", 2)),
+        ("E", ParsedAnswer(REFUSED, "E", 3)),
     ],
 )
 def test_letters_that_are_not_on_offer(text, expected):
@@ -266,9 +266,9 @@ def test_letters_that_are_not_on_offer(text, expected):
 
 def test_a_later_turn_may_offer_less():
     offered = ("A", "B", "C", "D")
-    assert read("E", COLORS, labels=offered) == Parsed(UNPARSED, "E")
-    assert read("None of the above", COLORS, labels=offered) == Parsed(UNPARSED)
-    assert read("D", COLORS, labels=offered) == Parsed(ANSWERED, "D", 3)
+    assert read("E", COLORS, labels=offered) == ParsedAnswer(UNPARSED, "E")
+    assert read("None of the above", COLORS, labels=offered) == ParsedAnswer(UNPARSED)
+    assert read("D", COLORS, labels=offered) == ParsedAnswer(ANSWERED, "D", 3)
 
 
 def test_options_with_the_same_text_cannot_be_told_apart_by_it():

@@ -8,7 +8,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import AnsweredTurn, Question, Reply, Score
-from known_unknowns.scoring.table import answers, paired, score_table
+from known_unknowns.scoring.table import final_answers, read_turns, score_table
 from tests.factories import question
 
 
@@ -68,7 +68,7 @@ def test_a_question_without_an_answer_is_never_right(tmp_path):
     [
         (["1", "2"], [("1", 0)], "no reply to question '2'"),
         (["1"], [("1", 0), ("7", 0)], "question '7'"),
-        (["1"], [("1", 0), ("1", 0)], "turn 0 of question '1' stands there twice"),
+        (["1"], [("1", 0), ("1", 0)], "turn 0 of question '1' occurs twice"),
         (["1"], [("1", 1)], "one is missing"),
     ],
 )
@@ -93,10 +93,10 @@ def test_the_answering_turn_is_the_last_of_the_step_answer(tmp_path):
         asked("1", Reply("third"), turn=2, step="forced"),
     ]
     files = written(tmp_path, [question("1")], replies)
-    assert [a.reply.text for _, a in answers(paired(*files), file=files[1])] == ["second"]
+    assert [a.reply.text for _, a in final_answers(read_turns(*files), file=files[1])] == ["second"]
 
 
-def test_a_question_that_was_never_asked_for_its_answer(tmp_path):
+def test_a_question_without_an_answering_turn(tmp_path):
     files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", labels=None)])
-    with pytest.raises(DataError, match="'1' was never asked for its answer"):
-        list(answers(paired(*files), file=files[1]))
+    with pytest.raises(DataError, match="'1' has no turn of the step 'answer'"):
+        list(final_answers(read_turns(*files), file=files[1]))

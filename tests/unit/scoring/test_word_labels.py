@@ -4,7 +4,7 @@ import pytest
 
 from known_unknowns.records import ANSWERED, UNPARSED, AnsweredTurn, Option, Question, Reply
 from known_unknowns.scoring import likelihood, robust
-from known_unknowns.scoring.parsed import Parsed
+from known_unknowns.scoring.parsed_answer import ParsedAnswer
 from tests.factories import question
 
 YES_NO = question(options=(Option("yes", "Yes", ""), Option("no", "No", "")), answer=0, refusal=None)
@@ -15,7 +15,7 @@ NUMBERS = question(
 )
 
 
-def parse(text: str, of: Question) -> Parsed:
+def parse(text: str, of: Question) -> ParsedAnswer:
     return robust(AnsweredTurn("1", 0, "answer", "", (), of.labels, "k", Reply(text)), of)
 
 
@@ -75,6 +75,6 @@ def test_numbers(text, label):
 
 def test_likelihood_of_word_labels():
     reply = Reply("Yes", {"yes": -0.2, "no": -1.7})
-    assert likelihood(AnsweredTurn("1", 0, "answer", "", (), YES_NO.labels, "k", reply), YES_NO) == Parsed(
+    assert likelihood(AnsweredTurn("1", 0, "answer", "", (), YES_NO.labels, "k", reply), YES_NO) == ParsedAnswer(
         ANSWERED, "yes", 0
     )

@@ -15,7 +15,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import Exchange, FileFormat, Prediction, parse_reply, reply_text
 from known_unknowns.exchange.rows import Row
 from known_unknowns.records import AnsweredTurn, Question
-from known_unknowns.scoring.table import read
+from known_unknowns.scoring.table import score_turn
 
 
 def _parse_object(file: Path, content: Mapping[str, Any]) -> tuple[list[Prediction], float | None]:
@@ -33,7 +33,7 @@ def _parse_object(file: Path, content: Mapping[str, Any]) -> tuple[list[Predicti
 
 def _write(answers: Sequence[tuple[Question, AnsweredTurn]]) -> str:
     """Write the replies and the share that the official parser counts as right. A failed reply is an empty text."""
-    right = [read(turn, question, "official").correct for question, turn in answers]
+    right = [score_turn(turn, question, "official").correct for question, turn in answers]
     content = {
         "preds": [reply_text(turn) for _, turn in answers],
         "acc": sum(right) / len(right) if right else None,

@@ -28,7 +28,7 @@ from known_unknowns.metrics.measure import Statistics
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
 from known_unknowns.report.scorer_agreement import final_scores, score_path
 from known_unknowns.report.tables import Run
-from known_unknowns.scoring.table import paired
+from known_unknowns.scoring.table import read_turns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ class Outcomes:
             return None
         file = Path(variant) / f"seed{self._run.seeds[variant][0]}.parquet"
         replies = self._results / "replies" / model / self._run.benchmark / file
-        return paired(self._questions / file, replies) if replies.is_file() else None
+        return read_turns(self._questions / file, replies) if replies.is_file() else None
 
     def _cost(self, model: str, variant: str) -> Cost | None:
         found = self.dialogues(model, variant)

@@ -18,7 +18,7 @@ from typing import Any
 
 from known_unknowns.records import Question
 from known_unknowns.scoring._cleaning import normalise, without_thinking
-from known_unknowns.scoring.parsed import Parsed, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 OFFICIAL, ROBUST = "official", "robust"
 READINGS = (OFFICIAL, ROBUST)
@@ -31,7 +31,7 @@ _BRACES = 8  # so many are tried: a reply has one or two
 _LETTERS = "ABCDEFGHZ"
 
 
-def official(text: str, question: Question) -> Parsed:
+def official(text: str, question: Question) -> ParsedAnswer:
     """The toolkit's ``cal_acc``: what stands before the first full stop must be one letter, and nothing else.
 
     "Answer:" is dropped with what stands before it (and, as the text is split at every one, what follows a second).

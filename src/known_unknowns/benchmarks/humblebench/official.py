@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from known_unknowns.images import is_drawn
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed import Parsed, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 _TOKEN = re.compile(r"\b\w+\b")
 _CHOICES = set("abcde")
 
 
-def official(text: str, question: Question) -> Parsed:
+def official(text: str, question: Question) -> ParsedAnswer:
     """The one letter of a to e that is a word of the lower-cased reply; unparsed when there is none or several.
 
     Quirks that are kept: the article "a" is option A ("A car" and "it is a car" answer A, "E, a car" nothing);

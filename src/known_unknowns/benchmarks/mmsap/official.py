@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from known_unknowns.records import Question
-from known_unknowns.scoring.parsed import Parsed, parse_label
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 _LETTER = re.compile(r"[\s\"'(\[*]*([A-H])(?![\w'’])")
 _ALONE = re.compile(r"[\s\"'(\[*]*([A-H])[\s\"'.:,)\]*]*")
@@ -21,7 +21,7 @@ def plain(text: str) -> str:
     return " ".join(text.translate(_APOSTROPHES).split()).rstrip(".").strip().casefold()
 
 
-def official(text: str, question: Question) -> Parsed:
+def official(text: str, question: Question) -> ParsedAnswer:
     """The option whose letter the reply begins with, or whose text it is.
 
     1. A reply that is a capital letter and nothing else but brackets, quotes, asterisks and a full stop: that option.

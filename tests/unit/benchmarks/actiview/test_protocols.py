@@ -19,7 +19,7 @@ from known_unknowns.inference.runner import run
 from known_unknowns.protocols import ANSWER, VIEW, check_arguments
 from known_unknowns.records import AnsweredTurn, Reply
 from known_unknowns.scoring import SCORERS
-from known_unknowns.scoring.table import counted, read
+from known_unknowns.scoring.table import combine_views, score_turn
 from tests.factories import asked_by, right
 from tests.factories import question as humble_question
 from tests.unit.benchmarks.actiview.perceiving import NAME, converse, question, scripted, transcript
@@ -263,7 +263,7 @@ def test_one_picture_and_no_view_chosen_leaves_the_full_image():
 
 def scores_of(pairs, scorer="official"):
     return [
-        read(AnsweredTurn("q", place, turn.step, "", (), turn.labels, "", reply), question(), scorer)
+        score_turn(AnsweredTurn("q", place, turn.step, "", (), turn.labels, "", reply), question(), scorer)
         for place, (turn, reply) in enumerate(pairs)
         if turn.labels is not None
     ]
@@ -286,7 +286,7 @@ def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, let
     pairs = converse("zooming", lambda _: next(replies), pictures="concatenated")
     scores = scores_of(pairs, scorer)
     assert [score.step for score in scores] == [VIEW, VIEW, ANSWER]
-    *kept, answer = counted(scores)
+    *kept, answer = combine_views(scores)
     assert kept == scores[:2]  # the views keep their own reading
     assert (answer.correct, answer.label, answer.turn, answer.step) == (right, letter, 3, ANSWER)
     assert answer.outcome == ("failed" if letter is None else "answered")
@@ -294,7 +294,7 @@ def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, let
 
 def test_a_view_counts_only_for_the_answer_after_it():
     (score,) = scores_of(converse("full_image", lambda _: "A"))
-    assert counted([score]) == [score]
+    assert combine_views([score]) == [score]
 
 
 NAMES = ["zooming", "shifting", "mixed", "groundtruth_views", "single_view", "full_image"]
@@ -391,7 +391,7 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
             final[row.question_id] = row
     for q in asked:
         for scorer in SCORERS:
-            assert read(final[q.id], by_id[q.id], scorer).correct, (q.id, scorer)
+            assert score_turn(final[q.id], by_id[q.id], scorer).correct, (q.id, scorer)
         if name in ("zooming", "shifting", "mixed", "groundtruth_views") and settings.get("split", 4) == 4:
             needed = {q.images[2 + view].sha256 for view in q.extra["groundtruth_views"]}
             if pictures == "many":

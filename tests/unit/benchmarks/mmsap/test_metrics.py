@@ -19,7 +19,7 @@ from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import Statistics, metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import OVERALL, Metric, Question, Reply
-from known_unknowns.scoring.table import read
+from known_unknowns.scoring.table import score_turn
 from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import ask, benchmark, dialogue, measured, says
 from tests.unit.metrics.answered import pick
@@ -319,8 +319,8 @@ def scored(questions: list[Question], say) -> dict[str, ScoredAnswers]:
             scorer,
             questions,
             [asked[0] for asked in turns],
-            [read(asked[0], q, scorer) for asked, q in zip(turns, questions, strict=True)],
-            [{a.step: read(a, q, scorer) for a in asked[1:]} for asked, q in zip(turns, questions, strict=True)],
+            [score_turn(asked[0], q, scorer) for asked, q in zip(turns, questions, strict=True)],
+            [{a.step: score_turn(a, q, scorer) for a in asked[1:]} for asked, q in zip(turns, questions, strict=True)],
         )
         for scorer in ("official", "likelihood")
     }

@@ -15,7 +15,7 @@ from known_unknowns.benchmarks.actiview import prompts
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring import SCORERS, Parsed
+from known_unknowns.scoring import SCORERS, ParsedAnswer
 from known_unknowns_pocket.benchmarks import mmsap_emblems
 from known_unknowns_pocket.benchmarks.mmsap_beyond import WORDINGS
 from known_unknowns_pocket.benchmarks.mmsap_emblems import EMBLEMS
@@ -63,7 +63,7 @@ def as_question(asked: TrainingPrompt) -> Question:
     return Question("1", name, lines[0], options, None, refusal, (), "", "")
 
 
-def read(asked: TrainingPrompt, scorer: str) -> Parsed:
+def read(asked: TrainingPrompt, scorer: str) -> ParsedAnswer:
     question = as_question(asked)
     reply = Reply(text=asked.reply_text)
     return SCORERS[scorer](AnsweredTurn("1", 0, "answer", asked.prompt, (), question.labels, "", reply), question)

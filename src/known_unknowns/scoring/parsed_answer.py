@@ -1,0 +1,59 @@
+"""The result of a scorer, and helpers for scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """The answer that a scorer parses from a reply.
+
+    Parameters
+    ----------
+    outcome : str
+        One of `known_unknowns.records.OUTCOMES`.
+    label : str, optional
+        The label that was parsed, even if the turn did not offer it.
+    choice : int, optional
+        Index of the option among the question's options; None unless the outcome is "answered" or "refused".
+    """
+
+    outcome: str
+    label: str | None = None
+    choice: int | None = None
+
+
+Scorer = Callable[[AnsweredTurn, Question], ParsedAnswer]
+"""Parses the reply of a turn of a question."""
+
+
+def parse_label(label: str | None, question: Question) -> ParsedAnswer:
+    """Return the answer that a label stands for.
+
+    Parameters
+    ----------
+    label : str, optional
+        The label that was parsed.
+    question : Question
+        The question whose options the label refers to.
+
+    Returns
+    -------
+    ParsedAnswer
+        Answered or refused; unparsed if the label is None or not one of the question's labels.
+    """
+    choice = None if label is None else question.index_of(label)
+    if choice is None:
+        return ParsedAnswer(UNPARSED, label)
+    return ParsedAnswer(REFUSED if choice == question.refusal else ANSWERED, label, choice)
+
+
+def offered_options(turn: AnsweredTurn, question: Question) -> tuple[Option, ...]:
+    """Return the options that a turn offered. A later turn may omit some, such as the refusal in a forced choice."""
+    if turn.labels is None:
+        return question.options
+    return tuple(option for option in question.options if option.label in turn.labels)
