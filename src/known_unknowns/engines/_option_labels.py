@@ -23,14 +23,21 @@ _WORD_STARTS = ("", "Ġ", "▁")  # byte-level BPE and SentencePiece write a lea
 def token_forms(tokenizer: Any, labels: Iterable[str]) -> Forms:
     """Return the tokens that are a bare label, with and without a leading space: {"E": (36, 412), ...}.
 
-    Labels that are not a single token of the vocabulary are left out.
+    Labels that are not a single token of the vocabulary are left out. So is a label of several characters that is one
+    token only with a leading space, or only without: the other spelling has several tokens, whose probability would
+    be missing.
     """
     vocabulary = tokenizer.get_vocab()
+    spaced = "▁" if "▁" in vocabulary else "Ġ"
     forms = {
         label: tuple(vocabulary[start + label] for start in _WORD_STARTS if start + label in vocabulary)
         for label in labels
     }
-    return {label: tokens for label, tokens in forms.items() if tokens}
+    return {
+        label: tokens
+        for label, tokens in forms.items()
+        if tokens and (len(label) == 1 or {label, spaced + label} <= vocabulary.keys())
+    }
 
 
 class LabelRecorder(LogitsProcessor):

@@ -128,6 +128,21 @@ def test_log_probabilities_of_the_letters(raw, expected):
     assert label_logprobs(raw, TURN.labels) == expected
 
 
+@pytest.mark.parametrize(
+    ("tokens", "likely", "labels", "expected"),
+    [
+        (("yes",), (("yes", -0.5), (" no", -1.0)), ("yes", "no"), {"yes": -0.25, "no": -1.0}),
+        (("y", "es"), (("n", -1.0),), ("yes", "no"), None),
+        (("10",), (("1", -1.0), ("11", -2.0)), ("1", "10", "11"), {"1": -1.0, "10": -0.25, "11": -2.0}),
+        (("1", "0"), (("2", -1.0),), ("1", "2", "10"), None),  # the token "1" begins 1 and 10
+        (("2",), (("1", -1.0),), ("1", "2", "10"), None),
+        (("1", "1"), (("2", -1.0),), ("10", "11"), None),
+    ],
+)
+def test_log_probabilities_of_labels_of_several_characters(tokens, likely, labels, expected):
+    assert label_logprobs(steps(*tokens, likely=likely), labels) == expected
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -321,6 +321,16 @@ def test_only_letters_on_offer_and_none_for_free_text(llava):
     assert answers(made, [turn(0, labels=("A", "Ω"))])[0].logprobs is None
 
 
+@pytest.mark.parametrize("labels", [("yes", "no"), ("10", "11"), ("1", "2", "10"), ("A", "None")])
+def test_labels_of_several_tokens_have_no_log_probabilities(llava, labels):
+    """In this vocabulary "1" and "2" are tokens, and so is " None"; "yes", "no", "10", "11" and "None" are several."""
+    tokenizer = tiny_tokenizer()
+    assert any(len(tokenizer.encode(label, add_special_tokens=False)) > 1 for label in labels)
+    (reply,) = answers(TransformersEngine("tiny", entry(llava)), [turn(0, labels=labels)]).values()
+    assert reply.error is None
+    assert reply.logprobs is None
+
+
 @pytest.mark.parametrize(
     ("before", "letter", "after"),
     [
@@ -354,6 +364,9 @@ def test_token_forms_of_both_kinds_of_vocabulary():
 
     assert token_forms(Vocabulary("A", "ĠA", "B"), ("A", "B", "C")) == {"A": (0, 1), "B": (2,)}
     assert token_forms(Vocabulary("▁A", "A", "▁Apple"), ("A",)) == {"A": (1, 0)}
+    # A word that is one token in one spelling only has no forms.
+    assert token_forms(Vocabulary("Ġ", "no", "yes", "Ġno"), ("yes", "no")) == {"no": (1, 3)}
+    assert token_forms(Vocabulary("▁", "▁no", "no", "▁yes", "Ġ"), ("yes", "no")) == {"no": (2, 1)}
 
 
 @given(

@@ -163,7 +163,9 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
     """Return the labels' natural log-probabilities at the step of the reply's first bare label, else at its first
     step.
 
-    Labels that are not among the endpoint's most likely tokens are left out. The result is None if there are none.
+    Labels that are not among the endpoint's most likely tokens are left out. The result is None if there are none. It
+    is also None if a label may be only the first token of another one ("1" of "10", where "10" is not reported as one
+    token): its number would include the other label's.
     """
     steps = raw.get("content") if isinstance(raw, Mapping) else None
     steps = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
@@ -178,6 +180,8 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
         value = token.get("logprob") if label in labels else None
         if isinstance(value, (int, float)) and math.isfinite(value) and value <= 0:
             best[label] = max(best.get(label, float(value)), float(value))
+    if any(longer.startswith(label) for longer in set(labels) - best.keys() for label in best):
+        return None
     return {label: round(best[label], DECIMALS) for label in labels if label in best} or None
 
 
