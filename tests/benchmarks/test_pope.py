@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from known_unknowns import benchmarks, tables, variants
+from known_unknowns.data.check import check
 from known_unknowns.inference import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL
@@ -80,3 +81,10 @@ def test_a_protocol_with_a_refusal_prompt_is_refused(pope):
     raw["benchmarks"]["pope"]["protocol"] = "refusal_prompt"
     with pytest.raises(configuration.ConfigError, match="needs a refusal prompt"):
         configuration.check(raw)
+
+
+def test_the_check_of_a_benchmark_without_one_is_a_note(pope, tmp_path):
+    """The workflow checks every benchmark: an error would end its run."""
+    checked = check("pope", tmp_path)
+    assert [(finding.severity, finding.code) for finding in checked.findings] == [("note", "unchecked")]
+    assert checked.exit_code == 0

@@ -7,8 +7,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,13 @@ _LEFT_OUT = ("tests/", "bench/", "docs/", "data/", "journal/", "dvc.lock")
 
 @dataclass(frozen=True)
 class Project:
+    """A working folder. ``environment`` is added to the environment of all programs that run in it."""
+
     root: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def copy_of_tree(cls, root: Path) -> Project:
+    def copy_of_tree(cls, root: Path, environment: Mapping[str, str] | None = None) -> Project:
         """What git would have in a clone, with the changes of the working tree, committed to a new repository."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -38,7 +41,7 @@ class Project:
             if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, root / name)
-        project = cls(root)
+        project = cls(root, environment or {})
         project.run("git", "init", "--quiet")
         project.run("git", "config", "user.name", "Tester")
         project.run("git", "config", "user.email", "tester@example.org")
@@ -51,14 +54,14 @@ class Project:
         MLflow's store knows the absolute path of its artifacts, so a copy starts one of its own.
         """
         shutil.copytree(self.root, root, symlinks=True, ignore=shutil.ignore_patterns("mlflow.db*", "mlartifacts"))
-        return Project(root)
+        return replace(self, root=root)
 
     def run(self, *command: str | Path, code: int | None = 0, timeout: float = 900) -> subprocess.CompletedProcess:
         """Run a program of this environment here; fail unless it exits with ``code`` (None: with any but 0)."""
         done = subprocess.run(
             list(map(str, command)),
             cwd=self.root,
-            env=_environment(),
+            env=_environment(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -74,7 +77,7 @@ class Project:
         return subprocess.Popen(
             list(map(str, command)),
             cwd=self.root,
-            env=_environment(),
+            env=_environment(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -112,11 +115,12 @@ class Project:
         }
 
 
-def _environment() -> dict[str, str]:
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
     """This process's, less what tests and workflows leave in it, with this environment's programs first."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
     environment.pop("PYTHONPATH", None)
-    return environment | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "500"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return environment | {"PATH": path, "COLUMNS": "500"} | dict(added)
 
 
 def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], images: int, tracking: bool) -> None:

@@ -20,6 +20,7 @@ EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
 """Exit codes of the command by the worst severity."""
 _SHOWN = 5
 """The number of findings of one code that the table lists. The JSON has all of them."""
+_UNCHECKED = "the benchmark defines no check of its published files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class CheckResult:
 
 
 def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = None) -> CheckResult:
-    """Check the published files of a benchmark.
+    """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
     Parameters
     ----------
@@ -54,17 +55,17 @@ def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = Non
     Raises
     ------
     ConfigError
-        If there is no such benchmark, or it has no check.
+        If there is no such benchmark.
     DataError
         If there is no such folder.
     """
     if benchmark not in benchmarks.names():
         raise ConfigError(unknown_name(benchmark, ["params", *benchmarks.names()]))
     rules = benchmarks.get(benchmark).check
-    if rules is None:
-        raise ConfigError(f"the benchmark {benchmark} defines no check of its published files")
     if not raw.is_dir():
         raise DataError(f"no such folder: fetch the data first (known-unknowns fetch {benchmark})", file=raw)
+    if rules is None:
+        return CheckResult(benchmark, raw, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
     held, findings = rules.get()(raw, settings=settings)
     broken = [_broken(number) for number in held if number.agrees is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))
