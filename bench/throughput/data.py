@@ -1,6 +1,6 @@
-"""Question sets in the form of HumbleBench and MM-SAP: random words on random pictures, the same for every loop.
+"""Question sets in the form of HumbleBench and MM-SAP: random words on random images, the same for every loop.
 
-A set is made anew for each repeat, from another seed: an engine that remembers pictures between calls must not find
+A set is made anew for each repeat, from another seed: an engine that caches images between calls must not find
 those of the last repeat.
 """
 
@@ -36,7 +36,7 @@ _WORDS = _VOCABULARY.split()
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """``turns`` in the order in which they are asked, those of one picture together; pictures lie in ``folder``."""
+    """``turns`` in the order in which they are asked, grouped by image. The images are in ``folder``."""
 
     name: str
     folder: Path
@@ -47,7 +47,7 @@ class QuestionSet:
 
 
 def question(draw_from: random.Random, number: str) -> Question:
-    """Some seven words, four options of one to four words, and the refusal; no picture yet."""
+    """About seven words, four options of one to four words, and the refusal, without an image."""
     asked = _words(draw_from, max(4, round(draw_from.gauss(7, 2)))).capitalize() + "?"
     texts = [_words(draw_from, draw_from.choice([1, 2, 2, 3, 4])) for _ in range(4)] + ["None of the above"]
     options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip("ABCDE", texts, strict=True))
@@ -68,7 +68,7 @@ def _words(draw_from: random.Random, count: int) -> str:
     return " ".join(draw_from.choice(_WORDS) for _ in range(count))
 
 
-def picture(folder: Path, number: int, seed: int, size: tuple[int, int]) -> Image:
+def draw_image(folder: Path, number: int, seed: int, size: tuple[int, int]) -> Image:
     """A JPEG file of smooth random colours with some boxes in it."""
     file = Path("images") / f"{seed}-{number}.jpg"
     if not (folder / file).is_file():
@@ -88,7 +88,7 @@ def _file(folder: Path, file: Path, size: tuple[int, int]) -> Image:
 
 
 def _on_disk(folder: Path, image: Image) -> Image:
-    """A drawn picture as a file, because the peers' loops read files."""
+    """The image as a file, because the other tools' loops read files."""
     if not is_drawn(image):
         return image
     file = Path("images") / f"{image.sha256[:16]}.png"
@@ -99,9 +99,9 @@ def _on_disk(folder: Path, image: Image) -> Image:
 
 
 def turn(asked: Question, folder: Path) -> Turn:
-    """The question as the engine's runner would ask it: pictures first, then text with the released instruction."""
-    pictures = [_on_disk(folder, image) for image in asked.images]
-    content = (*pictures, prompt(asked))
+    """The question as the engine's runner would ask it: images first, then text with the released instruction."""
+    images = [_on_disk(folder, image) for image in asked.images]
+    content = (*images, prompt(asked))
     return Turn(asked.id, "answer", content, asked.labels, max_new_tokens=MAX_NEW_TOKENS)
 
 
@@ -109,76 +109,76 @@ def _set(name: str, folder: Path, questions: Sequence[Question]) -> QuestionSet:
     return QuestionSet(name, folder, tuple(turn(asked, folder) for asked in questions))
 
 
-def _asked(folder: Path, pictures: int, each: int, seed: int, sizes: Sequence[tuple[int, int]]) -> list[Question]:
+def _asked(folder: Path, images: int, each: int, seed: int, sizes: Sequence[tuple[int, int]]) -> list[Question]:
     draw_from = random.Random(seed)
     found = []
-    for number in range(pictures):
-        image = picture(folder, number, seed, sizes[number % len(sizes)])
+    for number in range(images):
+        image = draw_image(folder, number, seed, sizes[number % len(sizes)])
         asked = (question(draw_from, f"{seed}-{number}-{place}") for place in range(each))
         found += [replace(one, images=(image,), group=str(number)) for one in asked]
     return found
 
 
-def five_questions(folder: Path, *, pictures: int, seed: int, questions: int = 5) -> QuestionSet:
-    """HumbleBench's form: several questions of each picture."""
-    return _set("5 questions a picture", folder, _asked(folder, pictures, questions, seed, SIZES))
+def five_questions(folder: Path, *, images: int, seed: int, questions: int = 5) -> QuestionSet:
+    """HumbleBench's form: several questions on each image."""
+    return _set("5 questions per image", folder, _asked(folder, images, questions, seed, SIZES))
 
 
-def five_shuffles(folder: Path, *, pictures: int, seed: int) -> QuestionSet:
-    """MM-SAP's form: one question of each picture, asked with its options in five orders."""
+def five_shuffles(folder: Path, *, images: int, seed: int) -> QuestionSet:
+    """MM-SAP's form: one question on each image, asked with its options in five orders."""
     shuffled = [
         replace(variants.shuffled_options(asked, seed=order), id=f"{asked.id}-{order}")
-        for asked in _asked(folder, pictures, 1, seed, SIZES)
+        for asked in _asked(folder, images, 1, seed, SIZES)
         for order in range(5)
     ]
     return _set("5 shuffles of a question", folder, shuffled)
 
 
-def one_noise_picture(folder: Path, *, questions: int, seed: int) -> QuestionSet:
-    """HumbleBench-GN's form: every question of one and the same noise picture."""
+def one_noise_image(folder: Path, *, questions: int, seed: int) -> QuestionSet:
+    """HumbleBench-GN's form: every question on the same noise image."""
     draw_from = random.Random(seed)
     asked = [
-        variants.noise(replace(question(draw_from, f"{seed}-{number}"), images=(_NO_PICTURE,)), noise_seed=seed)
+        variants.noise(replace(question(draw_from, f"{seed}-{number}"), images=(_NO_IMAGE,)), noise_seed=seed)
         for number in range(questions)
     ]
-    return _set("one noise picture", folder, asked)
+    return _set("one noise image", folder, asked)
 
 
-def one_question(folder: Path, *, pictures: int, seed: int) -> QuestionSet:
-    """Nothing to share: a picture for each question."""
-    return _set("1 question a picture", folder, _asked(folder, pictures, 1, seed, SIZES))
+def one_question(folder: Path, *, images: int, seed: int) -> QuestionSet:
+    """One image for each question, so that nothing can be shared."""
+    return _set("1 question per image", folder, _asked(folder, images, 1, seed, SIZES))
 
 
 def humblebench(folder: Path, variant: str, *, questions: int, seed: int) -> QuestionSet:
-    """The shape of HumbleBench's three runs ("", "-E", "-GN"): five questions a picture of 594 x 473 pixels."""
+    """The shape of HumbleBench's three runs ("", "-E", "-GN"): five questions per image of 594 x 473 pixels."""
     made = _asked(folder, -(-questions // 5), 5, seed, SIZES[:1])[:questions]
     change = {"": variants.original, "-E": variants.nota_only, "-GN": variants.noise}[variant]
     return _set(f"HumbleBench{variant}", folder, [change(asked) for asked in made])
 
 
-_NO_PICTURE = Image("none", "0" * 64, 1, 1)
+_NO_IMAGE = Image("none", "0" * 64, 1, 1)
 
 Maker = Callable[[Path, int, int], QuestionSet]
-"""Makes a set from a folder for its pictures, a seed, and the number of questions that is enough."""
+"""Creates a set from a folder for its images, a seed, and the number of questions needed."""
 _SET_APART = 10_000
-"""Between the seeds of two sets: none may see another's pictures."""
+"""Distance between the seeds of two sets, which must not have common images."""
 
 
-def makers(*, pictures: int, noise_questions: int, questions: int) -> dict[str, Maker]:
+def makers(*, images: int, noise_questions: int, questions: int) -> dict[str, Maker]:
     """The four sets of the CPU benchmark and the three of the GPU's.
 
     Args:
-        pictures: in the sets with five turns a picture; the set with one turn a picture has twice as many.
-        noise_questions: about the one noise picture.
+        images: in the sets with five turns per image; the set with one turn per image has twice as many.
+        noise_questions: about the one noise image.
         questions: in each of HumbleBench's.
     """
     kinds: dict[str, Maker] = {
-        "questions": lambda folder, seed, enough: five_questions(folder, pictures=_least(pictures, enough), seed=seed),
-        "shuffles": lambda folder, seed, enough: five_shuffles(folder, pictures=_least(pictures, enough), seed=seed),
-        "noise": lambda folder, seed, enough: one_noise_picture(
+        "questions": lambda folder, seed, enough: five_questions(folder, images=_least(images, enough), seed=seed),
+        "shuffles": lambda folder, seed, enough: five_shuffles(folder, images=_least(images, enough), seed=seed),
+        "noise": lambda folder, seed, enough: one_noise_image(
             folder, questions=min(noise_questions, enough), seed=seed
         ),
-        "single": lambda folder, seed, enough: one_question(folder, pictures=min(2 * pictures, enough), seed=seed),
+        "single": lambda folder, seed, enough: one_question(folder, images=min(2 * images, enough), seed=seed),
     }
     for variant in ("", "-E", "-GN"):
         kinds[f"humblebench{variant}"] = partial(_humblebench, variant=variant, questions=questions)
@@ -193,5 +193,5 @@ def _apart(maker: Maker, number: int, folder: Path, seed: int, enough: int) -> Q
     return maker(folder, number * _SET_APART + seed, enough)
 
 
-def _least(pictures: int, enough: int) -> int:
-    return min(pictures, -(-enough // 5))
+def _least(images: int, enough: int) -> int:
+    return min(images, -(-enough // 5))

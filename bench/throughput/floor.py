@@ -23,12 +23,12 @@ from known_unknowns.images import open_image
 from known_unknowns.records import Turn
 
 MOST_ROWS = 512
-"""Of one picture's tokens that are multiplied at once when the matrix rate is measured; more is no faster."""
+"""Maximum number of an image's tokens per product when the matrix rate is measured; more is no faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The turns of one picture: its patches (rows, columns), the tokens that all prompts begin with, and each
+    """The turns of one image: its patches (rows, columns), the tokens that all prompts begin with, and each
     prompt's own tokens after them."""
 
     grid: tuple[int, int]
@@ -37,13 +37,13 @@ class Group:
 
 
 def groups(processor: Any, turns: Sequence[Turn], folder: Path) -> list[Group]:
-    """One group for each picture, with as long a shared prefix as its prompts have."""
-    by_picture: dict[Any, list[Turn]] = defaultdict(list)
+    """One group for each image, with as long a shared prefix as its prompts have."""
+    by_image: dict[Any, list[Turn]] = defaultdict(list)
     for turn in turns:
-        by_picture[turn.images].append(turn)
+        by_image[turn.images].append(turn)
     found = []
-    for pictures, asked in by_picture.items():
-        image = processor.image_processor(open_image(pictures[0], folder), return_tensors="pt")
+    for images, asked in by_image.items():
+        image = processor.image_processor(open_image(images[0], folder), return_tensors="pt")
         rows, columns = image["image_grid_thw"][0, 1:].tolist()
         more = rows * columns // processor.image_processor.merge_size**2 - 1
         prompts = [_prompt_tokens(processor, turn.text) for turn in asked]
@@ -53,7 +53,7 @@ def groups(processor: Any, turns: Sequence[Turn], folder: Path) -> list[Group]:
 
 
 def _prompt_tokens(processor: Any, text: str) -> list[int]:
-    """With one token for the picture."""
+    """With one token for the image."""
     content = [{"type": "image"}, {"type": "text", "text": text}]
     rendered = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
     return processor.tokenizer(rendered)["input_ids"]
@@ -73,7 +73,7 @@ class Flops:
     config: Any
 
     def tower(self, grid: tuple[int, int]) -> int:
-        """A picture of ``grid`` patches through the vision tower and its merger."""
+        """An image of ``grid`` patches through the vision tower and its merger."""
         vision = self.config.vision_config
         width, patches = vision.hidden_size, grid[0] * grid[1]
         merged = vision.spatial_merge_size**2
@@ -109,7 +109,7 @@ class Flops:
         return 2 * self.config.text_config.vocab_size * self.config.text_config.hidden_size
 
     def shared(self, found: Sequence[Group]) -> int:
-        """The least that gives every question's first logits: each picture and each prefix once."""
+        """The minimum that gives every question's first logits: each image and each prefix once."""
         total = 0
         for group in found:
             total += self.tower(group.grid) + self.language(group.prefix)
@@ -131,7 +131,7 @@ class MatrixRate:
 
     def __init__(self, model: Any, group: Group) -> None:
         self.model = model
-        at_once = 8 if model.device.type == "cuda" else 1  # pictures: a GPU needs more rows to be busy
+        at_once = 8 if model.device.type == "cuda" else 1  # images: a GPU needs more rows to be busy
         patches = group.grid[0] * group.grid[1] * at_once
         merged = patches // model.config.vision_config.spatial_merge_size**2
         tokens = min(MOST_ROWS, max(group.prefix, sum(group.suffixes))) * at_once

@@ -133,8 +133,8 @@ class Plain:
 
     @staticmethod
     def _conversation(turn: Turn, folder: Path) -> list[dict[str, Any]]:
-        pictures = [{"type": "image", "image": open_image(image, folder)} for image in turn.images]
-        return [{"role": "user", "content": [*pictures, {"type": "text", "text": turn.text}]}]
+        images = [{"type": "image", "image": open_image(image, folder)} for image in turn.images]
+        return [{"role": "user", "content": [*images, {"type": "text", "text": turn.text}]}]
 
 
 @torch.inference_mode()

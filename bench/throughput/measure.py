@@ -68,7 +68,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What measuring a set needs: the loops by name, a model and a processor, a folder for pictures.
+    """What measuring a set needs: the loops by name, a model and a processor, a folder for images.
 
     ``parts`` limits how many questions of a set a loop is asked.
     """
@@ -82,7 +82,7 @@ class Bench:
 
 
 def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
-    """Warm up, count FLOPs, then time all loops ``repeats`` times in turn, on new pictures each time."""
+    """Warm up, count FLOPs, then time all loops ``repeats`` times in turn, on new images each time."""
     flops = Flops(bench.model.config)
     sets = [maker(bench.folder, seed, sys.maxsize) for seed in range(1, repeats + 1)]
     warm, counted = maker(bench.folder, 0, WARM_UP_QUESTIONS), maker(bench.folder, 100, COUNTED_QUESTIONS)
@@ -126,7 +126,7 @@ def summary(measured: Measured, flops: Flops) -> dict[str, Any]:
     return {
         "name": measured.sets[0].name,
         "questions": len(measured.sets[0].turns),
-        "pictures": len(measured.groups),
+        "images": len(measured.groups),
         "repeats": len(measured.sets),
         "visual_tokens": span([group.grid[0] * group.grid[1] // 4 for group in measured.groups]),
         "prefix_tokens": span([group.prefix for group in measured.groups]),
@@ -223,11 +223,11 @@ def span(values: Sequence[float]) -> dict[str, float] | None:
     return {"median": statistics.median(values), "least": min(values), "most": max(values)}
 
 
-def by_picture(loop: Loop, questions: QuestionSet, *, asked: int = 8, pictures: int = 3) -> dict[str, Any]:
-    """Does the letter depend on the picture? The share of questions whose letter changes between pictures."""
-    shown = list(dict.fromkeys(turn.images for turn in questions.turns))[:pictures]
+def by_image(loop: Loop, questions: QuestionSet, *, asked: int = 8, images: int = 3) -> dict[str, Any]:
+    """Return the share of questions whose letter changes between images."""
+    shown = list(dict.fromkeys(turn.images for turn in questions.turns))[:images]
     texts = [turn.text for turn in questions.turns[:asked]]
     turns = [replace(questions.turns[0], content=(*images, text)) for images in shown for text in texts]
     said = [letter(text) for text in loop(turns, questions.folder).texts]
-    letters = [{said[picture * len(texts) + place] for picture in range(len(shown))} for place in range(len(texts))]
-    return {"questions": len(texts), "pictures": len(shown), "letter_changes": _share(len(of) > 1 for of in letters)}
+    letters = [{said[image * len(texts) + place] for image in range(len(shown))} for place in range(len(texts))]
+    return {"questions": len(texts), "images": len(shown), "letter_changes": _share(len(of) > 1 for of in letters)}

@@ -1,4 +1,4 @@
-"""Does memory stay flat? One loop in a process of its own answers questions on thousands of pictures."""
+"""Memory growth of one loop, in a separate process, over questions on thousands of images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.throughput.loops import Loop, Ours
 from known_unknowns.records import Turn
 
 EVERY = 50
-"""Pictures between two readings."""
+"""Images between two readings."""
 MIB = 2**20
 
 
@@ -34,15 +34,15 @@ def peak_mib() -> float:
     raise RuntimeError("/proc/self/status tells no VmHWM")
 
 
-def readings(loop: Loop, folder: Path, *, pictures: int, questions: int) -> list[dict[str, float]]:
-    """After every ``EVERY`` pictures, each with ``questions`` questions: MiB held now, and the peak until then.
+def readings(loop: Loop, folder: Path, *, images: int, questions: int) -> list[dict[str, float]]:
+    """After every ``EVERY`` images, each with ``questions`` questions: MiB held now, and the peak until then.
 
-    The engine is asked all of them at once, as in a run, where it may remember pictures for the next wave.
+    The engine is asked all of them at once, as in a run, where it may cache images for the next wave.
     """
-    asked = data.five_questions(folder, pictures=pictures, seed=500_000, questions=questions).turns
+    asked = data.five_questions(folder, images=images, seed=500_000, questions=questions).turns
     found = [_reading(0)]
     for done in _asked(loop, asked, folder, EVERY * questions):
-        if done // questions >= found[-1]["pictures"] + EVERY or done == len(asked):
+        if done // questions >= found[-1]["images"] + EVERY or done == len(asked):
             found.append(_reading(done // questions))
     for turn in asked:
         (folder / turn.images[0].source).unlink(missing_ok=True)
@@ -62,22 +62,22 @@ def _asked(loop: Loop, turns: Sequence[Turn], folder: Path, slice_of: int) -> It
             yield min(start + slice_of, len(turns))
 
 
-def _reading(pictures: int) -> dict[str, float]:
-    reading = {"pictures": pictures, "resident_mib": resident_mib(), "peak_mib": peak_mib()}
+def _reading(images: int) -> dict[str, float]:
+    reading = {"images": images, "resident_mib": resident_mib(), "peak_mib": peak_mib()}
     if torch.cuda.is_available():
         reading["gpu_peak_mib"] = torch.cuda.max_memory_allocated() / MIB
     return reading
 
 
 def summary(found: Sequence[dict[str, float]]) -> dict[str, Any]:
-    """The peak, and how much of it came after the first tenth of the pictures and after the first half."""
+    """The peak, and how much of it came after the first tenth of the images and after the first half."""
     last = found[-1]
 
     def growth(share: float) -> float:
         return last["peak_mib"] - found[max(1, round(share * (len(found) - 1)))]["peak_mib"]
 
     return {
-        "pictures": last["pictures"],
+        "images": last["images"],
         "loaded_mib": found[0]["peak_mib"],
         "peak_mib": last["peak_mib"],
         "growth_after_a_tenth_mib": growth(0.1),

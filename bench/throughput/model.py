@@ -6,7 +6,7 @@ so that activations stay of order one; then the output layer is set so that repl
 - one residual channel carries a constant that no layer writes to: its sign tells the letters from all other tokens,
   and the output layer reads it, so that a letter follows any other token and the end token follows a letter;
 - the letters' rows are whitened against the last hidden states of sample prompts, so that the letter depends on the
-  question and on the picture, and each comes up about as often as the others.
+  question and on the image, and each comes up about as often as the others.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ MARGIN = 15.0
 LETTER_SPREAD = 2.0
 """Standard deviation of a letter's logit over sample prompts."""
 PIXELS = {"shortest_edge": 56 * 56, "longest_edge": 16384 * 28 * 28}
-"""The least and the most of a resized picture, as published."""
+"""The least and the most of a resized image, as published."""
 _END, _PAD = "<|im_end|>", "<|endoftext|>"
-_PICTURE = ("<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
-_SPECIAL = [_PAD, "<|im_start|>", _END, *_PICTURE, "<|video_pad|>"]
+_IMAGE_TOKENS = ("<|vision_start|>", "<|image_pad|>", "<|vision_end|>")
+_SPECIAL = [_PAD, "<|im_start|>", _END, *_IMAGE_TOKENS, "<|video_pad|>"]
 _TEMPLATE = (
     "{% if messages[0]['role'] != 'system' %}<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n{% endif %}"
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n"
     "{% if m['content'] is string %}{{ m['content'] }}{% else %}{% for c in m['content'] %}"
-    "{{ '" + "".join(_PICTURE) + "' if c['type'] == 'image' else c['text'] }}{% endfor %}{% endif %}<|im_end|>\n"
+    "{{ '" + "".join(_IMAGE_TOKENS) + "' if c['type'] == 'image' else c['text'] }}{% endfor %}{% endif %}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
 
-class PictureProcessor(Qwen2_5_VLProcessor):
-    """Qwen2.5-VL's processor for pictures alone: its videos would need torchvision."""
+class ImageOnlyProcessor(Qwen2_5_VLProcessor):
+    """Qwen2.5-VL's processor for images alone: its videos would need torchvision."""
 
     def __init__(
         self, image_processor: Any = None, tokenizer: Any = None, chat_template: str | None = None, **kwargs: Any
@@ -94,7 +94,7 @@ class _Key(PreTrainedConfig):
 
 def register() -> None:
     """Let ``AutoProcessor.from_pretrained`` know the class, so that an engine loads the folder as any other."""
-    AutoProcessor.register(_Key, PictureProcessor, exist_ok=True)
+    AutoProcessor.register(_Key, ImageOnlyProcessor, exist_ok=True)
 
 
 def ensure(cache: Path, shape: str, *, dtype: str, device: str, seed: int = 0) -> Path:
@@ -134,8 +134,8 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def make_processor() -> PictureProcessor:
-    return PictureProcessor(Qwen2VLImageProcessorPil(size=PIXELS), make_tokenizer(), _TEMPLATE)
+def make_processor() -> ImageOnlyProcessor:
+    return ImageOnlyProcessor(Qwen2VLImageProcessorPil(size=PIXELS), make_tokenizer(), _TEMPLATE)
 
 
 def configuration(shape: str, tokenizer: Any) -> Qwen2_5_VLConfig:
@@ -191,10 +191,10 @@ def letter_tokens(tokenizer: Any) -> list[int]:
 
 
 def sample_prompts(folder: Path) -> list[list[Turn]]:
-    """Prompts on pictures, and prompts on one noise picture: what the output layer is tuned on."""
-    pictures = data.five_questions(folder, pictures=6, seed=990_001, questions=5)
-    noise = data.one_noise_picture(folder, questions=24, seed=990_002)
-    return [list(pictures.turns), list(noise.turns)]
+    """Prompts on images, and prompts on one noise image: what the output layer is tuned on."""
+    images = data.five_questions(folder, images=6, seed=990_001, questions=5)
+    noise = data.one_noise_image(folder, questions=24, seed=990_002)
+    return [list(images.turns), list(noise.turns)]
 
 
 @torch.inference_mode()

@@ -2,7 +2,7 @@
 
 Two come from the package registry where ``--peers`` names a folder that has them (README.md says how to make it):
 HumbleBench's data loader, and lmms-eval's whole ``generate_until``. What a package does not hold, or cannot import, is
-reproduced here in its form: how pictures are read and resized, how prompts are batched, and how ``generate`` is called.
+reproduced here in its form: how images are read and resized, how prompts are batched, and how ``generate`` is called.
 The sources that were read are named in each loop's ``note``.
 """
 
@@ -32,7 +32,7 @@ FACTOR = 28
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The least and the most pixels that a picture is resized to."""
+    """The least and the most pixels that an image is resized to."""
 
     least: int
     most: int
@@ -49,15 +49,15 @@ VLMEVALKIT = Limits(1280 * FACTOR**2, 16384 * FACTOR**2)
 """For Qwen2.5-VL in its config.py."""
 
 
-def resized(picture: Pillow.Image, limits: Limits) -> Pillow.Image:
-    """As qwen_vl_utils 0.0.14 prepares a picture: RGB, whole multiples of 28 pixels, bicubic."""
-    rgb = picture.convert("RGB")
+def resized(image: Pillow.Image, limits: Limits) -> Pillow.Image:
+    """As qwen_vl_utils 0.0.14 prepares an image: RGB, whole multiples of 28 pixels, bicubic."""
+    rgb = image.convert("RGB")
     height, width = smart_resize(rgb.height, rgb.width, FACTOR, limits.least, limits.most)
     return rgb.resize((width, height))
 
 
 def prompts(processor: Any, turns: Sequence[Turn], *, system: str | None = None) -> list[str]:
-    """Each turn rendered by the chat template, with one place for its picture."""
+    """Each turn rendered by the chat template, with one place for its image."""
     before = [{"role": "system", "content": system}] if system else []
     return [
         processor.apply_chat_template(
@@ -70,7 +70,7 @@ def prompts(processor: Any, turns: Sequence[Turn], *, system: str | None = None)
 
 
 class HumbleBench:
-    """Its README's quick start: batches of 16 from the package's loader, each picture read and encoded anew."""
+    """Its README's quick start: batches of 16 from the package's loader, each image read and encoded anew."""
 
     batch_size = 16
 
@@ -93,8 +93,8 @@ class HumbleBench:
     def _infer(self, batch: Sequence[dict[str, Any]], said: Said) -> None:
         processor = self.loaded.processor
         texts = prompts(processor, [sample["question"] for sample in batch])
-        pictures = [resized(Pillow.open(sample["image"]["path"]), self.limits) for sample in batch]
-        inputs = processor(text=texts, images=pictures, padding=True, padding_side="left", return_tensors="pt")
+        images = [resized(Pillow.open(sample["image"]["path"]), self.limits) for sample in batch]
+        inputs = processor(text=texts, images=images, padding=True, padding_side="left", return_tensors="pt")
         generate(self.loaded, inputs, said, max_new_tokens=128)
 
 
@@ -129,8 +129,8 @@ class VLMEvalKit:
 
     def _ask(self, turn: Turn, folder: Path, said: Said) -> None:
         processor = self.loaded.processor
-        picture = resized(Pillow.open(folder / turn.images[0].source), self.limits)
-        inputs = processor(text=prompts(processor, [turn]), images=[picture], padding=True, return_tensors="pt")
+        image = resized(Pillow.open(folder / turn.images[0].source), self.limits)
+        inputs = processor(text=prompts(processor, [turn]), images=[image], padding=True, return_tensors="pt")
         sampling = {"do_sample": True, "top_p": 0.001, "top_k": 1, "temperature": 0.01, "repetition_penalty": 1.0}
         generate(self.loaded, inputs, said, max_new_tokens=2048, **sampling)
         if torch.cuda.is_available():
@@ -138,7 +138,7 @@ class VLMEvalKit:
 
 
 class _LmmsEval:
-    """What both kinds of lmms-eval's loop have in common: each picture goes through a JPEG of quality 85 in base64."""
+    """What both kinds of lmms-eval's loop have in common: each image goes through a JPEG of quality 85 in base64."""
 
     note = ""
     system = "You are a helpful assistant."
@@ -154,7 +154,7 @@ class LmmsEvalForm(_LmmsEval):
         self.name = f"form of lmms-eval's loop{self._own}"
         self.note = (
             "form of Qwen2_5_VL.generate_until in lmms_eval 0.7.3 (models/simple/qwen2_5_vl.py): batch 1, longest "
-            "prompt first, pictures as JPEG of quality 85 in base64, stops at the end token"
+            "prompt first, images as JPEG of quality 85 in base64, stops at the end token"
         )
 
     def __call__(self, turns: Sequence[Turn], folder: Path) -> Said:
@@ -171,9 +171,9 @@ class LmmsEvalForm(_LmmsEval):
         return said
 
 
-def _data_url(picture: Pillow.Image) -> str:
+def _data_url(image: Pillow.Image) -> str:
     data = BytesIO()
-    picture.save(data, "JPEG", quality=85)
+    image.save(data, "JPEG", quality=85)
     return "data:image/jpeg;base64," + base64.b64encode(data.getvalue()).decode()
 
 
@@ -208,13 +208,13 @@ class LmmsEval(_LmmsEval):
         self._processor.visual_tokens.clear()
         settings = {"max_new_tokens": turns[0].max_new_tokens, "temperature": 0.0, "do_sample": False}
 
-        def picture(turn: Turn) -> list[Pillow.Image]:
+        def image(turn: Turn) -> list[Pillow.Image]:
             return [Pillow.open(folder / turn.images[0].source).convert("RGB")]
 
         requests = [
             Instance(
                 request_type="generate_until",
-                arguments=(turn.text, dict(settings), picture, number, "bench", "test"),
+                arguments=(turn.text, dict(settings), image, number, "bench", "test"),
                 idx=number,
                 metadata={"task": "bench", "doc_id": number, "repeats": 1},
             )
@@ -242,7 +242,7 @@ class _Counting:
 
 
 def _process_vision_info(conversations: Sequence[Sequence[dict[str, Any]]]) -> tuple[list[Pillow.Image], None]:
-    """The form of qwen_vl_utils 0.0.14 for pictures in data URLs: (pictures, no videos)."""
+    """The form of qwen_vl_utils 0.0.14 for images in data URLs: (images, no videos)."""
     users = [message for conversation in conversations for message in conversation if message["role"] == "user"]
     parts = [part for message in users for part in message["content"] if part["type"] == "image"]
     return [_read_data_url(part["image"], Limits(part["min_pixels"], part["max_pixels"])) for part in parts], None

@@ -55,10 +55,10 @@ def _gap(letters: Mapping[str, Any]) -> str:
 
 
 def memory_table(measured: Mapping[str, Mapping[str, Any]]) -> str:
-    lines = ["| loop | pictures | loaded | peak | growth after a tenth | after half |", "|---|---|---|---|---|---|"]
+    lines = ["| loop | images | loaded | peak | growth after a tenth | after half |", "|---|---|---|---|---|---|"]
     for name, memory in measured.items():
         mib = [memory[key] for key in ("loaded_mib", "peak_mib", "growth_after_a_tenth_mib", "growth_after_half_mib")]
-        lines.append(f"| {name} | {memory['pictures']} | {' | '.join(f'{value:.0f} MiB' for value in mib)} |")
+        lines.append(f"| {name} | {memory['images']} | {' | '.join(f'{value:.0f} MiB' for value in mib)} |")
     return "\n".join(lines)
 
 

@@ -1,8 +1,8 @@
-"""Questions a second on shared pictures: the engine against what a user would run instead.
+"""Measure questions per second of the transformers engine and of other evaluation loops.
 
     python bench/throughput/throughput.py [--quick] [--device cpu|cuda] [--dtype float32] [--out FILE] [--memory]
 
-A random Qwen2.5-VL is made once under --cache. Each set is asked by every loop in turn (ABCABC...), on new pictures in
+A random Qwen2.5-VL is created once under --cache. Each set is asked by every loop in turn (ABCABC...), on new images in
 each repeat; medians are compared with the batch-1 loop's, which stops at the end token. The table goes to stdout, all
 numbers to --out, progress to stderr.
 """
@@ -42,8 +42,8 @@ def arguments() -> argparse.ArgumentParser:
     add("--dtype", choices=["float32", "bfloat16", "float16"], default="float32")
     add("--sets", nargs="+", choices=[*SETS, *HUMBLEBENCH], default=list(SETS))
     add("--loops", nargs="+", choices=[*LOOPS, *OWN_PIXELS], default=list(LOOPS))
-    add("--pictures", type=int, help="pictures a set; default 8, with --quick 2")
-    add("--noise-questions", type=int, help="questions on the noise picture; default 48, with --quick 10")
+    add("--images", type=int, help="images per set; default 8, with --quick 2")
+    add("--noise-questions", type=int, help="questions on the noise image; default 48, with --quick 10")
     add("--questions", type=int, default=2000, help="of each of the HumbleBench sets")
     add("--others", type=int, help="ask all loops but the engine's only so many questions of a set")
     add("--repeats", type=int, help="default 3, with --quick 1")
@@ -55,7 +55,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--out", type=Path, help="write all numbers to this JSON file")
     add("--quick", action="store_true", help="a tiny model and few questions: does everything work?")
     add("--memory", action="store_true", help="measure memory instead, each loop in a process of its own")
-    add("--memory-pictures", type=int, default=2000)
+    add("--memory-images", type=int, default=2000)
     add("--memory-questions", type=int, default=2, help="questions on each of them")
     add("--memory-of", choices=[*LOOPS, *OWN_PIXELS], help=argparse.SUPPRESS)
     return parser
@@ -63,8 +63,8 @@ def arguments() -> argparse.ArgumentParser:
 
 def filled(options: argparse.Namespace) -> argparse.Namespace:
     """Fill in what depends on --quick."""
-    full = {"model": "60m", "pictures": 8, "noise_questions": 48, "repeats": 3}
-    quick = {"model": "tiny", "pictures": 2, "noise_questions": 10, "repeats": 1}
+    full = {"model": "60m", "images": 8, "noise_questions": 48, "repeats": 3}
+    quick = {"model": "tiny", "images": 2, "noise_questions": 10, "repeats": 1}
     for name, value in (quick if options.quick else full).items():
         if getattr(options, name) is None:
             setattr(options, name, value)
@@ -127,19 +127,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the sets; all numbers, as JSON-able values."""
     setup = Setup(options)
     made = setup.make(options.loops)
-    loaded, folder = setup.loaded(), options.cache / "pictures"
+    loaded, folder = setup.loaded(), options.cache / "images"
     parts = {name: options.others for name, loop in made.items() if options.others and not isinstance(loop, loops.Ours)}
     bench = measure.Bench(made, parts, loaded.model, loaded.processor, folder, say)
-    makers = data.makers(
-        pictures=options.pictures, noise_questions=options.noise_questions, questions=options.questions
-    )
+    makers = data.makers(images=options.images, noise_questions=options.noise_questions, questions=options.questions)
     result = about(setup, loaded) | {"sets": {}}
     for key in options.sets:
         measured = measure.measure(bench, makers[key], repeats=options.repeats)
         result["sets"][key] = measure.summary(measured, Flops(loaded.model.config))
         write(result, options.out)
     last = made.get(measure.REFERENCE, next(iter(made.values())))
-    result["letters_by_picture"] = measure.by_picture(last, data.five_questions(folder, pictures=4, seed=200))
+    result["letters_by_image"] = measure.by_image(last, data.five_questions(folder, images=4, seed=200))
     result["projected_minutes"] = report.projection(result)
     result["engines"] = {
         name: loop.engine.about | {"facts": loop.engine.facts}
@@ -176,15 +174,15 @@ def write(result: dict[str, Any], out: Path | None) -> None:
 def memory_of(options: argparse.Namespace) -> None:
     """Print one loop's memory as a line of JSON: what ``--memory`` starts for each loop."""
     (loop,) = Setup(options).make([options.memory_of]).values()
-    folder = options.cache / "pictures"
-    found = memory.readings(loop, folder, pictures=options.memory_pictures, questions=options.memory_questions)
+    folder = options.cache / "images"
+    found = memory.readings(loop, folder, images=options.memory_images, questions=options.memory_questions)
     print(json.dumps(memory.summary(found)))
 
 
 def all_memory(options: argparse.Namespace, given: list[str]) -> None:
     measured = {}
     for name in options.loops:
-        say(f"memory of {name} over {options.memory_pictures} pictures")
+        say(f"memory of {name} over {options.memory_images} images")
         measured[name] = memory.in_own_process(Path(__file__), name, given)
         write({"memory": measured}, options.out)
     print(report.memory_table(measured))

@@ -1,4 +1,4 @@
-"""The benchmark of normalising, on a few pictures: that it runs, and that the number of processes changes no byte."""
+"""The image normalisation benchmark runs, and the number of processes changes no byte."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def loaded(settings) -> loops.Loaded:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory) -> data.QuestionSet:
-    return data.five_questions(tmp_path_factory.mktemp("pictures"), pictures=2, seed=7)
+    return data.five_questions(tmp_path_factory.mktemp("images"), images=2, seed=7)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_all_loops_say_the_same(make, loaded, settings, asked, plain):
     assert said.visual_tokens == plain.visual_tokens == [357] * 5 + [391] * 5
 
 
-def test_lmms_eval_sees_pictures_through_a_jpeg(loaded, tmp_path, asked):
+def test_lmms_eval_sees_images_through_a_jpeg(loaded, tmp_path, asked):
     """Blocks of one grey are the same after it; the order of the questions is ours again afterwards."""
     turns = []
     for number, turn in enumerate(asked.turns[:5]):
@@ -99,15 +99,15 @@ def test_lmms_eval_sees_pictures_through_a_jpeg(loaded, tmp_path, asked):
 
 def test_peers_pixels_by_hand():
     """594 x 473 are 21 x 17 tokens. At least 1280 tokens: both sides times sqrt(1003520 / 280962), rounded up."""
-    picture = Pillow.new("L", (594, 473))
-    assert peers.resized(picture, peers.Limits(56 * 56, 16384 * 784)).size == (21 * 28, 17 * 28)
-    assert peers.resized(picture, peers.VLMEVALKIT).size == (41 * 28, 32 * 28)
+    image = Pillow.new("L", (594, 473))
+    assert peers.resized(image, peers.Limits(56 * 56, 16384 * 784)).size == (21 * 28, 17 * 28)
+    assert peers.resized(image, peers.VLMEVALKIT).size == (41 * 28, 32 * 28)
     assert peers.resized(Pillow.new("L", (256, 256)), peers.LMMS_EVAL).size == (16 * 28, 16 * 28)
-    assert peers.resized(picture, peers.VLMEVALKIT).mode == "RGB"
+    assert peers.resized(image, peers.VLMEVALKIT).mode == "RGB"
 
 
 def test_sets_share_what_they_say(tmp_path):
-    shuffles = data.five_shuffles(tmp_path, pictures=2, seed=1)
+    shuffles = data.five_shuffles(tmp_path, images=2, seed=1)
     assert len(shuffles.turns) == 10
     assert len({turn.images for turn in shuffles.turns}) == 2
     first = [turn.text.splitlines() for turn in shuffles.turns[:5]]
@@ -115,23 +115,23 @@ def test_sets_share_what_they_say(tmp_path):
     options = [[line[3:] for line in lines[1:6]] for lines in first]
     assert len({tuple(sorted(texts)) for texts in options}) == 1
     assert len({tuple(texts) for texts in options}) > 1
-    noise = data.one_noise_picture(tmp_path, questions=3, seed=1)
+    noise = data.one_noise_image(tmp_path, questions=3, seed=1)
     assert len({turn.images for turn in noise.turns}) == 1
-    with Pillow.open(tmp_path / noise.turns[0].images[0].source) as picture:
-        assert (picture.size, picture.mode) == ((256, 256), "L")
-    single = data.one_question(tmp_path, pictures=3, seed=1)
+    with Pillow.open(tmp_path / noise.turns[0].images[0].source) as image:
+        assert (image.size, image.mode) == ((256, 256), "L")
+    single = data.one_question(tmp_path, images=3, seed=1)
     assert len({turn.images for turn in single.turns}) == 3
     gap = data.humblebench(tmp_path, "-E", questions=7, seed=1)
     assert [len(turn.labels) for turn in gap.turns] == [4] * 7
     assert gap.first(2).turns == gap.turns[:2]
 
 
-def test_no_picture_is_seen_twice(tmp_path):
-    """An engine remembers pictures: those of another repeat or another set would come for nothing."""
-    makers = data.makers(pictures=1, noise_questions=2, questions=5)
+def test_no_image_is_seen_twice(tmp_path):
+    """An engine caches images, so the images of another repeat or set would cost no time."""
+    makers = data.makers(images=1, noise_questions=2, questions=5)
     sets = [make(tmp_path, seed, 1000) for make in makers.values() for seed in (0, 1, 100)]
     seen = [image for asked in sets for image in {turn.images[0].sha256 for turn in asked.turns}]
-    # HumbleBench-GN's picture is one and the same in all its sets, as it was published
+    # HumbleBench-GN uses the same image in all its sets, as published
     assert len(seen) - len(set(seen)) == 2
     assert len(makers["humblebench"](tmp_path, 0, 3).turns) == 3
 
@@ -252,9 +252,9 @@ def test_table_and_projection(measured, loaded):
 
 def test_memory_growth_by_hand():
     peaks = [100, 150, *[160] * 9]
-    found = [{"pictures": 50 * n, "resident_mib": 90, "peak_mib": peak} for n, peak in enumerate(peaks)]
+    found = [{"images": 50 * n, "resident_mib": 90, "peak_mib": peak} for n, peak in enumerate(peaks)]
     summary = memory.summary(found)
-    assert (summary["loaded_mib"], summary["peak_mib"], summary["pictures"]) == (100, 160, 500)
+    assert (summary["loaded_mib"], summary["peak_mib"], summary["images"]) == (100, 160, 500)
     assert (summary["growth_after_a_tenth_mib"], summary["growth_after_half_mib"]) == (10, 0)
     assert "| ours | 500 | 100 MiB | 160 MiB | 10 MiB | 0 MiB |" in report.memory_table({"ours": summary})
 
@@ -266,9 +266,9 @@ def test_memory_is_read_while_questions_are_asked(tmp_path):
         counted.append(len(turns))
         assert all((folder / turn.images[0].source).is_file() for turn in turns)
 
-    found = memory.readings(loop, tmp_path, pictures=60, questions=2)
+    found = memory.readings(loop, tmp_path, images=60, questions=2)
     assert counted == [100, 20]
-    assert [reading["pictures"] for reading in found] == [0, 50, 60]
+    assert [reading["images"] for reading in found] == [0, 50, 60]
     assert all(0 < reading["resident_mib"] <= reading["peak_mib"] for reading in found)
     assert not list((tmp_path / "images").iterdir())
 
@@ -284,6 +284,6 @@ def test_the_command(tmp_path, settings, capsys):
     found = written["sets"]["noise"]["loops"]
     assert (found["engine"]["questions"], found[measure.REFERENCE]["questions"]) == (4, 3)
     assert found["engine"]["letters"]["equal"] == found["engine"]["letters"]["of"] == 3
-    assert result["letters_by_picture"]["pictures"] == 3
+    assert result["letters_by_image"]["images"] == 3
     assert written["engines"]["engine"]["facts"]["engine"] == "transformers"
     assert "repeat 1: plain loop, batch 1" in capsys.readouterr().err
