@@ -52,7 +52,7 @@ rule all:
 
 
 onstart:
-    lock_folder(Path(".snakemake/known-unknowns.lock"))
+    start_run()
 
 
 onsuccess:

@@ -32,7 +32,11 @@ TARGETS = Targets(PARAMS)
 DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = f"journal/{PARAMS.edition}"
-RESOLVED = workflow_run.write_settings(PARAMS, Path(RESULTS, "params.yaml"))
+LOCK_FILE = Path(".snakemake/known-unknowns.lock")
+RESOLVED = f"{RESULTS}/params.yaml"
+# The jobs of an active run read this file. A dry run, and a second run before it is refused, do not change it.
+if not (Path(RESOLVED).is_file() and workflow_run.is_locked(LOCK_FILE)):
+    workflow_run.write_settings(PARAMS, Path(RESOLVED))
 ASKED = TARGETS.asked_models
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
@@ -46,12 +50,13 @@ shell.prefix(
 LOCKS = []  # open files: a lock lasts as long as this process
 
 
-def lock_folder(path):
-    """Allow one run at a time in this folder."""
+def start_run():
+    """Allow one run at a time in this folder, with its own settings."""
     try:
-        LOCKS.append(workflow_run.lock(path))
+        LOCKS.append(workflow_run.lock(LOCK_FILE))
     except KnownUnknownsError as error:
         raise WorkflowError(str(error)) from None
+    workflow_run.write_settings(PARAMS, Path(RESOLVED))
 
 
 pathvars:

@@ -49,6 +49,11 @@ def test_a_killed_run_is_picked_up_by_the_same_command(at_work):
 
 def test_two_runs_do_not_work_in_one_folder(at_work):
     project, process, _ = at_work
-    printed = project.snakemake(*SLOW, code=1)
+    settings = project.root / "results/pocket/params.yaml"
+    before = settings.read_bytes()
+    other = "statistics={resamples: 300}"
+    printed = project.snakemake(*SLOW, other, code=1)
     assert "another run is active in this folder" in printed
+    project.snakemake("-n", *SLOW, other)
+    assert settings.read_bytes() == before  # the jobs of the active run read them
     assert process.poll() is None

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
@@ -28,13 +29,29 @@ def lock(path: Path) -> TextIO:
     MachineError
         If another run holds the lock.
     """
+    for _ in range(5):  # `is_locked` of another process holds the lock for a moment
+        if (file := _try_lock(path)) is not None:
+            return file
+        time.sleep(0.1)
+    raise MachineError("another run is active in this folder; wait for it to end, or stop it")
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a run holds the lock: another one, or the one that this process is a job of."""
+    if (file := _try_lock(path)) is None:
+        return True
+    file.close()
+    return False
+
+
+def _try_lock(path: Path) -> TextIO | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
+        return None
     return file
 
 
@@ -43,12 +60,11 @@ def prepend_to_path(folder: Path) -> None:
     os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])
 
 
-def write_settings(params: Params, path: Path) -> str:
+def write_settings(params: Params, path: Path) -> None:
     """Write the configuration after all overrides, for the subcommands. An equal file is left alone."""
     text = yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
-    return path.as_posix()
 
 
 def closing_message(params: Params, results: str) -> str:
