@@ -68,7 +68,7 @@ class Protocol:
     ----------
     function : callable
         A generator function of a question. It may take a `Context` as ``context``, a model's image support as
-        ``pictures``, and settings of params.yaml as further keyword arguments.
+        ``images``, and settings of params.yaml as further keyword arguments.
     requires : frozenset of str
         `IMAGES`, `REFUSAL_PROMPT`: checked by `impossible`.
     parses_refusals : bool
@@ -97,10 +97,10 @@ class Protocol:
         return frozenset(inspect.signature(self.function).parameters)
 
     def bind(
-        self, settings: Mapping[str, Any], *, context: Context, pictures: str = MANY
+        self, settings: Mapping[str, Any], *, context: Context, images: str = MANY
     ) -> Callable[[Question], Dialogue]:
-        """Return a function of the question alone. ``pictures`` is the model's image support."""
-        given: dict[str, Any] = {"context": context, "pictures": pictures}
+        """Return a function of the question alone. ``images`` is the model's image support."""
+        given: dict[str, Any] = {"context": context, "images": images}
         arguments = {name: value for name, value in given.items() if name in self._arguments}
         return partial(self.function, **arguments | dict(settings))
 

@@ -86,7 +86,7 @@ DataEntry = ScenesData | HubData | GitData | HttpData
 BenchmarkData = Annotated[ScenesData | HubData | GitData, Field(discriminator="source")]
 
 
-DEFAULT_PARSER, PARSER_ARGUMENT = "official", "reading"
+DEFAULT_PARSER, PARSER_ARGUMENT = "official", "parser"
 """The parser that does not appear in a variant's name, and the name of the protocols' argument."""
 
 

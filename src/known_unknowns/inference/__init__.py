@@ -30,7 +30,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
                 benchmarks.get(benchmark),
                 params.protocol(benchmark, variant),
                 scorers=params.scorers,
-                pictures=entry.images,
+                images=entry.images,
             ),
             tables.read_questions(questions / variant / f"seed{seed}.parquet"),
         )

@@ -41,7 +41,7 @@ def context_of(benchmark: Benchmark, scorers: Sequence[str]) -> Context:
 
 
 def bound(
-    benchmark: Benchmark, settings: Mapping[str, Any], *, scorers: Sequence[str], pictures: str = MANY
+    benchmark: Benchmark, settings: Mapping[str, Any], *, scorers: Sequence[str], images: str = MANY
 ) -> Callable[[Question], Dialogue]:
     """Return a protocol as a function of the question alone.
 
@@ -53,7 +53,7 @@ def bound(
         The protocol's name under "name", and its arguments.
     scorers : sequence of str
         The configured scorers.
-    pictures : str
+    images : str
         The model's image support, for protocols that show several images at once.
 
     Raises
@@ -66,7 +66,7 @@ def bound(
     known = protocols_of(benchmark)
     if name not in known:
         raise ConfigError(unknown_name(name, known), path=f"benchmarks.{benchmark.name}.protocol")
-    return known[name].bind(arguments, context=context_of(benchmark, scorers), pictures=pictures)
+    return known[name].bind(arguments, context=context_of(benchmark, scorers), images=images)
 
 
 def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) -> str | None:

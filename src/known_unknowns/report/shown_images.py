@@ -31,7 +31,7 @@ def _replay(run: Run, model: str, variant: str, question: Question, turns: Seque
         benchmarks.get(run.benchmark),
         run.params.protocol(run.benchmark, variant),
         scorers=run.params.scorers,
-        pictures=takes,
+        images=takes,
     )
     dialogue = protocol(question)
     turn = next(dialogue, None)

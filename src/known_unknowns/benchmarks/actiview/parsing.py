@@ -1,9 +1,8 @@
-"""How ActiView's replies are read: the answer, and the replies that decide what a pipeline asks next.
+"""Parsers of ActiView's replies: of the answer, and of the replies that decide the next turn.
 
-Each deciding reply has two readings: `OFFICIAL`, the released toolkit's with its quirks (toolkit/evaluator.py), and
-`ROBUST`, what a careful person would read. README.md lists the quirks one by one. Neither ever gives
-a view that does not exist, or one twice; where the toolkit would stop with an error or show a view twice, its reading
-is called invalid, and what is left of it is used.
+Each deciding reply has two parsers: `OFFICIAL` follows the released toolkit (toolkit/evaluator.py), and `ROBUST`
+tolerates free text. README.md lists the toolkit's quirks. Neither parser returns a view that does not exist, or a view
+twice. Where the toolkit would stop with an error or show a view twice, the selection is invalid, and the rest is used.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from known_unknowns.scoring._cleaning import normalise, without_thinking
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 OFFICIAL, ROBUST = "official", "robust"
-READINGS = (OFFICIAL, ROBUST)
+PARSERS = (OFFICIAL, ROBUST)
 
 FAILED_REPLY = "Z"
 """What the toolkit takes for the reply where the model failed (out of memory): a letter that is never right."""
@@ -60,9 +59,9 @@ class Selection:
     answers: bool = False
 
 
-def selected(text: str, split: int, reading: str) -> Selection:
+def selected(text: str, split: int, parser: str) -> Selection:
     """Zooming's choice of views, sorted; none is invalid, since at least one part was asked for."""
-    found = _official_list(text, split) if reading == OFFICIAL else _named(text, split)
+    found = _official_list(text, split) if parser == OFFICIAL else _named(text, split)
     return Selection(tuple(sorted(found.views)), found.valid and bool(found.views))
 
 
@@ -91,7 +90,7 @@ def _official_list(text: str, split: int) -> Selection:
             return Selection((), valid=False)
         elif word:
             chosen += _VIEWS_OF[word[0]]
-    if any(not 1 <= view <= split for view in chosen):  # no such picture: the toolkit stops
+    if any(not 1 <= view <= split for view in chosen):  # no such view: the toolkit stops
         return Selection((), valid=False)
     return Selection(_each_once(chosen))
 
@@ -154,9 +153,9 @@ def _at(place: re.Match[str]) -> tuple[int, ...]:
     return row if place["column"] is None else tuple(v for v in row if v in _COLUMNS[place["column"].lower()])
 
 
-def needs_more(text: str, reading: str) -> bool:
+def needs_more(text: str, parser: str) -> bool:
     """Shifting: whether the model asks for another view. The toolkit stops at "no" alone, whatever its case."""
-    if reading == OFFICIAL:
+    if parser == OFFICIAL:
         return text.lower() != "no"
     words = normalise(without_thinking(text)).lower().replace("'", "")
     first = re.match(r"\W*(yes|yeah|yep|no|nope)\b(?!\smore)", words)
@@ -180,13 +179,13 @@ _SUFFICES = (
 )
 
 
-def zoomed(text: str, split: int, reading: str) -> Selection:
+def zoomed(text: str, split: int, parser: str) -> Selection:
     """Mixed, first turn: the views of field "part", in the order named; none is a valid choice, and answers.
 
     Official: JSON that does not parse, or a part that is no string of numbers and commas, is none, and invalid; numbers
     that are no view are left out, even where none is left, and then nothing is zoomed into but the operation is asked.
     """
-    if reading == ROBUST:
+    if parser == ROBUST:
         choice = _listed(_fields(text).get("part", text), split)
         return replace(choice, answers=not choice.views)
     try:
@@ -196,14 +195,14 @@ def zoomed(text: str, split: int, reading: str) -> Selection:
         return Selection((), valid=False, answers=True)
 
 
-def operated(text: str, current: Sequence[int], split: int, reading: str) -> Selection:
+def operated(text: str, current: Sequence[int], split: int, parser: str) -> Selection:
     """Mixed, second turn: what is kept of the ``current`` views, and what is shifted to of the others.
 
-    Official: whatever cannot be read leaves the current views as they are, and is invalid. The robust reading takes
+    Official: whatever cannot be read leaves the current views as they are, and is invalid. The robust parser takes
     the paper's name of the field too ("zoom_keep"), and leaves the current views only where neither field is there.
     """
     others = [view for view in range(1, split + 1) if view not in current]
-    if reading == ROBUST:
+    if parser == ROBUST:
         fields = _fields(text)
         kept = fields.get("keep", fields.get("zoom_keep"))
         if kept is None and "shift" not in fields:

@@ -10,15 +10,15 @@
 | groundtruth_views  | answer, from the full image and the views that were annotated                      |
 | text_only_template | answer, from the words alone (Appendix C)                                          |
 
-``reading`` is how the replies that decide what is asked next are read (`known_unknowns.benchmarks.actiview.parsing`),
-``split`` into how many views the picture is split (Table 14), and ``pictures`` what the model can take:
+``parser`` is the parser of replies that decide the next turn (`known_unknowns.benchmarks.actiview.parsing`), ``split``
+the number of views of the image (Table 14), and ``images`` the model's image support:
 
-- "many": several pictures, within the text;
-- "concatenated": one; they are put side by side, and the text calls them "image 1", "image 2", ... (Appendix G.3);
-- "captioned": one; all but the current one are described by the model itself first, in turns of the step "caption".
+- "many": several images per turn, within the text;
+- "concatenated": one image; several are put side by side, and the text calls them "image 1", ... (Appendix G.3);
+- "captioned": one image; the model describes all but the current one first, in turns of the step "caption".
 
-With one picture, zooming and groundtruth_views ask each chosen view in turn, all but the last as the step "view", and
-the question counts as right if any of the answers is (Appendix G.3; generous: see `known_unknowns.scoring.table`).
+With one image per turn, zooming and groundtruth_views ask about each chosen view in turn, all but the last in the step
+"view", and the question is correct if any of the answers is (Appendix G.3; see `known_unknowns.scoring.table`).
 
 No pipeline takes more than 2 turns for each view and 3 more, whatever the replies are.
 """
@@ -34,7 +34,7 @@ from known_unknowns.benchmarks.actiview import prompts, views
 from known_unknowns.benchmarks.actiview.parsing import (
     FAILED_REPLY,
     OFFICIAL,
-    READINGS,
+    PARSERS,
     needs_more,
     operated,
     selected,
@@ -48,7 +48,7 @@ Said = Generator[Turn, Reply, str]
 
 SELECT, MORE, ZOOM, OPERATE, CAPTION = "select", "more", "zoom", "operate", "caption"
 """The steps without options. The steps "answer" and "view" offer options."""
-PICTURES = (MANY, CONCATENATED, CAPTIONED)
+IMAGE_SUPPORT = (MANY, CONCATENATED, CAPTIONED)
 LEVELS = ("R", "E", "M", "H")
 """Where shifting starts: anywhere, or in a view with a whole clue, with a part of one, with none (easy to hard)."""
 Level = Literal["R", "E", "M", "H"]
@@ -72,31 +72,31 @@ def single_view(
     *,
     level: Level = "R",
     split: Split = 4,
-    reading: Parser = OFFICIAL,
+    parser: Parser = OFFICIAL,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
-    """Only the view that shifting starts with (Table 2, "Single View"); no reply is read, ``reading`` numbers views."""
-    talk = _Talk(question, reading, split, max_new_tokens=max_new_tokens)
+    """Only the view that shifting starts with (Table 2, "Single View"). ``parser`` decides how views are numbered."""
+    talk = _Talk(question, parser, split, max_new_tokens=max_new_tokens)
     yield from talk.answer_from_view(talk.start(level))
 
 
 def zooming(
     question: Question,
     *,
-    reading: Parser = OFFICIAL,
+    parser: Parser = OFFICIAL,
     split: Split = 4,
-    pictures: str = MANY,
+    images: str = MANY,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
-    talk = _Talk(question, reading, split, pictures, max_new_tokens)
+    talk = _Talk(question, parser, split, images, max_new_tokens)
     said = yield from talk.ask(SELECT, prompts.SELECT, image=talk.gridded)
-    yield from talk.answer_zoomed(selected(said, split, reading).views)
+    yield from talk.answer_zoomed(selected(said, split, parser).views)
 
 
-def groundtruth_views(question: Question, *, pictures: str = MANY, max_new_tokens: int = LENGTH) -> Dialogue:
+def groundtruth_views(question: Question, *, images: str = MANY, max_new_tokens: int = LENGTH) -> Dialogue:
     """The last turn of zooming with the annotated views (Table 13, ACC_GT)."""
-    talk = _Talk(question, pictures=pictures, max_new_tokens=max_new_tokens)
+    talk = _Talk(question, images=images, max_new_tokens=max_new_tokens)
     yield from talk.answer_zoomed(talk.needed)
 
 
@@ -104,25 +104,25 @@ def shifting(
     question: Question,
     *,
     level: Level = "R",
-    reading: Parser = OFFICIAL,
+    parser: Parser = OFFICIAL,
     split: Split = 4,
-    pictures: str = MANY,
+    images: str = MANY,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Start in one view and get the next one, until no more is wanted or none is left; then answer from all of them.
 
-    The views come in the released order, from the start round to it. As the toolkit does, the official reading asks
+    The views come in the released order, from the start round to it. As the toolkit does, the official parser asks
     whether more is needed after the last view too; the robust one does not.
     """
-    talk = _Talk(question, reading, split, pictures, max_new_tokens)
+    talk = _Talk(question, parser, split, images, max_new_tokens)
     start = talk.start(level) - 1
     seen: list[int] = []
     for step in range(split):
         seen.append((start + step) % split + 1)
-        if len(seen) == split and reading != OFFICIAL:
+        if len(seen) == split and parser != OFFICIAL:
             break
         said = yield from talk.ask(MORE, prompts.MORE, images=talk.named(seen))
-        if not needs_more(said, reading):
+        if not needs_more(said, parser):
             break
     yield from talk.answer(prompts.ANSWER, image=talk.named(seen))
 
@@ -130,56 +130,56 @@ def shifting(
 def mixed(
     question: Question,
     *,
-    reading: Parser = OFFICIAL,
+    parser: Parser = OFFICIAL,
     split: Split = 4,
-    pictures: str = MANY,
+    images: str = MANY,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Zoom into views of the gridded full image, keep some of them or shift to others, then answer from what is left.
 
-    The paper applies it to multi-image models only. We put the pictures side by side, or describe all but the last,
-    for the others as in shifting.
+    The paper applies it to multi-image models only. For other models, the images are put side by side, or all but the
+    last are described, as in shifting.
     """
-    talk = _Talk(question, reading, split, pictures, max_new_tokens)
+    talk = _Talk(question, parser, split, images, max_new_tokens)
     said = yield from talk.ask(ZOOM, prompts.ZOOM, image=talk.gridded)
-    choice = zoomed(said, split, reading)
+    choice = zoomed(said, split, parser)
     if choice.answers:
         yield from talk.answer(prompts.ANSWER, image=talk.gridded)
         return
     said = yield from talk.ask(OPERATE, prompts.OPERATE, image=talk.gridded, zoomed=talk.named(choice.views))
-    chosen = operated(said, choice.views, split, reading).views
+    chosen = operated(said, choice.views, split, parser).views
     yield from talk.answer(prompts.ANSWER, image=(talk.gridded, " is the full image,", *talk.named(chosen)))
 
 
 def text_only_template(
     question: Question, *, template: Template = "commonsense", max_new_tokens: int = LENGTH
 ) -> Dialogue:
-    """No picture, and one of the two templates of Appendix C: "commonsense" may say None, "guess" may not (Table 5)."""
+    """No image, and one of the two templates of Appendix C: "commonsense" may say None, "guess" may not (Table 5)."""
     text = prompts.fill(prompts.TEXT_ONLY[template], question=question.text, options=prompts.options(question))
     yield Turn(question.id, ANSWER, text, question.labels, max_new_tokens)
 
 
 @dataclass(frozen=True)
 class _Talk:
-    """One question's dialogue: its pictures, and turns fitted to what the model can take.
+    """One question's dialogue: its images, and turns that fit the model's image support.
 
-    Raises ValueError for a setting that is not known and for a question without ActiView's seven pictures.
+    Raises ValueError for a setting that is not known and for a question without ActiView's seven images.
     """
 
     question: Question
-    reading: str = OFFICIAL
+    parser: str = OFFICIAL
     split: int = 4
-    pictures: str = MANY
+    images: str = MANY
     max_new_tokens: int = LENGTH
     captions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, known in (("reading", READINGS), ("split", tuple(views.SPLITS)), ("pictures", PICTURES)):
+        for name, known in (("parser", PARSERS), ("split", tuple(views.SPLITS)), ("images", IMAGE_SUPPORT)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, known))}")
         if len(self.question.images) != _FIRST_VIEW + len(views.NAMES):
             raise ValueError(
-                f"question {self.question.id} has {len(self.question.images)} pictures, but this protocol needs "
+                f"question {self.question.id} has {len(self.question.images)} images, but this protocol needs "
                 "ActiView's seven: as taken, resized, gridded, and four views"
             )
 
@@ -194,10 +194,10 @@ class _Talk:
         return images[_GRIDDED] if self.split == 4 else views.gridded(images[0], self.split)
 
     def view(self, number: int) -> Image:
-        """View ``number`` (from 1). Of other splits than four, the official reading numbers as the toolkit cuts."""
+        """View ``number`` (from 1). Of other splits than four, the official parser numbers as the toolkit cuts."""
         if self.split == 4:
             return self.question.images[_FIRST_VIEW + number - 1]
-        return views.view(self.question.images[0], number, self.split, released=self.reading == OFFICIAL)
+        return views.view(self.question.images[0], number, self.split, released=self.parser == OFFICIAL)
 
     def start(self, level: str) -> int:
         """The view that shifting starts with, from 1: the published one of the level.
@@ -235,7 +235,7 @@ class _Talk:
     def answer(
         self, template: str, *, step: str = ANSWER, current: Image | None = None, **fields: prompts.Part
     ) -> Dialogue:
-        """A turn that is answered by a letter. ``current`` is the picture that stays one, by default the last."""
+        """A turn that is answered by a letter. ``current`` is the image that is not described, by default the last."""
         content = yield from self._fitted(self._filled(template, fields), current)
         yield Turn(self.question.id, step, content, self.question.labels, self.max_new_tokens)
 
@@ -244,17 +244,17 @@ class _Talk:
         yield from self.answer(prompts.ANSWER, step=step, image=(self.view(number), f", the {self.name(number)} view."))
 
     def answer_zoomed(self, chosen: Sequence[int]) -> Dialogue:
-        """From the full image and the chosen views; with one picture only, from each of the views in turn.
+        """From the full image and the chosen views; with one image per turn, from each of the views in turn.
 
         A view side by side with others would be no closer, so it is shown alone; or with descriptions of the others.
         """
         parts = [p for n in chosen for p in (self.view(n), f" is your selected {self.name(n)} view. ")]
-        if self.pictures == MANY or not chosen:
+        if self.images == MANY or not chosen:
             yield from self.answer(prompts.ZOOMED, image=self.full, zoomed=parts)
             return
         for number in chosen:
             step = ANSWER if number == chosen[-1] else VIEW
-            if self.pictures == CONCATENATED:
+            if self.images == CONCATENATED:
                 yield from self.answer_from_view(number, step)
             else:
                 current = self.view(number)
@@ -268,11 +268,11 @@ class _Talk:
     def _fitted(
         self, content: prompts.Content, current: Image | None = None
     ) -> Generator[Turn, Reply, prompts.Content]:
-        """The content with no more pictures than the model can take, after the turns that this needs."""
+        """The content with no more images than the model supports, after the turns that this needs."""
         images = [part for part in content if isinstance(part, Image)]
-        if self.pictures == MANY or len(images) < 2:
+        if self.images == MANY or len(images) < 2:
             return content
-        if self.pictures == CONCATENATED:
+        if self.images == CONCATENATED:
             labels = iter(range(1, len(images) + 1))
             text = [part if isinstance(part, str) else f"image {next(labels)}" for part in content]
             return prompts.joined([views.side_by_side(images), *text])

@@ -78,7 +78,7 @@ def make(folder: Path, chosen: Params | None = None, *, per_class: int = 2) -> F
             file = f"{variant}/seed{seed}.parquet"
             takes = entry.images
             protocol = bound(
-                benchmarks.get("actiview"), run.params.protocol("actiview", variant), scorers=[], pictures=takes
+                benchmarks.get("actiview"), run.params.protocol("actiview", variant), scorers=[], images=takes
             )
             varied = tables.read_questions(questions / file)
             replies, scores = (run.results / kind / model / "actiview" / file for kind in ("replies", "scores"))

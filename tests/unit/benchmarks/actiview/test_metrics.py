@@ -114,7 +114,7 @@ def test_with_one_picture_a_question_is_right_if_any_view_gives_the_right_answer
         (ask("o4", [1]), ["?", "A"]),
     ]
     metrics = measured(
-        tmp_path, {"zooming": [(q, dialogue("zooming", q, said, pictures="concatenated")) for q, said in pairs]}
+        tmp_path, {"zooming": [(q, dialogue("zooming", q, said, images="concatenated")) for q, said in pairs]}
     )
     for scorer in SCORERS:
         accuracy = pick(metrics, "accuracy", variant="zooming", scorer=scorer)
@@ -193,10 +193,10 @@ def test_every_view_of_a_larger_split_counts(tmp_path):
     assert "view_recall" not in {metric.name for metric in metrics}  # only views of four are annotated
 
 
-@pytest.mark.parametrize("pictures", ["many", "concatenated", "captioned"])
+@pytest.mark.parametrize("images", ["many", "concatenated", "captioned"])
 @pytest.mark.parametrize("name", ["zooming", "shifting", "mixed"])
-def test_the_views_that_the_text_names_are_those_that_were_shown(name, pictures):
-    draw = random.Random(f"{name}{pictures}")
+def test_the_views_that_the_text_names_are_those_that_were_shown(name, images):
+    draw = random.Random(f"{name}{images}")
     asked = question(text="Is this, the lowerleft view, or is your selected upperright view. it?")
     for _ in range(60):
 
@@ -206,13 +206,13 @@ def test_the_views_that_the_text_names_are_those_that_were_shown(name, pictures)
             keep, shift = (",".join(map(str, draw.sample(range(1, 5), draw.randrange(3)))) or "none" for _ in range(2))
             return draw.choice(["yes", "no", keep, json.dumps({"part": keep, "keep": keep, "shift": shift})])
 
-        pairs = converse(name, say, asked, pictures=pictures)
+        pairs = converse(name, say, asked, images=images)
         looked = DialogueViews.of(asked, [recorded(k, *pair) for k, pair in enumerate(pairs)], "official")
         assert looked.used == used(pairs)
 
 
 def used(pairs: list[tuple[Turn, Reply]]) -> set[int]:
-    """The views in the pictures of the answering turns, and whose descriptions stand in them."""
+    """The views in the images of the answering turns, and whose descriptions stand in them."""
     found = set()
     for turn, _ in pairs:
         if turn.step in ("answer", "view"):

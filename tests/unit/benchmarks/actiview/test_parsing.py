@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_unknowns import benchmarks, scoring
 from known_unknowns.benchmarks.actiview.parsing import (
     OFFICIAL,
-    READINGS,
+    PARSERS,
     ROBUST,
     needs_more,
     official,
@@ -59,10 +59,10 @@ ANNOTATED = pytest.mark.skipif(not SHARED.is_dir(), reason="the published annota
     ],
 )
 def test_the_released_rule_for_answers(text, letter):
-    reading = official(text, question())
-    assert reading.label == letter
-    assert reading.choice == {"A": 0, "B": 1, "C": 2}.get(letter)
-    assert reading.outcome == ("answered" if letter in ("A", "B", "C") else "unparsed")
+    answer = official(text, question())
+    assert answer.label == letter
+    assert answer.choice == {"A": 0, "B": 1, "C": 2}.get(letter)
+    assert answer.outcome == ("answered" if letter in ("A", "B", "C") else "unparsed")
 
 
 def test_the_benchmark_and_the_scorer_read_so_too():
@@ -125,9 +125,9 @@ OUT = ((), False)
     ],
 )
 def test_zooming_selects(text, released, careful):
-    for reading, expected in ((OFFICIAL, released), (ROBUST, careful)):
-        choice = selected(text, 4, reading)
-        assert (choice.views, choice.valid) == expected, reading
+    for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
+        choice = selected(text, 4, parser)
+        assert (choice.views, choice.valid) == expected, parser
 
 
 def test_places_are_words_of_a_split_into_four_only():
@@ -191,9 +191,9 @@ def test_shifting_stops(text, released, careful):
     ],
 )
 def test_mixed_zooms(text, released, careful):
-    for reading, expected in ((OFFICIAL, released), (ROBUST, careful)):
-        choice = zoomed(text, 4, reading)
-        assert (choice.views, choice.valid, choice.answers) == expected, reading
+    for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
+        choice = zoomed(text, 4, parser)
+        assert (choice.views, choice.valid, choice.answers) == expected, parser
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ def test_mixed_zooms(text, released, careful):
     ],
 )
 def test_mixed_keeps_and_shifts(text, released, careful):
-    for reading, expected in ((OFFICIAL, released), (ROBUST, careful)):
-        choice = operated(text, (3, 1), 4, reading)
-        assert (choice.views, choice.valid) == expected, reading
+    for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
+        choice = operated(text, (3, 1), 4, parser)
+        assert (choice.views, choice.valid) == expected, parser
 
 
 REPLIES = st.one_of(
@@ -232,14 +232,14 @@ REPLIES = st.one_of(
 )
 
 
-@given(REPLIES, st.sampled_from([4, 6, 16]), st.lists(st.integers(1, 4), unique=True), st.sampled_from(READINGS))
-def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split, current, reading):
-    needs_more(text, reading)
+@given(REPLIES, st.sampled_from([4, 6, 16]), st.lists(st.integers(1, 4), unique=True), st.sampled_from(PARSERS))
+def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split, current, parser):
+    needs_more(text, parser)
     official(text, question())
     for choice in (
-        selected(text, split, reading),
-        zoomed(text, split, reading),
-        operated(text, current, split, reading),
+        selected(text, split, parser),
+        zoomed(text, split, parser),
+        operated(text, current, split, parser),
     ):
         assert len(set(choice.views)) == len(choice.views)
         assert set(choice.views) <= set(range(1, split + 1))
@@ -248,8 +248,8 @@ def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split,
 @pytest.mark.parametrize(
     "text", ["1, " * 20_000, "{" * 40_000, '{"part": ' * 9_000, "9" * 60_000, "all " * 15_000, "not the part " * 5_000]
 )
-def test_long_replies_are_read_to_their_end(text):  # a reading that backtracks would take hours
-    for reading in READINGS:
-        for choice in (selected(text, 4, reading), zoomed(text, 4, reading), operated(text, (1,), 4, reading)):
+def test_long_replies_are_read_to_their_end(text):  # a pattern that backtracks would take hours
+    for parser in PARSERS:
+        for choice in (selected(text, 4, parser), zoomed(text, 4, parser), operated(text, (1,), 4, parser)):
             assert set(choice.views) <= {1, 2, 3, 4}
-        assert needs_more(text, reading)
+        assert needs_more(text, parser)

@@ -36,11 +36,11 @@ TRANSCRIPTS = [
     ("zooming", {}, ["1,3", "B"], ["select: grid", "answer: full ul ur"]),
     ("zooming", {}, ["3,1", "B"], ["select: grid", "answer: full ul ur"]),  # sorted
     ("zooming", {}, ["1, 3", "B"], ["select: grid", "answer: full ul"]),  # the blank hides the second
-    ("zooming", {"reading": "robust"}, ["1, 3", "B"], ["select: grid", "answer: full ul ur"]),
+    ("zooming", {"parser": "robust"}, ["1, 3", "B"], ["select: grid", "answer: full ul ur"]),
     ("zooming", {}, ["1 and 3", "B"], ["select: grid", "answer: full"]),
     ("zooming", {}, ["none", "B"], ["select: grid", "answer: full"]),
     ("zooming", {}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
-    ("zooming", {"reading": "robust"}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
+    ("zooming", {"parser": "robust"}, [OUT_OF_MEMORY, "B"], ["select: grid", "answer: full"]),
     ("zooming", {}, [Reply("1,2", error="cut off"), "B"], ["select: grid", "answer: full"]),  # what came is not read
     ("shifting", {}, [Reply("no", error="cut off"), "no", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
     ("zooming", {}, ["1,2,3,4", "B"], ["select: grid", "answer: full ul ll ur lr"]),
@@ -55,11 +55,11 @@ TRANSCRIPTS = [
     ),
     (
         "shifting",
-        {"reading": "robust"},
+        {"parser": "robust"},
         ["yes", "yes", "yes", "B"],
         ["more: ll", "more: ll ur", "more: ll ur lr", "answer: ll ur lr ul"],
     ),
-    ("shifting", {"reading": "robust"}, ["yes", "No.", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
+    ("shifting", {"parser": "robust"}, ["yes", "No.", "B"], ["more: ll", "more: ll ur", "answer: ll ur"]),
     ("shifting", {"level": "E"}, ["no", "B"], ["more: ul", "answer: ul"]),
     ("shifting", {"level": "M"}, ["no", "B"], ["more: ur", "answer: ur"]),
     ("shifting", {"level": "H"}, ["no", "B"], ["more: ll", "answer: ll"]),  # none published: the random one
@@ -93,7 +93,7 @@ TRANSCRIPTS = [
     ),
     (
         "mixed",
-        {"reading": "robust"},
+        {"parser": "robust"},
         ["```\n{'part': [1]}\n```", '{"zoom_keep": 1, "shift": "lower left"}', "B"],
         ["zoom: grid", "operate: grid ul", "answer: grid ul ll"],
     ),
@@ -173,10 +173,10 @@ def test_text_only_asks_without_a_picture(template, sentence):
 
 
 @pytest.mark.parametrize("split", [6, 8, 9, 16])
-@pytest.mark.parametrize("reading", ["official", "robust"])
-def test_other_splits_cut_the_original(split, reading):
-    original, released = question().images[0], reading == "official"
-    select, answer = scripted("zooming", f"2,{split}", "B", split=split, reading=reading)
+@pytest.mark.parametrize("parser", ["official", "robust"])
+def test_other_splits_cut_the_original(split, parser):
+    original, released = question().images[0], parser == "official"
+    select, answer = scripted("zooming", f"2,{split}", "B", split=split, parser=parser)
     columns, rows = views.SPLITS[split]
     assert select.images == (views.gridded(original, split),)
     assert f" images are split into {columns}*{rows} grids, and" in select.text
@@ -186,8 +186,8 @@ def test_other_splits_cut_the_original(split, reading):
         views.view(original, split, split, released=released),
     )
     assert f" is your selected no. {split} view. " in answer.text
-    turns = [turn for turn, _ in converse("shifting", lambda _: "yes", split=split, reading=reading)]
-    assert len(turns) == split + (reading == "official")
+    turns = [turn for turn, _ in converse("shifting", lambda _: "yes", split=split, parser=parser)]
+    assert len(turns) == split + (parser == "official")
     assert len(set(turns[-1].images)) == len(turns[-1].images) == split
 
 
@@ -205,7 +205,7 @@ def say_view(turn):
 
 
 def test_concatenated_pictures_are_one_and_the_text_numbers_them():
-    turns = [turn for turn, _ in converse("shifting", lambda _: "yes", pictures="concatenated")]
+    turns = [turn for turn, _ in converse("shifting", lambda _: "yes", images="concatenated")]
     assert [len(turn.images) for turn in turns] == [1] * 5
     one, two, *_, answer = turns
     ll, ur = question().images[4], question().images[5]
@@ -217,7 +217,7 @@ def test_concatenated_pictures_are_one_and_the_text_numbers_them():
 
 
 def test_all_but_the_current_picture_are_described_by_the_model():
-    turns = [turn for turn, _ in converse("shifting", say_view, pictures="captioned")]
+    turns = [turn for turn, _ in converse("shifting", say_view, images="captioned")]
     assert transcript(turns) == [
         "more: ll",
         "caption: ll",
@@ -237,19 +237,19 @@ def test_all_but_the_current_picture_are_described_by_the_model():
 
 def test_a_description_that_failed_is_empty():
     replies = iter(["yes", OUT_OF_MEMORY, "no", "B"])
-    turns = [turn for turn, _ in converse("shifting", lambda _: next(replies), pictures="captioned")]
+    turns = [turn for turn, _ in converse("shifting", lambda _: next(replies), images="captioned")]
     assert "full image.  , the lowerleft view, <ur>, the upperright view," in text_with_pictures(turns[2])
 
 
 @pytest.mark.parametrize("name", ["zooming", "groundtruth_views"])
 def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
     first = ["1,3"] if name == "zooming" else []
-    *_, one, two = scripted(name, *first, "A", "B", pictures="concatenated")
+    *_, one, two = scripted(name, *first, "A", "B", images="concatenated")
     assert transcript([one, two]) == ["view: ul", "answer: ur"]
     assert one.labels == two.labels == ("A", "B", "C") and right(question(), one) == right(question(), two) == "B"
     assert text_with_pictures(two).startswith("Carefully analysis <ur>, the upperright view., and answer")
     captions = ["a pond", "a goose", "two geese"]  # of the full image, of 3, and of 1, each once
-    turns = scripted(name, *first, *captions[:2], "A", captions[2], "B", pictures="captioned")
+    turns = scripted(name, *first, *captions[:2], "A", captions[2], "B", images="captioned")
     assert transcript(turns[len(first) :]) == ["caption: full", "caption: ur", "view: ul", "caption: ul", "answer: ur"]
     assert text_with_pictures(turns[-1]).startswith("a pond is the full image.")
     assert "two geese is your selected upperleft view. <ur> is your selected upperright view." in (
@@ -258,7 +258,7 @@ def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
 
 
 def test_one_picture_and_no_view_chosen_leaves_the_full_image():
-    assert transcript(scripted("zooming", "-", "B", pictures="concatenated")) == ["select: grid", "answer: full"]
+    assert transcript(scripted("zooming", "-", "B", images="concatenated")) == ["select: grid", "answer: full"]
 
 
 def scores_of(pairs, scorer="official"):
@@ -283,11 +283,11 @@ def scores_of(pairs, scorer="official"):
 @pytest.mark.parametrize("scorer", ["official", "robust"])
 def test_a_question_is_right_if_any_view_gives_the_right_answer(said, right, letter, scorer):
     replies = iter(["1,2,4", *said])
-    pairs = converse("zooming", lambda _: next(replies), pictures="concatenated")
+    pairs = converse("zooming", lambda _: next(replies), images="concatenated")
     scores = scores_of(pairs, scorer)
     assert [score.step for score in scores] == [VIEW, VIEW, ANSWER]
     *kept, answer = combine_views(scores)
-    assert kept == scores[:2]  # the views keep their own reading
+    assert kept == scores[:2]  # the scores of views do not change
     assert (answer.correct, answer.label, answer.turn, answer.step) == (right, letter, 3, ANSWER)
     assert answer.outcome == ("failed" if letter is None else "answered")
 
@@ -314,7 +314,7 @@ SAID = st.one_of(
 
 
 def parts(image):
-    """The sources of the pictures that stand side by side in one."""
+    """The sources of the images that stand side by side in one."""
     recipe, _, values = image.source.partition(":")
     return json.loads(values)["of"] if recipe == "side-by-side" else [image.source]
 
@@ -322,12 +322,12 @@ def parts(image):
 @given(
     name=st.sampled_from(NAMES),
     split=st.sampled_from([4, 6, 9, 16]),
-    reading=st.sampled_from(["official", "robust"]),
-    pictures=st.sampled_from(["many", "concatenated", "captioned"]),
+    parser=st.sampled_from(["official", "robust"]),
+    images=st.sampled_from(["many", "concatenated", "captioned"]),
     said=st.lists(SAID, min_size=1, max_size=8),
 )
-def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split, reading, pictures, said):
-    settings = {"reading": reading, "split": split, "pictures": pictures}
+def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split, parser, images, said):
+    settings = {"parser": parser, "split": split, "images": images}
     takes = PROTOCOLS[name].settings
     settings = {key: value for key, value in settings.items() if key in takes}
     replies = (said[k % len(said)] for k in range(10_000))
@@ -338,12 +338,12 @@ def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split
     known = set(asked.images)
     if split != 4:
         known = {views.gridded(asked.images[0], split), views.resized(asked.images[0], split)}
-        known |= {views.view(asked.images[0], k, split, released=reading == "official") for k in range(1, split + 1)}
+        known |= {views.view(asked.images[0], k, split, released=parser == "official") for k in range(1, split + 1)}
     for turn, _ in pairs:
         sources = [source for image in turn.images for source in parts(image)]
         assert set(sources) <= {image.source for image in known}
         assert len(set(sources)) == len(sources)
-        assert pictures == "many" or len(turn.images) == 1 or "pictures" not in takes
+        assert images == "many" or len(turn.images) == 1 or "images" not in takes
         assert asked.images[0].source not in sources  # never the picture as taken, which would need no view
     captions = [turn.images for turn, _ in pairs if turn.step == "caption"]
     assert len(set(captions)) == len(captions)
@@ -353,10 +353,10 @@ def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split
 PIPELINES = [
     ("full_image", {}),
     ("single_view", {}),
-    *[("zooming", {"reading": reading, "split": split}) for reading in ("official", "robust") for split in (4, 9)],
-    *[("shifting", {"reading": r, "level": level}) for r in ("official", "robust") for level in "REMH"],
+    *[("zooming", {"parser": parser, "split": split}) for parser in ("official", "robust") for split in (4, 9)],
+    *[("shifting", {"parser": r, "level": level}) for r in ("official", "robust") for level in "REMH"],
     ("shifting", {"split": 16}),
-    *[("mixed", {"reading": reading}) for reading in ("official", "robust")],
+    *[("mixed", {"parser": parser}) for parser in ("official", "robust")],
     ("groundtruth_views", {}),
     ("text_only_template", {"template": "guess"}),
 ]
@@ -373,11 +373,11 @@ def several():
     return made
 
 
-@pytest.mark.parametrize("pictures", ["many", "concatenated", "captioned"])
+@pytest.mark.parametrize("images", ["many", "concatenated", "captioned"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
-def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, name, settings, pictures):
-    if "pictures" in PROTOCOLS[name].settings:
-        settings = settings | {"pictures": pictures}
+def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, name, settings, images):
+    if "images" in PROTOCOLS[name].settings:
+        settings = settings | {"images": images}
     engine = engines.create("oracle", {"engine": "respondent", "behaviour": "oracle"})
     asked = several()
     with Journal(tmp_path / "journal") as journal:
@@ -394,9 +394,9 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
             assert score_turn(final[q.id], by_id[q.id], scorer).correct, (q.id, scorer)
         if name in ("zooming", "shifting", "mixed", "groundtruth_views") and settings.get("split", 4) == 4:
             needed = {q.images[2 + view].sha256 for view in q.extra["groundtruth_views"]}
-            if pictures == "many":
+            if images == "many":
                 assert needed <= set(final[q.id].images)
-            elif pictures == "captioned":
+            elif images == "captioned":
                 assert needed <= seen[q.id]
 
 
@@ -414,9 +414,9 @@ def test_other_respondents_come_to_an_end(tmp_path, behaviour, name, settings):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("zooming", {"reading": "careful"}, "reading 'careful' is not one of official, robust"),
+        ("zooming", {"parser": "careful"}, "parser 'careful' is not one of official, robust"),
         ("zooming", {"split": 5}, "split 5 is not one of 4, 6, 8, 9, 16"),
-        ("zooming", {"pictures": "one"}, "pictures 'one' is not one of many, concatenated, captioned"),
+        ("zooming", {"images": "one"}, "images 'one' is not one of many, concatenated, captioned"),
         ("shifting", {"level": "X"}, "level 'X' is not one of R, E, M, H"),
         ("shifting", {"level": "E", "split": 9}, "level E is published for 4 views, not for 9"),
     ],
@@ -427,7 +427,7 @@ def test_a_setting_that_is_not_known_says_so(name, settings, message):
 
 
 def test_a_question_without_views_says_so():
-    with pytest.raises(ValueError, match=r"question 1 has 1 pictures, but this protocol needs ActiView's seven"):
+    with pytest.raises(ValueError, match=r"question 1 has 1 images, but this protocol needs ActiView's seven"):
         next(PROTOCOLS["zooming"].function(humble_question()))
 
 
@@ -438,15 +438,13 @@ def test_general_question_answering_has_a_text_for_other_protocols():
 
 
 def test_settings_are_bound_and_a_model_says_what_pictures_it_takes():
-    one = bound_to({"name": "shifting", "level": "E"}, pictures="concatenated")(question())
+    one = bound_to({"name": "shifting", "level": "E"}, images="concatenated")(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
     turn = next(bound_to({"name": "shifting", "level": "E", "max_new_tokens": 9})(question()))
     assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
-    assert (
-        next(bound_to({"name": "full_image"}, pictures="captioned")(question())).step == "answer"
-    )  # it shows only one
-    own = bound_to({"name": "zooming", "pictures": "many"}, pictures="concatenated", scorers=[])(
+    assert next(bound_to({"name": "full_image"}, images="captioned")(question())).step == "answer"  # it shows only one
+    own = bound_to({"name": "zooming", "images": "many"}, images="concatenated", scorers=[])(
         question()
     )  # the entry's own leads
     next(own)
@@ -468,7 +466,7 @@ def test_an_entry_with_a_mistake_says_so(entry, message):
 
 
 def test_an_entry_without_a_mistake_passes():
-    check_arguments({"function": "shifting", "level": "E", "split": 4, "reading": "robust"}, known=PROTOCOLS, path="")
+    check_arguments({"function": "shifting", "level": "E", "split": 4, "parser": "robust"}, known=PROTOCOLS, path="")
     check_arguments({"function": "zooming", "split": 9, "max_new_tokens": 5}, known=PROTOCOLS, path="")
 
 

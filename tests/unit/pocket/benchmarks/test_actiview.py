@@ -251,12 +251,12 @@ PIPELINES = [
 ]
 
 
-@pytest.mark.parametrize("reading", ["official", "robust"])
+@pytest.mark.parametrize("parser", ["official", "robust"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
-def test_who_knows_everything_is_right_in_every_pipeline_and_every_image_opens(loaded, name, settings, reading):
+def test_who_knows_everything_is_right_in_every_pipeline_and_every_image_opens(loaded, name, settings, parser):
     folder, questions = loaded
-    if "reading" in PROTOCOLS[name].settings:
-        settings = settings | {"reading": reading}
+    if "parser" in PROTOCOLS[name].settings:
+        settings = settings | {"parser": parser}
     for question in questions[::4]:
         dialogue = asked_by(name, question, **settings)
         turn = next(dialogue)
