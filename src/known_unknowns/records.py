@@ -1,7 +1,7 @@
-"""The five nouns: Question, Turn, Reply, Score, Metric. They are the same for every benchmark.
+"""The records of every benchmark: Question, Turn, Reply, Score and Metric.
 
-They are frozen dataclasses of the standard library, so that a machine with torch and transformers alone
-can import them; `known_unknowns.tables` holds the Parquet schema of each and checks it at every border.
+They are frozen dataclasses that need only the standard library. `known_unknowns.tables` has their Parquet schemas and
+checks them whenever a table is read or written.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 ANSWERED, REFUSED, UNPARSED, FAILED = "answered", "refused", "unparsed", "failed"
 OUTCOMES = (ANSWERED, REFUSED, UNPARSED, FAILED)
-"""What became of a question: an option was chosen, the refusal option was chosen, the reply could not be
-read as exactly one option that was on offer, or there was no reply (the engine says why)."""
+"""Outcomes of a turn: the reply chooses an option, chooses the refusal option, cannot be parsed as exactly one offered
+option, or failed (`Reply.error` has the reason)."""
 
 OVERALL = "Overall"
-"""The `Metric.category` of a number over all questions, whatever their category."""
+"""The `Metric.category` of a value over all categories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option as published: ``mark`` is everything before its text, so that "A.Yes" stays "A.Yes"."""
+    """One option as published. ``mark`` is everything before its text, such as "A." in "A.Yes"."""
 
     label: str
     text: str
@@ -36,10 +36,17 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture by reference. ``source`` is a path relative to the benchmark's question folder, or a recipe
-    ("uniform-noise:...", see `known_unknowns.images`) that draws the same pixels everywhere.
+    """A reference to an image.
 
-    ``sha256`` is of the file's bytes, or of the recipe; ``width`` and ``height`` are in pixels.
+    Parameters
+    ----------
+    source : str
+        Path relative to the benchmark's question folder, or a recipe ("uniform-noise:...", see `known_unknowns.images`)
+        that gives the same pixels on every machine.
+    sha256 : str
+        Digest of the file's bytes, or of the recipe.
+    width, height : int
+        Size in pixels.
     """
 
     source: str
@@ -50,10 +57,33 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a benchmark, after normalising or after a variant.
+    """One question of a benchmark, as loaded or after a variant.
 
-    ``answer`` and ``refusal`` are indices into ``options`` (or None); ``group`` is the unit that is resampled
-    (its original image); ``extra`` holds what only this benchmark knows, as JSON-able values.
+    Parameters
+    ----------
+    id : str
+        Unique within the benchmark.
+    benchmark : str
+        Name of the benchmark.
+    text : str
+        The question without its options.
+    options : tuple of Option
+        Options with distinct labels.
+    answer, refusal : int or None
+        Indices of the correct option and of the refusal option in ``options``.
+    images : tuple of Image
+        The images, in order.
+    category : str
+        The published category.
+    group : str
+        The unit that confidence intervals resample: the original image.
+    extra : Mapping
+        JSON-able values that only this benchmark uses.
+
+    Raises
+    ------
+    ValueError
+        If labels repeat, or if an index is out of range.
     """
 
     id: str
@@ -70,7 +100,7 @@ class Question:
     def __post_init__(self) -> None:
         labels = [option.label for option in self.options]
         if len(set(labels)) != len(labels):
-            raise ValueError(f"question {self.id}: the option letters {labels} repeat")
+            raise ValueError(f"question {self.id}: the option labels {labels} repeat")
         for name in ("answer", "refusal"):
             index = getattr(self, name)
             if index is not None and not 0 <= index < len(self.options):
@@ -86,7 +116,7 @@ class Question:
         return "\n".join([self.text, *(option.line for option in self.options)])
 
     def index_of(self, label: str) -> int | None:
-        """The option with this letter; None when it is not on offer (the letter of a removed option, say)."""
+        """Return the index of the option with this label, or None if there is none (it may have been removed)."""
         return next((i for i, option in enumerate(self.options) if option.label == label), None)
 
 
@@ -163,13 +193,25 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. ``logprobs`` maps each letter on offer to its log-probability, where the engine has them;
-    ``visual_tokens`` are those of ``input_tokens`` that stand for pictures, where it can tell.
+    """The reply of an engine to a turn.
 
-    ``error`` is None, or why there is no usable text; such a reply is scored "failed", never dropped.
-    ``seconds`` is the wall-clock share of this turn: it stays in the journal and in the timing table, because
-    tables of replies must come out identical whenever the same questions are asked. So does ``details``: what an
-    engine knows besides, as JSON-able values (what was thought before the answer, what was sent, what it cost).
+    Parameters
+    ----------
+    text : str
+        The text of the reply.
+    logprobs : Mapping, optional
+        Log-probability of each offered label as the first token, if the engine reports them.
+    input_tokens, visual_tokens, output_tokens : int, optional
+        Numbers of tokens. ``visual_tokens`` is the part of ``input_tokens`` that represents images.
+    finish : str
+        Why the reply ended.
+    error : str, optional
+        Why there is no usable text. Such a reply is scored as failed and never dropped.
+    seconds : float
+        This turn's share of the wall-clock time. It is kept in the journal and the timing table only, so that tables of
+        replies are reproducible.
+    details : Mapping, optional
+        Other JSON-able values of the engine (reasoning, request, cost). Kept in the journal only.
     """
 
     text: str
@@ -199,8 +241,27 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How one scorer read one turn. ``label`` may be one that was not on offer (outcome "unparsed");
-    ``choice`` is the index of the option chosen, or None; ``correct`` is False unless the choice is the answer."""
+    """The result of one scorer for one turn.
+
+    Parameters
+    ----------
+    question_id : str
+        The question.
+    turn : int
+        Index of the turn, from 0.
+    step : str
+        Name of the turn within its protocol.
+    scorer : str
+        Name of the scorer.
+    outcome : str
+        One of `OUTCOMES`.
+    label : str, optional
+        The label that was parsed, even if the turn did not offer it (outcome "unparsed").
+    choice : int, optional
+        Index of the chosen option.
+    correct : bool
+        Whether the choice is the answer; False without a choice.
+    """
 
     question_id: str
     turn: int
@@ -218,13 +279,26 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number. ``value``, ``low`` and ``high`` are None when undefined (a share of nothing), never 0.
+    """One value of a metric.
 
-    ``n`` is the number of questions of the category. ``denominator`` is what the ratio's numerator was divided by, such
-    as the number of refusals or of annotated views (None for a number that is not computed as a ratio). Of a mean over
-    seeds, both are means. ``method`` names the interval's method ("wilson", "cluster bootstrap, 2000 resamples,
-    seed 0", ...). ``seed`` is None for the mean over seeds; its ``spread`` is the standard deviation over seeds with
-    ddof = 1 (None with a single seed).
+    Parameters
+    ----------
+    model, benchmark, variant : str
+        What was measured.
+    seed : int, optional
+        None for the mean over seeds.
+    scorer, category, name : str
+        Name of the scorer, of the category (or `OVERALL`) and of the metric.
+    value, low, high : float, optional
+        The value and its confidence interval; None if undefined (a share of nothing), never 0.
+    n : int
+        Number of questions of the category.
+    method : str
+        Method of the interval ("wilson", "cluster bootstrap, 2000 resamples, seed 0", ...).
+    spread : float, optional
+        Standard deviation over seeds with ddof = 1, for the mean over several seeds.
+    denominator : float, optional
+        Denominator of a ratio, such as the number of refusals; None for other metrics. A mean for the mean over seeds.
     """
 
     model: str

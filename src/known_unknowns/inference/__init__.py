@@ -1,4 +1,4 @@
-"""Inference: one model answers one benchmark, in all variants and seeds, with its weights loaded once."""
+"""Inference: one model answers one benchmark in all variants and seeds. Its weights are loaded at most once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The journal: every reply ever given, appended batch by batch, so that nothing is asked twice.
+"""The journal: an append-only file of replies. Turns with a reply in the journal are not asked again.
 
-One JSON line a reply: ``key`` (`Turn.key`), its place ``i`` of ``n`` in its batch, and the reply. A batch counts
-only when all of its lines are there: what a kill tore off the end is dropped when the journal is next opened, and
-asked again in the same batch as before, so that a resumed run gives the bits of an unbroken one.
+Each line is a JSON object with ``key`` (`Turn.key`), the reply's index ``i`` of ``n`` in its batch, and the reply. An
+incomplete batch at the end, for example after a kill, is dropped when the journal is opened. Its turns are asked again
+in the same batch, so that a resumed run gives the same replies as an uninterrupted one.
 """
 
 from __future__ import annotations
