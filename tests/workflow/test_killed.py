@@ -51,7 +51,7 @@ def test_two_runs_do_not_work_in_one_folder(at_work):
     project, process, _ = at_work
     settings = project.root / "results/pocket/params.yaml"
     before = settings.read_bytes()
-    other = "statistics={resamples: 300}"
+    other = "scorers=[official]"
     printed = project.snakemake(*SLOW, other, code=1)
     assert "another run is active in this folder" in printed
     project.snakemake("-n", *SLOW, other)
