@@ -85,7 +85,14 @@ def read_terms(folder: Path, name: str, title: str | None = None) -> Terms:
 
     path, bib = folder / LICENCE, folder / CITATION
     citation = read_citation(bib) if bib.is_file() else None
-    unknown = Terms(name, title or name, "unknown", False, f"its licence is unknown: add {path}", citation=citation)
+    unknown = Terms(
+        name,
+        title or name,
+        "unknown",
+        False,
+        f"its licence is unknown: add {LICENCE} to the folder of {name}",
+        citation=citation,
+    )
     if not path.is_file():
         return unknown
     try:

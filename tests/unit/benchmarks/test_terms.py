@@ -30,7 +30,7 @@ def test_without_a_licence_file_nothing_may_be_redistributed(tmp_path):
     (tmp_path / "citation.bib").write_text("@misc{x, title={T}, author={Ann Bee}, year=2024}")
     terms = read_terms(tmp_path, "roses")
     assert not terms.redistribute and terms.title == "roses"
-    assert str(tmp_path / "licence.yaml") in terms.why
+    assert terms.why == "its licence is unknown: add licence.yaml to the folder of roses"
     assert terms.as_text().endswith(
         "Ann Bee. T. 2024.\n\n```bibtex\n@misc{x, title={T}, author={Ann Bee}, year=2024}\n```\n"
     )
