@@ -198,7 +198,7 @@ def _draw(scene_image: SceneImage, folder: Path) -> None:
         render(scene_image.scene, scene_image.width, scene_image.height).save(partial, format="PNG")
     original = Image(source, "", scene_image.width, scene_image.height)
     size = scene_image.reduced
-    cut = [views.resized(original, size=size), views.gridded(original, size=size)]
+    cut = [views.reduce(original, size=size), views.add_grid(original, size=size)]
     cut += [views.view(original, number, size=size) for number in range(1, 5)]
     for path, image in zip(others, cut, strict=True):
         with atomic_path(folder / path) as partial:

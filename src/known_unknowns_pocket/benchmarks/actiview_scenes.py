@@ -70,7 +70,7 @@ def clues(scene_image: SceneImage, ids: Iterable[int]) -> tuple[Clue, ...]:
     that lie entirely in it, or "no".
     """
     boxes = [scene_image.box(index) for index in ids]
-    return tuple(_held(boxes, views.part(scene_image.width, scene_image.height, number)) for number in range(1, 5))
+    return tuple(_held(boxes, views.part_box(scene_image.width, scene_image.height, number)) for number in range(1, 5))
 
 
 def _held(boxes: Sequence[Box], tile: tuple[int, int, int, int]) -> Clue:

@@ -257,7 +257,7 @@ def image_pixels(found: Scene, width: int, height: int, shown: list[int], side: 
 
 
 def _rule(image: Image.Image) -> None:
-    """Draw lines between the four parts, red on white, as `known_unknowns.benchmarks.actiview.views.gridded`
+    """Draw lines between the four parts, red on white, as `known_unknowns.benchmarks.actiview.views.add_grid`
     does.
     """
     across, down = image.size

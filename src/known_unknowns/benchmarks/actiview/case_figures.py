@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.benchmarks.actiview.metrics import WITHOUT
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes
-from known_unknowns.benchmarks.actiview.prompts import views_named
+from known_unknowns.benchmarks.actiview.prompts import shown_views
 from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import NAMES
 from known_unknowns.protocols import ANSWER, VIEW
@@ -96,7 +96,7 @@ def _rank(
     question: Question, turns: Sequence[AnsweredTurn], right: pd.Series | None, without: pd.Series | None, salt: str
 ) -> tuple[bool, bool, bool, str]:
     """Return the sort key of a dialogue. The smallest is shown."""
-    looked = any(views_named(turn.text, question) for turn in turns if turn.step in (ANSWER, VIEW))
+    looked = any(shown_views(turn.text, question) for turn in turns if turn.step in (ANSWER, VIEW))
     was_right = right is not None and right[question.id] >= 0.5
     needed = was_right and without is not None and without[question.id] < 0.5
     drawn = sha256(f"{salt}:{question.id}".encode()).hexdigest()
@@ -162,5 +162,5 @@ def _name(image: Image, question: Question, turn: AnsweredTurn) -> str:
             return _IMAGES[place]
         number = place - len(_IMAGES) + 1
         return f"view {number}, {NAMES[number - 1]}"
-    views = views_named(turn.text, question)
+    views = shown_views(turn.text, question)
     return f"{_COMPOSED}: views {', '.join(map(str, views))}" if views else _COMPOSED

@@ -15,8 +15,8 @@ def expected_reply(question: Question, turn: Turn) -> str:
     """Return the reply to a step "select", "more", "zoom", "operate" or "caption"."""
     if turn.step == CAPTION:
         return "-"
-    shown = prompts.views_named(turn.text, question)
-    needed = needed_views(question, prompts.split_shown(turn.text, question))
+    shown = prompts.shown_views(turn.text, question)
+    needed = needed_views(question, prompts.shown_split(turn.text, question))
     if turn.step == MORE:
         return "no" if set(needed) <= set(shown) else "yes"
     if turn.step == SELECT:

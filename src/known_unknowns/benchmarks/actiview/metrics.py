@@ -39,11 +39,11 @@ from known_unknowns.benchmarks.actiview.parsing import (
     OFFICIAL,
     ROBUST,
     Selection,
-    operated,
-    selected,
-    zoomed,
+    parse_operation,
+    parse_selection,
+    parse_zoom,
 )
-from known_unknowns.benchmarks.actiview.prompts import split_named, views_named
+from known_unknowns.benchmarks.actiview.prompts import shown_views, stated_split
 from known_unknowns.benchmarks.actiview.protocols import MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import SPLITS
 from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
@@ -90,7 +90,7 @@ class DialogueViews:
     @classmethod
     def of(cls, question: Question, turns: Sequence[AnsweredTurn], parser: str) -> DialogueViews:
         """Extract the views from the ``turns``, with the selections parsed by ``parser`` (official or robust)."""
-        named = {turn.turn: views_named(turn.text, question) for turn in turns}
+        named = {turn.turn: shown_views(turn.text, question) for turn in turns}
 
         def of_step(*steps: str) -> list[int]:
             return [view for turn in turns if turn.step in steps for view in named[turn.turn]]
@@ -117,10 +117,10 @@ def _selection(turn: AnsweredTurn, current: Sequence[int], parser: str) -> Selec
     if turn.step not in (SELECT, ZOOM, OPERATE):
         return None
     text = FAILED_REPLY if turn.reply.error is not None else turn.reply.text
-    split = split_named(turn.text) or _QUARTERED
+    split = stated_split(turn.text) or _QUARTERED
     if turn.step == OPERATE:
-        return operated(text, current, split, parser)
-    return (selected if turn.step == SELECT else zoomed)(text, split, parser)
+        return parse_operation(text, current, split, parser)
+    return (parse_selection if turn.step == SELECT else parse_zoom)(text, split, parser)
 
 
 def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:

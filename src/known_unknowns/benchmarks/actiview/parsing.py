@@ -1,8 +1,9 @@
-"""Parsers of ActiView's replies: of the answer, and of the replies that decide the next turn.
+"""Parsers of ActiView's replies: the answer, and the replies that decide the next turn of a pipeline.
 
-Each deciding reply has two parsers: `OFFICIAL` follows the released toolkit (toolkit/evaluator.py), and `ROBUST`
-tolerates free text. README.md lists the toolkit's quirks. Neither parser returns a view that does not exist, or a view
-twice. Where the toolkit would stop with an error or show a view twice, the selection is invalid, and the rest is used.
+Each deciding reply has two parsers: `OFFICIAL` follows the released toolkit with its quirks (toolkit/evaluator.py),
+and `ROBUST` parses as a careful person would. README.md lists the quirks. No parser returns a view that does not
+exist, or a view twice. If the toolkit would stop with an error or show a view twice, the selection is invalid, and the
+rest of it is used.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ OFFICIAL, ROBUST = "official", "robust"
 PARSERS = (OFFICIAL, ROBUST)
 
 FAILED_REPLY = "Z"
-"""What the toolkit takes for the reply where the model failed (out of memory): a letter that is never right."""
+"""The toolkit's reply of a model that failed (out of memory): a letter that is never right."""
 
 NONE = "none"
-_BRACES = 8  # so many are tried: a reply has one or two
+_BRACES = 8  # the number of braces that are tried; a reply has one or two
 _LETTERS = "ABCDEFGHZ"
 
 
 def official(text: str, question: Question) -> ParsedAnswer:
-    """The toolkit's ``cal_acc``: what stands before the first full stop must be one letter, and nothing else.
+    """Parse as the toolkit's ``cal_acc``: the text before the first full stop must be one letter.
 
-    "Answer:" is dropped with what stands before it (and, as the text is split at every one, what follows a second).
-    A reply without such a letter counts only if it is the right option's whole text, whatever its case; the text of
-    another option is unparsed, as is a letter that was not on offer. "A" and "A. x" are read; "(A)", "A)", " A",
-    "A: x", "a." and "A The tower" are not.
+    "Answer:" and the text before it are dropped. The text is split at every "Answer:", so the text after a second one
+    is dropped too. A reply without such a letter counts only if it is the complete text of the right option, in any
+    case. The text of another option is unparsed, and so is a letter that was not offered. "A" and "A. x" are parsed;
+    "(A)", "A)", " A", "A: x", "a." and "A The tower" are not.
     """
     if "Answer:" in text:
         text = text.split("Answer:")[1].strip()
@@ -50,18 +51,27 @@ def official(text: str, question: Question) -> ParsedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The views that were chosen, from 1, each once. ``valid`` is whether the reply chose as it was told to; the
-    released code reads an invalid one in part, as nothing, or stops with an error. ``answers`` is whether mixed goes on
-    to the answer at once."""
+    """A selection of views.
+
+    Attributes
+    ----------
+    views : tuple of int
+        The selected views, from 1, without duplicates.
+    valid : bool
+        Whether the reply followed the instruction. The released code parses an invalid reply in part, as no selection,
+        or stops with an error.
+    answers : bool
+        Whether the mixed pipeline continues with the answer.
+    """
 
     views: tuple[int, ...]
     valid: bool = True
     answers: bool = False
 
 
-def selected(text: str, split: int, parser: str) -> Selection:
-    """Zooming's choice of views, sorted; none is invalid, since at least one part was asked for."""
-    found = _official_list(text, split) if parser == OFFICIAL else _named(text, split)
+def parse_selection(text: str, split: int, parser: str) -> Selection:
+    """Parse the selection of views in zooming. They are sorted; an empty selection is invalid."""
+    found = _parse_official_list(text, split) if parser == OFFICIAL else _parse_mentions(text, split)
     return Selection(tuple(sorted(found.views)), found.valid and bool(found.views))
 
 
@@ -69,7 +79,7 @@ _WORDS = re.compile(r"upperleft|lowerleft|upperright|lowerright|left|right|upper
 _VIEWS_OF = {
     "left": (1, 2),
     "right": (3, 4),
-    "upper": (2, 4),  # sic: the key stands there twice, and the second value is that of "lower"
+    "upper": (2, 4),  # sic: the key occurs twice, and the second value is that of "lower"
     "upperleft": (1,),
     "lowerleft": (2,),
     "upperright": (3,),
@@ -77,7 +87,7 @@ _VIEWS_OF = {
 }
 
 
-def _official_list(text: str, split: int) -> Selection:
+def _parse_official_list(text: str, split: int) -> Selection:
     chosen: list[int] = []
     for piece in text.replace(".", ",").split(","):
         word = _WORDS.match(piece) if split == 4 else None
@@ -90,9 +100,9 @@ def _official_list(text: str, split: int) -> Selection:
             return Selection((), valid=False)
         elif word:
             chosen += _VIEWS_OF[word[0]]
-    if any(not 1 <= view <= split for view in chosen):  # no such view: the toolkit stops
+    if any(not 1 <= view <= split for view in chosen):  # no such image: the toolkit stops
         return Selection((), valid=False)
-    return Selection(_each_once(chosen))
+    return Selection(_without_duplicates(chosen))
 
 
 _RANGE = re.compile(r"(?<![\w.])(\d{1,2})\s?(?:-|\u2013|\bto\b|\bthrough\b)\s?(\d{1,2})(?![\w.]\d|\w)")
@@ -112,19 +122,19 @@ _ROWS = {"upper": (1, 3), "top": (1, 3), "lower": (2, 4), "bottom": (2, 4)}
 _COLUMNS = {"left": (1, 2), "right": (3, 4)}
 
 
-def _named(text: str, split: int) -> Selection:
-    """The views that are named and not denied: by number, or else, of four, by place. A line that is nothing but a
-    list of numbers decides alone.
+def _parse_mentions(text: str, split: int) -> Selection:
+    """Return the views that a reply names and does not negate.
 
-    Invalid where a number is no view, or where no view is named.
+    Views are named by number or, in a split into four without any number, by position. If a line only lists numbers,
+    the other lines are ignored. The selection is invalid if a number is no view, or if no view is named.
     """
     text = normalise(without_thinking(text))
     lists = [line for line in text.split("\n") if _is_list(line)]
-    text = _RANGE.sub(_counted_out, lists[-1] if lists else text)
+    text = _RANGE.sub(_expand_range, lists[-1] if lists else text)
     numbers = list(_NUMBER.finditer(text))
     mentions = [(bool(match["denied"]), (int(match["number"][:4]),)) for match in numbers]
     if not numbers and split == 4:
-        mentions = [(bool(match["denied"]), _at(match)) for match in _PLACE.finditer(text)]
+        mentions = [(bool(match["denied"]), _views_at(match)) for match in _PLACE.finditer(text)]
     chosen = [view for denied, views in mentions if not denied for view in views]
     denied = {view for denied, views in mentions if denied for view in views}
     everything = list(range(1, split + 1))
@@ -132,21 +142,21 @@ def _named(text: str, split: int) -> Selection:
         chosen, denied = everything, denied | set(chosen)
     elif not chosen and _ALL.search(text):
         chosen = everything
-    views = _each_once(view for view in chosen if view in everything and view not in denied)
+    views = _without_duplicates(view for view in chosen if view in everything and view not in denied)
     return Selection(views, valid=bool(views) and all(view in everything for view in chosen))
 
 
 def _is_list(line: str) -> bool:
-    """Whether a line lists numbers and nothing else: "1, 3", "[1, 3]", "1 and 3", "Parts: 1, 3."."""
+    """Return whether a line only lists numbers: "1, 3", "[1, 3]", "1 and 3", "Parts: 1, 3."."""
     return bool(re.fullmatch(r"[\W\d]*", _LISTING.sub(" ", line)) and re.search(r"\d", line))
 
 
-def _counted_out(match: re.Match[str]) -> str:
+def _expand_range(match: re.Match[str]) -> str:
     first, last = int(match[1]), int(match[2])
     return ", ".join(map(str, range(first, last + 1))) if first < last else match[0]
 
 
-def _at(place: re.Match[str]) -> tuple[int, ...]:
+def _views_at(place: re.Match[str]) -> tuple[int, ...]:
     if place["side"]:
         return _COLUMNS[place["side"].lower()]
     row = _ROWS[place["row"].lower()]
@@ -154,7 +164,7 @@ def _at(place: re.Match[str]) -> tuple[int, ...]:
 
 
 def needs_more(text: str, parser: str) -> bool:
-    """Shifting: whether the model asks for another view. The toolkit stops at "no" alone, whatever its case."""
+    """Return whether the model asks for another view in shifting. The toolkit only stops at "no", in any case."""
     if parser == OFFICIAL:
         return text.lower() != "no"
     words = normalise(without_thinking(text)).lower().replace("'", "")
@@ -165,8 +175,8 @@ def needs_more(text: str, parser: str) -> bool:
         return True
     if re.search(_SUFFICES, words):
         return False
-    said = re.findall(r"\b(yes|no)\b(?!\smore|\sother|\sadditional|\sfurther)", words)
-    return not said or said[-1] == "yes"
+    words_found = re.findall(r"\b(yes|no)\b(?!\smore|\sother|\sadditional|\sfurther)", words)
+    return not words_found or words_found[-1] == "yes"
 
 
 _LACKS = (
@@ -179,41 +189,44 @@ _SUFFICES = (
 )
 
 
-def zoomed(text: str, split: int, parser: str) -> Selection:
-    """Mixed, first turn: the views of field "part", in the order named; none is a valid choice, and answers.
+def parse_zoom(text: str, split: int, parser: str) -> Selection:
+    """Parse the first turn of mixed: the views of the field "part", in the order of the reply.
 
-    Official: JSON that does not parse, or a part that is no string of numbers and commas, is none, and invalid; numbers
-    that are no view are left out, even where none is left, and then nothing is zoomed into but the operation is asked.
+    "none" is a valid selection; the answer follows. Official parser: invalid JSON, or a part that is no string of
+    numbers and commas, is an empty and invalid selection. Numbers that are no view are left out. If none is left,
+    nothing is zoomed into, but the operation is asked.
     """
     if parser == ROBUST:
-        choice = _listed(_fields(text).get("part", text), split)
+        choice = _parse_field(_parse_fields(text).get("part", text), split)
         return replace(choice, answers=not choice.views)
     try:
         part = json.loads(text)["part"]
-        return Selection((), answers=True) if part == NONE else _numbers(part, range(1, split + 1))
+        return Selection((), answers=True) if part == NONE else _parse_numbers(part, range(1, split + 1))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Selection((), valid=False, answers=True)
 
 
-def operated(text: str, current: Sequence[int], split: int, parser: str) -> Selection:
-    """Mixed, second turn: what is kept of the ``current`` views, and what is shifted to of the others.
+def parse_operation(text: str, current: Sequence[int], split: int, parser: str) -> Selection:
+    """Parse the second turn of mixed: the ``current`` views that are kept, and the other views that are shifted to.
 
-    Official: whatever cannot be read leaves the current views as they are, and is invalid. The robust parser takes
-    the paper's name of the field too ("zoom_keep"), and leaves the current views only where neither field is there.
+    Official parser: a reply that cannot be parsed keeps the current views, and is invalid. The robust parser also
+    accepts the paper's name of the field ("zoom_keep"), and keeps the current views only if both fields are missing.
     """
     others = [view for view in range(1, split + 1) if view not in current]
     if parser == ROBUST:
-        fields = _fields(text)
+        fields = _parse_fields(text)
         kept = fields.get("keep", fields.get("zoom_keep"))
         if kept is None and "shift" not in fields:
             return Selection(tuple(current), valid=False)
-        keep, shift = (_listed(NONE if chosen is None else chosen, split) for chosen in (kept, fields.get("shift")))
+        keep, shift = (
+            _parse_field(NONE if chosen is None else chosen, split) for chosen in (kept, fields.get("shift"))
+        )
         views = [view for view in keep.views if view in current] + [view for view in shift.views if view in others]
         return Selection(tuple(sorted(views)), keep.valid and shift.valid)
     try:
         fields = json.loads(text)
         shift, keep = (
-            Selection(()) if fields[name] == NONE else _numbers(fields[name], among)
+            Selection(()) if fields[name] == NONE else _parse_numbers(fields[name], among)
             for name, among in (("shift", others), ("keep", current))
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -224,36 +237,36 @@ def operated(text: str, current: Sequence[int], split: int, parser: str) -> Sele
     return Selection(views, shift.valid and keep.valid)
 
 
-def _numbers(text: str, among: Iterable[int]) -> Selection:
-    """What the toolkit reads of "1, 3": the numbers that are in ``among``. Raises ValueError for anything else."""
+def _parse_numbers(text: str, among: Iterable[int]) -> Selection:
+    """Parse "1, 3" as the toolkit does: the numbers that are in ``among``. Raises ValueError for other texts."""
     allowed = set(among)
     numbers = [int(piece) for piece in text.split(",")]
     return Selection(
-        _each_once(number for number in numbers if number in allowed),
+        _without_duplicates(number for number in numbers if number in allowed),
         valid=len(set(numbers)) == len(numbers) and allowed.issuperset(numbers),
     )
 
 
-def _listed(chosen: Any, split: int) -> Selection:
-    """The views of a field, however it is written: "1, 3", [1, 3], 1, "none", "upper left"."""
+def _parse_field(chosen: Any, split: int) -> Selection:
+    """Parse the views of a field in any form: "1, 3", [1, 3], 1, "none", "upper left"."""
     text = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else str(chosen)
     if re.fullmatch(r"\W*(?:none|null|no|nothing)?\W*", normalise(text), re.IGNORECASE):
         return Selection(())
-    return _named(text, split)
+    return _parse_mentions(text, split)
 
 
-def _fields(text: str) -> dict[str, Any]:
-    """The fields of the first JSON or Python dictionary in a reply, by lower-cased name; none where there is none."""
+def _parse_fields(text: str) -> dict[str, Any]:
+    """Return the fields, by lower-case name, of the first JSON or Python dictionary in a reply; {} if there is none."""
     text = without_thinking(text)
     for brace in list(re.finditer(r"\{", text))[:_BRACES]:
-        fields = _dictionary(text[brace.start() :])
+        fields = _parse_dictionary(text[brace.start() :])
         if fields is not None:
             return {str(name).lower(): value for name, value in fields.items()}
     return {}
 
 
-def _dictionary(text: str) -> dict[Any, Any] | None:
-    """The dictionary that ``text`` begins with, whatever follows it."""
+def _parse_dictionary(text: str) -> dict[Any, Any] | None:
+    """Return the dictionary at the start of ``text``; None if there is none."""
     with suppress(ValueError, RecursionError):
         return json.JSONDecoder().raw_decode(text)[0]
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
@@ -262,5 +275,5 @@ def _dictionary(text: str) -> dict[Any, Any] | None:
     return None
 
 
-def _each_once(views: Iterable[int]) -> tuple[int, ...]:
+def _without_duplicates(views: Iterable[int]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(views))

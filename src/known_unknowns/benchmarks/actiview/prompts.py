@@ -1,13 +1,13 @@
 # ruff: noqa: E501 (a prompt's line is as long as it is)
-"""ActiView's prompts, word for word, with the toolkit's own spelling and spaces (\\x20 at the end of a line).
+"""ActiView's prompts, word for word, with the toolkit's spelling and spaces (\\x20 at the end of a line).
 
-"Released" templates are those of the toolkit (github.com/THUNLP-MT/ActiView, toolkit/prompts_config.py) that its class
-for chat models sends; the paper prints others in Appendix I, and README.md lists the differences.
-The toolkit tells Qwen2-VL and its like of "image 1", with all pictures before the text, and puts the pictures
-in the text for mPLUG-Owl3 and LLaVA-OneVision; so do we for every model ("we directly format the images and text in an
-interleaved format", Section 4.2).
+"Released" templates are those that the toolkit (github.com/THUNLP-MT/ActiView, toolkit/prompts_config.py) sends to chat
+models. Appendix I of the paper prints other templates; README.md lists the differences. For Qwen2-VL and similar models,
+the toolkit names images "image 1" and puts them before the text. For mPLUG-Owl3 and LLaVA-OneVision, it puts them in the
+text. Here they are in the text for every model ("we directly format the images and text in an interleaved format",
+Section 4.2).
 
-A template's fields are filled by `fill`, with texts or with texts and pictures in turn.
+`fill` replaces the fields of a template by texts, or by alternating texts and images.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Your response:"""
 """Released, MIX_INTER_DECISION_TEMPLATE: the second turn of mixed (paper: I.4, "Operation Determination (2)")."""
 
 CAPTION = "Please describe the image:"
-"""Paper, Appendix G.3: what a model is asked for the text that stands in for a picture."""
+"""Paper, Appendix G.3: the request for the description that replaces an image."""
 
 COMMONSENSE = "Please answer questions based on you commonsense knowledge. If you are not able to answer the question based soly on the commonsense knowledge you've acquired, please response with 'None'. {question} {options} Your answer:"
 """Paper, Appendix C, "Commonsense-only evaluation" (Table 5, ACC)."""
@@ -83,7 +83,7 @@ _OF_MORE = (
 
 
 def description(split: int) -> str:
-    """Where the numbered parts are: released, DESC_4_SPLITS and DESC_ANY_SPLITS."""
+    """Return the released text that describes the numbered parts (DESC_4_SPLITS and DESC_ANY_SPLITS)."""
     if split == 4:
         return _OF_FOUR
     columns, rows = SPLITS[split]
@@ -91,59 +91,61 @@ def description(split: int) -> str:
 
 
 def view_name(view: int, split: int) -> str:
-    """What the toolkit calls view ``view`` (from 1)."""
+    """Return the toolkit's name of a view (from 1)."""
     return _QUARTERS[view - 1] if split == 4 else f"no. {view}"
 
 
-def views_named(text: str, question: Question) -> tuple[int, ...]:
-    """The views that the text of a turn (`AnsweredTurn.text`) shows, in their order: every picture of a view, and every
-    description of one, is followed by its name, before the question. (A description that has such a name in its own
-    words is taken for two.)"""
+def shown_views(text: str, question: Question) -> tuple[int, ...]:
+    """Return the views that the text of a turn (`AnsweredTurn.text`) shows, in their order.
+
+    The name of a view follows each of its images and descriptions, before the question. A description that contains
+    such a name itself is counted as two views.
+    """
     found = (_QUARTERS.index(name) + 1 if name else int(number) for name, number in _names(text, question))
     return tuple(dict.fromkeys(found))
 
 
-def split_shown(text: str, question: Question) -> int:
+def shown_split(text: str, question: Question) -> int:
     """Return 4 if the text of a turn shows views of the split into four or no view, else the number of parts.
 
     A text that names numbered views without the number of parts gives 0.
     """
-    return split_named(text) or (0 if any(number for _, number in _names(text, question)) else 4)
+    return stated_split(text) or (0 if any(number for _, number in _names(text, question)) else 4)
 
 
 def _names(text: str, question: Question) -> list[tuple[str, str]]:
-    """The names of views before the question: (quarter, "") or ("", number)."""
+    """Return the names of views before the question: (quarter, "") or ("", number)."""
     return _NAMED.findall(text.rpartition(question.text)[0])
 
 
-def split_named(text: str) -> int | None:
-    """Into how many parts the text of a turn says the picture is split; None where it does not say."""
+def stated_split(text: str) -> int | None:
+    """Return the number of parts that the text of a turn states; None if it states none."""
     found = re.search(r"is split in to (\d+) equal parts", text)
     return int(found[1]) if found else None
 
 
 def options(question: Question) -> str:
-    """The options in one line: "A. x; B. y"."""
+    """Return the options in one line: "A. x; B. y"."""
     return "; ".join(option.line for option in question.options)
 
 
 def prompt(question: Question) -> str:
-    """The text of general question answering, for protocols that know nothing of views."""
+    """Return the text of general question answering, for protocols without views."""
     (text,) = fill(ANSWER, image="this image", question=question.text, options=options(question))
     return text
 
 
 def fill(template: str, **fields: Part) -> Content:
-    """The template with its fields filled, as texts and pictures in turn; neighbouring texts are one."""
+    """Replace the fields of a template. Return alternating texts and images; adjacent texts are merged."""
     parts: list[Image | str] = []
     for literal, name, _, _ in Formatter().parse(template):
         value = fields[name] if name is not None else ()
         parts += [literal, *((value,) if isinstance(value, str | Image) else value)]
-    return joined(parts)
+    return merge_texts(parts)
 
 
-def joined(parts: Iterable[Image | str]) -> Content:
-    """The parts with neighbouring texts made one, and no empty text."""
+def merge_texts(parts: Iterable[Image | str]) -> Content:
+    """Merge adjacent texts and drop empty ones."""
     content: list[Image | str] = []
     for part in parts:
         if isinstance(part, str) and content and isinstance(content[-1], str):

@@ -36,9 +36,9 @@ from known_unknowns.benchmarks.actiview.parsing import (
     OFFICIAL,
     PARSERS,
     needs_more,
-    operated,
-    selected,
-    zoomed,
+    parse_operation,
+    parse_selection,
+    parse_zoom,
 )
 from known_unknowns.protocols import ANSWER, CAPTIONED, CONCATENATED, IMAGES, MANY, VIEW, Dialogue, Protocol, by_name
 from known_unknowns.records import Image, Question, Reply, Turn
@@ -91,7 +91,7 @@ def zooming(
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
     talk = _Talk(question, parser, split, images, max_new_tokens)
     said = yield from talk.ask(SELECT, prompts.SELECT, image=talk.gridded)
-    yield from talk.answer_zoomed(selected(said, split, parser).views)
+    yield from talk.answer_zoomed(parse_selection(said, split, parser).views)
 
 
 def groundtruth_views(question: Question, *, images: str = MANY, max_new_tokens: int = LENGTH) -> Dialogue:
@@ -142,12 +142,12 @@ def mixed(
     """
     talk = _Talk(question, parser, split, images, max_new_tokens)
     said = yield from talk.ask(ZOOM, prompts.ZOOM, image=talk.gridded)
-    choice = zoomed(said, split, parser)
+    choice = parse_zoom(said, split, parser)
     if choice.answers:
         yield from talk.answer(prompts.ANSWER, image=talk.gridded)
         return
     said = yield from talk.ask(OPERATE, prompts.OPERATE, image=talk.gridded, zoomed=talk.named(choice.views))
-    chosen = operated(said, choice.views, split, parser).views
+    chosen = parse_operation(said, choice.views, split, parser).views
     yield from talk.answer(prompts.ANSWER, image=(talk.gridded, " is the full image,", *talk.named(chosen)))
 
 
@@ -186,12 +186,12 @@ class _Talk:
     @property
     def full(self) -> Image:
         images = self.question.images
-        return images[_FULL] if self.split == 4 else views.resized(images[0], self.split)
+        return images[_FULL] if self.split == 4 else views.reduce(images[0], self.split)
 
     @property
     def gridded(self) -> Image:
         images = self.question.images
-        return images[_GRIDDED] if self.split == 4 else views.gridded(images[0], self.split)
+        return images[_GRIDDED] if self.split == 4 else views.add_grid(images[0], self.split)
 
     def view(self, number: int) -> Image:
         """View ``number`` (from 1). Of other splits than four, the official parser numbers as the toolkit cuts."""
@@ -275,13 +275,13 @@ class _Talk:
         if self.images == CONCATENATED:
             labels = iter(range(1, len(images) + 1))
             text = [part if isinstance(part, str) else f"image {next(labels)}" for part in content]
-            return prompts.joined([views.side_by_side(images), *text])
+            return prompts.merge_texts([views.concatenate(images), *text])
         current = images[-1] if current is None else current
         for image in images:
             if image != current and image.sha256 not in self.captions:
                 reply = yield Turn(self.question.id, CAPTION, (image, prompts.CAPTION), None, self.max_new_tokens)
                 self.captions[image.sha256] = "" if reply.error is not None else reply.text
-        return prompts.joined(
+        return prompts.merge_texts(
             self.captions[part.sha256] if isinstance(part, Image) and part != current else part for part in content
         )
 

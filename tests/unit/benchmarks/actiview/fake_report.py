@@ -19,7 +19,7 @@ from known_unknowns import benchmarks, tables
 from known_unknowns import variants as making
 from known_unknowns.benchmarks.actiview import views
 from known_unknowns.benchmarks.actiview.audit import TYPES
-from known_unknowns.benchmarks.actiview.prompts import views_named
+from known_unknowns.benchmarks.actiview.prompts import shown_views
 from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
@@ -123,8 +123,8 @@ def _questions(folder: Path, per_class: int) -> Iterable[Question]:
             refusal=None,
             images=(
                 original,
-                views.resized(original),
-                views.gridded(original),
+                views.reduce(original),
+                views.add_grid(original),
                 *(views.view(original, view) for view in range(1, 5)),
             ),
             category=name,
@@ -161,7 +161,7 @@ def _says(question: Question, turn: Turn, dice: random.Random) -> str:
         return dice.choice([perfect, perfect, f"```json\n{perfect}\n```", markup])
     if turn.step == OPERATE:
         return dice.choice([perfect, json.dumps({"keep": "1,2", "shift": "3"}), markup])
-    seen = set(views_named(turn.text, question)) >= set(question.extra["groundtruth_views"])
+    seen = set(shown_views(turn.text, question)) >= set(question.extra["groundtruth_views"])
     if dice.random() < (0.8 if seen else 0.4):
         return dice.choice([perfect, f"{perfect}.", f"({perfect})"])
     return dice.choice([*turn.labels, markup])

@@ -13,9 +13,9 @@ from known_unknowns.benchmarks.actiview.parsing import (
     ROBUST,
     needs_more,
     official,
-    operated,
-    selected,
-    zoomed,
+    parse_operation,
+    parse_selection,
+    parse_zoom,
 )
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply
 from tests import paths
@@ -126,13 +126,13 @@ OUT = ((), False)
 )
 def test_zooming_selects(text, released, careful):
     for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
-        choice = selected(text, 4, parser)
+        choice = parse_selection(text, 4, parser)
         assert (choice.views, choice.valid) == expected, parser
 
 
 def test_places_are_words_of_a_split_into_four_only():
-    assert selected("upperleft", 6, OFFICIAL).views == selected("upper left", 6, ROBUST).views == ()
-    assert selected("5,6", 6, OFFICIAL).views == selected("5 and 6", 6, ROBUST).views == (5, 6)
+    assert parse_selection("upperleft", 6, OFFICIAL).views == parse_selection("upper left", 6, ROBUST).views == ()
+    assert parse_selection("5,6", 6, OFFICIAL).views == parse_selection("5 and 6", 6, ROBUST).views == (5, 6)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_shifting_stops(text, released, careful):
 )
 def test_mixed_zooms(text, released, careful):
     for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
-        choice = zoomed(text, 4, parser)
+        choice = parse_zoom(text, 4, parser)
         assert (choice.views, choice.valid, choice.answers) == expected, parser
 
 
@@ -216,7 +216,7 @@ def test_mixed_zooms(text, released, careful):
 )
 def test_mixed_keeps_and_shifts(text, released, careful):
     for parser, expected in ((OFFICIAL, released), (ROBUST, careful)):
-        choice = operated(text, (3, 1), 4, parser)
+        choice = parse_operation(text, (3, 1), 4, parser)
         assert (choice.views, choice.valid) == expected, parser
 
 
@@ -237,9 +237,9 @@ def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split,
     needs_more(text, parser)
     official(text, question())
     for choice in (
-        selected(text, split, parser),
-        zoomed(text, split, parser),
-        operated(text, current, split, parser),
+        parse_selection(text, split, parser),
+        parse_zoom(text, split, parser),
+        parse_operation(text, current, split, parser),
     ):
         assert len(set(choice.views)) == len(choice.views)
         assert set(choice.views) <= set(range(1, split + 1))
@@ -250,6 +250,10 @@ def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split,
 )
 def test_long_replies_are_read_to_their_end(text):  # a pattern that backtracks would take hours
     for parser in PARSERS:
-        for choice in (selected(text, 4, parser), zoomed(text, 4, parser), operated(text, (1,), 4, parser)):
+        for choice in (
+            parse_selection(text, 4, parser),
+            parse_zoom(text, 4, parser),
+            parse_operation(text, (1,), 4, parser),
+        ):
             assert set(choice.views) <= {1, 2, 3, 4}
         assert needs_more(text, parser)

@@ -178,10 +178,10 @@ def test_other_splits_cut_the_original(split, parser):
     original, released = question().images[0], parser == "official"
     select, answer = scripted("zooming", f"2,{split}", "B", split=split, parser=parser)
     columns, rows = views.SPLITS[split]
-    assert select.images == (views.gridded(original, split),)
+    assert select.images == (views.add_grid(original, split),)
     assert f" images are split into {columns}*{rows} grids, and" in select.text
     assert answer.images == (
-        views.resized(original, split),
+        views.reduce(original, split),
         views.view(original, 2, split, released=released),
         views.view(original, split, split, released=released),
     )
@@ -210,10 +210,10 @@ def test_concatenated_pictures_are_one_and_the_text_numbers_them():
     one, two, *_, answer = turns
     ll, ur = question().images[4], question().images[5]
     assert one.images == (ll,) and "image.  \n" in one.text + "\n"
-    assert two.images == (views.side_by_side([ll, ur]),)
+    assert two.images == (views.concatenate([ll, ur]),)
     assert two.content[0] is two.images[0]
     assert "full image.  image 1, the lowerleft view, image 2, the upperright view,. Given" in two.content[1]
-    assert answer.images[0] == views.side_by_side([question().images[k] for k in (4, 5, 6, 3)])
+    assert answer.images[0] == views.concatenate([question().images[k] for k in (4, 5, 6, 3)])
 
 
 def test_all_but_the_current_picture_are_described_by_the_model():
@@ -337,7 +337,7 @@ def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split
     asked = question()
     known = set(asked.images)
     if split != 4:
-        known = {views.gridded(asked.images[0], split), views.resized(asked.images[0], split)}
+        known = {views.add_grid(asked.images[0], split), views.reduce(asked.images[0], split)}
         known |= {views.view(asked.images[0], k, split, released=parser == "official") for k in range(1, split + 1)}
     for turn, _ in pairs:
         sources = [source for image in turn.images for source in parts(image)]

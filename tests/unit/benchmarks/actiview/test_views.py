@@ -67,7 +67,7 @@ def test_other_splits_are_numbered_as_their_prompt_says_or_as_the_toolkit_cuts(
 
 @given(st.sampled_from(sorted(views.SPLITS)), st.integers(16, 400), st.integers(16, 400), st.booleans())
 def test_the_parts_of_a_split_are_equal_and_cover_the_picture_once(split, width, height, released):
-    boxes = [views.part(width, height, number, split, released=released) for number in range(1, split + 1)]
+    boxes = [views.part_box(width, height, number, split, released=released) for number in range(1, split + 1)]
     columns, rows = views.SPLITS[split]
     assert {(right - left, low - top) for left, top, right, low in boxes} == {(width // columns, height // rows)}
     assert (min(b[0] for b in boxes), min(b[1] for b in boxes)) == (0, 0)
@@ -81,11 +81,11 @@ def test_every_view_has_the_size_of_the_initial_view(split):
     image = Image("images/a.png", "a" * 64, 1920, 1080)
     all_views = [views.view(image, number, split) for number in range(1, split + 1)]
     columns, rows = views.SPLITS[split]
-    for one in (*all_views, views.resized(image, split), views.gridded(image, split)):
+    for one in (*all_views, views.reduce(image, split), views.add_grid(image, split)):
         assert (one.width, one.height) == (1920 // columns, 1080 // rows)
-    for one in (views.view(image, 1, split, size=(320, 180)), views.resized(image, split, size=(320, 180))):
+    for one in (views.view(image, 1, split, size=(320, 180)), views.reduce(image, split, size=(320, 180))):
         assert (one.width, one.height) == (320, 180)
-    assert len({one.sha256 for one in (*all_views, views.resized(image, split), views.gridded(image, split))}) == (
+    assert len({one.sha256 for one in (*all_views, views.reduce(image, split), views.add_grid(image, split))}) == (
         split + 2
     )
 
@@ -94,13 +94,13 @@ def test_a_view_of_another_size_is_resized(folder):
     halves = save(folder, np.concatenate([np.full((40, 40, 3), 10), np.full((40, 40, 3), 240)], 1).astype(np.uint8))
     left = pixels(views.view(halves, 1, size=(10, 5)), folder)
     assert left.shape == (5, 10, 3) and (left == 10).all()
-    whole = pixels(views.resized(halves, size=(10, 5)), folder)
+    whole = pixels(views.reduce(halves, size=(10, 5)), folder)
     assert (whole[:, 0] == 10).all() and (whole[:, -1] == 240).all()
 
 
 def test_the_grid_parts_the_views_with_red_on_white_and_changes_nothing_else(folder):
     grey = save(folder, np.full((1200, 1600, 3), 128, np.uint8))
-    plain, lined = pixels(views.resized(grey), folder), pixels(views.gridded(grey), folder)
+    plain, lined = pixels(views.reduce(grey), folder), pixels(views.add_grid(grey), folder)
     assert plain.shape == lined.shape == (600, 800, 3) and (plain == 128).all()
     for line in (lined[100, :, :], lined[:, 100, :]):  # across the upright line, and across the level one
         changed = np.flatnonzero((line != 128).any(axis=1))
@@ -113,14 +113,14 @@ def test_the_grid_parts_the_views_with_red_on_white_and_changes_nothing_else(fol
 
 def test_a_grid_of_nine_has_two_lines_each_way_and_is_thin_in_a_small_picture(folder):
     grey = save(folder, np.full((300, 300, 3), 128, np.uint8))
-    lined = pixels(views.gridded(grey, 9), folder)
+    lined = pixels(views.add_grid(grey, 9), folder)
     red = (lined == [255, 0, 0]).all(axis=2)
     assert np.flatnonzero(red.all(axis=0)).tolist() == np.flatnonzero(red.all(axis=1)).tolist() == [33, 66]
 
 
 def test_pictures_stand_side_by_side_from_the_left(folder, picture):
     chosen = [views.view(picture, number) for number in (4, 1)]
-    row = views.side_by_side([*chosen, views.side_by_side([chosen[1]])])
+    row = views.concatenate([*chosen, views.concatenate([chosen[1]])])
     together = pixels(row, folder)
     assert together.shape == (8, 36, 3)
     for place, one in enumerate([*chosen, chosen[1]]):
@@ -128,7 +128,7 @@ def test_pictures_stand_side_by_side_from_the_left(folder, picture):
 
 
 def test_a_lower_picture_leaves_black_below(folder, picture):
-    together = pixels(views.side_by_side([picture, views.view(picture, 1)]), folder)
+    together = pixels(views.concatenate([picture, views.view(picture, 1)]), folder)
     assert together.shape == (16, 36, 3) and not together[8:, 24:].any() and together[:8, 24:].any()
 
 
@@ -157,18 +157,18 @@ def test_a_view_that_does_not_exist_is_refused(picture, number):
         views.view(picture, number)
 
 
-@pytest.mark.parametrize("make", [views.resized, views.gridded, views.describe, views.initial_size])
+@pytest.mark.parametrize("make", [views.reduce, views.add_grid, views.initial_size])
 def test_a_split_that_the_paper_does_not_have_is_refused(picture, make):
     with pytest.raises(ValueError, match="choose one of 4, 6, 8, 9, 16"):
-        make(5) if make is views.describe else make(picture, 5)
+        make(picture, 5)
 
 
 def test_impossible_pictures_are_refused(picture):
-    with pytest.raises(ValueError, match="no pictures"):
-        views.side_by_side([])
+    with pytest.raises(ValueError, match="no images"):
+        views.concatenate([])
     big = Image("images/big.png", "c" * 64, 7000, 7000)
     with pytest.raises(ValueError, match="give 1 to 50,000,000"):
-        views.side_by_side([big, big])
+        views.concatenate([big, big])
     with pytest.raises(ValueError, match="is not a recipe"):
         images.derived("mirror", 1, 1, of=picture)
     with pytest.raises(ValueError, match="0 x 0"):
@@ -184,21 +184,13 @@ def test_an_absent_or_broken_source_is_named(folder):
         images.open_image(views.view(gone, 1), folder)
 
 
-def test_descriptions_are_word_for_word():
-    assert views.describe() == (
-        "1 is the upper-left part, 2 is the lower-left part, 3 is the upper-right part, and 4 is the lower-right part"
-    )
-    assert views.describe(6).startswith("images are split into 3*2 grids, and the index of image are arranged in ")
-    assert views.describe(16).endswith("and 16 is the last part from the left in the last row")
-
-
 def test_a_picture_is_decoded_once_for_all_its_views(folder, picture, monkeypatch):
     monkeypatch.setattr(images, "_FILE_CACHE", images._ImageCache(3 * WIDTH * HEIGHT))
     decoded, decode = [], images.decode
     monkeypatch.setattr(images, "decode", lambda data, file: decoded.append(file.name) or decode(data, file=file))
     first = [pixels(views.view(picture, number), folder) for number in (1, 2, 3, 4)]
     assert len(decoded) == 1
-    images.open_image(views.gridded(picture), folder)
+    images.open_image(views.add_grid(picture), folder)
     assert all((a == pixels(views.view(picture, n), folder)).all() for a, n in zip(first, (1, 2, 3, 4), strict=True))
     assert len(decoded) == 1
     (folder / picture.source).write_bytes(b"")  # another file at the same path is another picture

@@ -82,7 +82,7 @@ def test_clues_are_lost_in_the_full_image_and_seen_in_a_view(asked):
             sides = box[2] - box[0], box[3] - box[1]
             assert max(sides[0] / across, sides[1] / down) <= 12  # in the full image of limited resolution
             for number in range(1, 5):
-                left, top, right, low = views.part(scene_image.width, scene_image.height, number)
+                left, top, right, low = views.part_box(scene_image.width, scene_image.height, number)
                 if left <= box[0] and top <= box[1] and box[2] <= right and box[3] <= low:
                     scale = scene_image.reduced[0] / (right - left)
                     assert min(sides) * scale >= 15  # in a view
@@ -222,7 +222,7 @@ def test_a_whole_clue_is_there_in_the_pixels_of_its_view(loaded, made):
     for question, (scene_image, expected) in zip(questions, pairs, strict=True):
         for number in [k for k, clue in enumerate(expected.clues, start=1) if isinstance(clue, int)]:
             pixels = np.asarray(images.open_image(question.images[2 + number], folder)).astype(int)
-            left, top, *_ = views.part(scene_image.width, scene_image.height, number)
+            left, top, *_ = views.part_box(scene_image.width, scene_image.height, number)
             whole = 0
             for index in expected.ids:
                 box = [(v - o) / 4 for v, o in zip(scene_image.box(index), (left, top) * 2, strict=True)]
