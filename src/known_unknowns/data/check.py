@@ -29,7 +29,7 @@ class CheckResult:
 
     benchmark: str
     raw: Path
-    held: tuple[Quantity, ...]
+    quantities: tuple[Quantity, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -66,11 +66,11 @@ def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = Non
         raise DataError(f"no such folder: fetch the data first (known-unknowns fetch {benchmark})", file=raw)
     if rules is None:
         return CheckResult(benchmark, raw, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
-    held, findings = rules.get()(raw, settings=settings)
-    broken = [_broken(number) for number in held if number.agrees is False]
+    quantities, findings = rules.get()(raw, settings=settings)
+    broken = [_broken(number) for number in quantities if number.agrees is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))
     ordered = sorted([*broken, *findings], key=lambda f: (-SEVERITIES.index(f.severity), codes.index(f.code)))
-    return CheckResult(benchmark, raw, tuple(held), tuple(ordered))
+    return CheckResult(benchmark, raw, tuple(quantities), tuple(ordered))
 
 
 def _broken(number: Quantity) -> Finding:
@@ -86,7 +86,7 @@ def as_json(checked: CheckResult) -> str:
         "raw": str(checked.raw),
         "worst": checked.worst,
         "counts": {severity: counts[severity] for severity in reversed(SEVERITIES)},
-        "held": [number.as_json() for number in checked.held],
+        "held": [number.as_json() for number in checked.quantities],
         "findings": [asdict(finding) for finding in checked.findings],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
@@ -95,8 +95,8 @@ def as_json(checked: CheckResult) -> str:
 def as_table(checked: CheckResult) -> str:
     """Return the numbers beside the expected ones, then the findings, worst first."""
     lines = [f"{checked.benchmark} in {checked.raw}", ""]
-    rows = [("", "found", "expected", ""), *(_held_row(number) for number in checked.held)]
-    lines += _aligned(rows)
+    rows = [("", "found", "expected", ""), *(_quantity_row(number) for number in checked.quantities)]
+    lines += _align_columns(rows)
     counts = Counter(finding.severity for finding in checked.findings)
     lines += ["", ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in reversed(SEVERITIES))]
     shown: Counter[tuple[str, str]] = Counter()
@@ -112,16 +112,16 @@ def as_table(checked: CheckResult) -> str:
     return "\n".join(lines)
 
 
-def _held_row(number: Quantity) -> tuple[str, str, str, str]:
+def _quantity_row(number: Quantity) -> tuple[str, str, str, str]:
     if number.expected is None:
         return number.name, f"{number.observed:,.10g}", "", ""
     verdict = "" if number.agrees else f"differs from {number.source or 'the source'}"
     return number.name, f"{number.observed:,.10g}", f"{number.expected:,.10g}", verdict
 
 
-def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
+def _align_columns(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return [
-        f"{what:<{widths[0]}}  {found:>{widths[1]}}  {promised:>{widths[2]}}  {verdict}".rstrip()
-        for what, found, promised, verdict in rows
+        f"{what:<{widths[0]}}  {found:>{widths[1]}}  {expected:>{widths[2]}}  {verdict}".rstrip()
+        for what, found, expected, verdict in rows
     ]

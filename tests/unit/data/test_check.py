@@ -40,7 +40,7 @@ def found(checked: CheckResult, code: str) -> list[Finding]:
 
 
 def held(checked: CheckResult) -> dict[str, Quantity]:
-    return {number.name: number for number in checked.held}
+    return {number.name: number for number in checked.quantities}
 
 
 def test_sound_files(tmp_path):
@@ -73,7 +73,7 @@ def test_sound_files(tmp_path):
         ({"question": TEXT.replace("of the above", "of above")}, "refusal-spelling", NOTE, "'None of above'"),
         ({"question": TEXT.replace("B. Blue", "B. red")}, "option-twice", WARNING, "2 options read 'red'"),
         ({"question": TEXT.replace("B. Blue", "B. C. Blue")}, "leak", WARNING, "option B"),
-        ({"type": "Weather"}, "type", WARNING, "today's Attribute"),
+        ({"type": "Weather"}, "type", WARNING, "now Attribute"),
         ({"question_id": 1}, "id-twice", ERROR, "row 0"),
         ({"label": None}, "missing", ERROR, "no value for label"),
         ({"image": {"bytes": b"GIF89a", "path": "a.gif"}}, "unreadable-image", ERROR, "a.gif"),

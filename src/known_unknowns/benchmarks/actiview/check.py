@@ -45,9 +45,9 @@ _PAPER = {
     "Event-M": 34,
     "Event-S": 40,
 }
-"""Questions of each sub-class: the numbers that Gemini-1.5-pro's percentages in Tables 8 to 12 are shares of."""
+"""Questions of each sub-class: the denominators of Gemini-1.5-pro's percentages in Tables 8 to 12."""
 _SUFFIXES = ("", "_resized", "_resized_lines", "_0_0", "_1_0", "_0_1", "_1_1")
-_MISSPELT = {
+_MISSPELLINGS = {
     "Lef-hand": "Left-hand",
     "Righ-hand": "Right-hand",
     "Siri Lanka": "Sri Lanka",
@@ -64,8 +64,8 @@ _MISSPELT = {
     "motocycle": "motorcycle",
     "doreamon": "Doraemon",
 }
-"""Misspelt words of the published texts, found by reading them; the loader keeps them."""
-_MEANT = {"E": "a view with an entire clue", "M": "a view with only partial clues", "H": "a view without clues"}
+"""Misspelt words of the published texts. The loader keeps them."""
+_LEVEL_VIEWS = {"E": "a view with an entire clue", "M": "a view with only partial clues", "H": "a view without clues"}
 
 
 @dataclass
@@ -79,7 +79,7 @@ class _State(CheckState):
 def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
-    The paper's numbers are expected; of rendered data (``source: scenes``), those of ``settings``.
+    The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     """
     pocket = (settings or {}).get("source") == "scenes"
     try:
@@ -111,49 +111,50 @@ def _row(row: int, state: _State) -> None:
 
 
 def _spelling(found: Annotation) -> Iterator[Finding]:
-    """Spellings that the loader keeps as they are."""
+    """Find unusual spellings, which the loader keeps."""
     if found.text != found.text.strip():
         yield Finding(NOTE, "question-space", found.id, f"the question begins or ends with a space: {found.text!r}")
     if found.text.count('"') % 2:
-        yield Finding(NOTE, "question-quote", found.id, f"a quotation mark without its other: {found.text!r}")
+        yield Finding(NOTE, "question-quote", found.id, f"an unpaired quotation mark: {found.text!r}")
     stops = {text.rstrip().endswith(".") for text in found.options}
     if len(stops) > 1:
         yield Finding(NOTE, "option-stop", found.id, f"some options end with a full stop: {' / '.join(found.options)}")
     if found.text.lower().startswith("how many") and found.category != "Count-Dis":
-        yield Finding(NOTE, "category", found.id, f"asks how many, and counts as {found.category}: {found.text!r}")
+        yield Finding(
+            NOTE, "category", found.id, f"asks how many, but its category is {found.category}: {found.text!r}"
+        )
     for what, text in (("the question", found.text), *(("an option", text) for text in found.options)):
-        for wrong, right in _MISSPELT.items():
+        for wrong, right in _MISSPELLINGS.items():
             if re.search(rf"\b{wrong}\b", text):
                 what = "the right option" if text == found.options[found.answer] else what
                 yield Finding(NOTE, "misspelt", found.id, f"{what} has {wrong!r} for {right!r}: {text!r}")
 
 
 def _views(found: Annotation) -> Iterator[Finding]:
-    """The views with clues, as two files say."""
+    """Compare the views with clues in two files."""
     clues = [clue for clue in found.clues if clue != "no"]
     by_clues = tuple(view for view, clue in enumerate(found.clues, start=1) if clue != "no")
     if not clues:
-        text = f"no view holds a clue, and {GROUNDTRUTH} has {_view_list(found.groundtruth)}"
+        text = f"no view contains a clue, but {GROUNDTRUTH} has {_view_list(found.groundtruth)}"
         yield Finding(WARNING, "no-clue", found.id, text)
     elif found.groundtruth != by_clues:
         text = f"{GROUNDTRUTH} has {_view_list(found.groundtruth)}, contains_bbox {_view_list(by_clues)}"
         yield Finding(WARNING, "groundtruth-views", found.id, text)
     if clues == ["partial"]:
-        text = f"view {by_clues[0]} holds a part of a clue, and no view holds the rest"
+        text = f"view {by_clues[0]} contains a part of a clue, and no view contains the rest"
         yield Finding(NOTE, "lone-part", found.id, text)
 
 
 def _paths(found: Annotation) -> Iterator[Finding]:
-    """ImageChecks are named after their question: "images/x.jpg", "images_split/x_resized.jpg", ..., unless they are
-    another question's."""
+    """Find images that are not named after their question ("images/x.jpg", "images_split/x_resized.jpg", ...)."""
     paths = [PurePosixPath(path) for path in found.images]
     stem = paths[0].stem
     odd = [str(p) for p, suffix in zip(paths, _SUFFIXES, strict=True) if p.stem != stem + suffix]
     if odd:
-        text = f"pictures of another question, or in another order: {', '.join(odd)}"
+        text = f"images of another question, or in another order: {', '.join(odd)}"
         yield Finding(WARNING, "picture-order", found.id, text)
     elif stem != found.id:
-        yield Finding(NOTE, "shared-picture", found.id, f"asks about the picture of {stem}")
+        yield Finding(NOTE, "shared-picture", found.id, f"asks about the image of {stem}")
 
 
 def _category_names(state: _State) -> None:
@@ -164,30 +165,30 @@ def _category_names(state: _State) -> None:
 
 
 def _lengths(state: _State) -> None:
-    """The two other files go by the order of data.json alone, so they must be as long."""
+    """Compare the lengths of the files. Only their order links the two other files to data.json."""
     count = len(state.files.rows)
-    held = {GROUNDTRUTH: len(state.files.groundtruth or [])}
+    lengths = {GROUNDTRUTH: len(state.files.groundtruth or [])}
     for level in STARTS.values():
         if level not in state.files.levels:
-            state.add(WARNING, "level-missing", LEVELS, f"no level {level!r}, so nothing to start Shifting from")
+            state.add(WARNING, "level-missing", LEVELS, f"no level {level!r}, so Shifting has no start view")
         else:
-            held[f"{LEVELS}, {level}"] = len(state.files.levels[level])
-    for where, found in held.items():
+            lengths[f"{LEVELS}, {level}"] = len(state.files.levels[level])
+    for where, found in lengths.items():
         if found != count:
             state.add(WARNING, "length", where, f"{found} entries for the {count} questions of {DATA}")
 
 
 def _levels(state: _State) -> None:
-    """Section 4.1: Shifting-E starts in a view with an entire clue, -M in one with parts only, -H in one with none."""
+    """Compare start views with Section 4.1: an entire clue in Shifting-E, parts only in -M, none in -H."""
     for level in STARTS:
         off: dict[str, list[str]] = defaultdict(list)
         for found in state.questions:
             start = found.starts[level]
             kind = None if start is None else _kind(found.clues[start])
             if kind != level:
-                off["no view at all" if kind is None else _MEANT[kind]].append(found.id)
+                off["no view at all" if kind is None else _LEVEL_VIEWS[kind]].append(found.id)
         for what, ids in off.items():
-            text = f"{len(ids)} questions start in {what}, where {_MEANT[level]} is meant: {_some(ids)}"
+            text = f"{len(ids)} questions start in {what}, but should start in {_LEVEL_VIEWS[level]}: {_some(ids)}"
             state.add(WARNING, "level", f"{LEVELS}, {STARTS[level]}", text)
     same = [found for found in state.questions if len(set(found.starts.values())) == 1]
     if same:
@@ -209,7 +210,7 @@ def _kind(clue: str | int) -> str:
 
 
 def _order_of_numbers(state: _State) -> None:
-    """Appendix A.2: "The numeric options should be arrange randomly, neither descending nor ascending order"."""
+    """Find sorted numbers. Appendix A.2: "should be arrange randomly, neither descending nor ascending order"."""
     numbers = []
     for found in state.questions:
         texts = [text.strip().rstrip(".") for text in found.options]
@@ -218,14 +219,14 @@ def _order_of_numbers(state: _State) -> None:
     rising = [name for name, values in numbers if values in (sorted(values), sorted(values, reverse=True))]
     if rising:
         text = (
-            f"{len(rising)} of {len(numbers)} questions whose options are numbers have them in order, where the paper "
-            f"(Appendix A.2) wants them in random order: {_some(rising)}"
+            f"{len(rising)} of {len(numbers)} questions whose options are numbers have them in order, but the paper "
+            f"(Appendix A.2) requires random order: {_some(rising)}"
         )
         state.add(NOTE, "numbers-in-order", DATA, text)
 
 
 def _full_stops(state: _State) -> None:
-    """The released rule compares a reply with the right option's whole text, so its full stop counts."""
+    """Find final full stops. The released rule compares a reply with the complete text of the right option."""
     ending = [found.id for found in state.questions if found.options[found.answer].rstrip().endswith(".")]
     if ending:
         text = (
@@ -238,7 +239,7 @@ def _full_stops(state: _State) -> None:
 def _images(state: _State) -> None:
     folder = state.files.file.parent
     if not any((folder / path).is_file() for found in state.questions for path in found.images):
-        state.add(ERROR, "no-pictures", "", f"none of the images is below {folder}: the annotations alone were checked")
+        state.add(ERROR, "no-pictures", "", f"none of the images is below {folder}: only the annotations were checked")
         return
     images = ImageChecks()
     for found in state.questions:
@@ -251,14 +252,14 @@ def _images(state: _State) -> None:
 
 
 def _sizes(where: str, sizes: Sequence[tuple[int, int]]) -> Iterator[Finding]:
-    """Section 4.1: each view is resized to the size of the initial view."""
+    """Compare sizes. By Section 4.1, each view is resized to the size of the initial view."""
     first = sizes[1]
     for name, size in zip(IMAGES[2:], sizes[2:], strict=True):
         if size != first:
-            text = f"the {name} picture has {size[0]} x {size[1]} pixels, the resized one {first[0]} x {first[1]}"
+            text = f"the {name} image has {size[0]} x {size[1]} pixels, the resized image {first[0]} x {first[1]}"
             yield Finding(WARNING, "view-size", where, text)
     if first[0] >= sizes[0][0] or first[1] >= sizes[0][1]:
-        text = f"the resized picture has {first[0]} x {first[1]} pixels, the original {sizes[0][0]} x {sizes[0][1]}"
+        text = f"the resized image has {first[0]} x {first[1]} pixels, the original {sizes[0][0]} x {sizes[0][1]}"
         yield Finding(WARNING, "not-reduced", where, text)
 
 

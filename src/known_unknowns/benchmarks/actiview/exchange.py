@@ -1,6 +1,6 @@
 """The result file of ActiView's toolkit: one object {"preds": [...], "acc": ...} in the order of data.json.
 
-It does not contain its questions, which have annotated views.
+It does not contain the questions, which have annotated views.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _parse_object(file: Path, content: Mapping[str, Any]) -> tuple[list[Predicti
 
 
 def _write(answers: Sequence[tuple[Question, AnsweredTurn]]) -> str:
-    """Write the replies and the share that the official parser counts as right. A failed reply is an empty text."""
+    """Write the replies and the accuracy by the official parser. A failed reply is an empty text."""
     right = [score_turn(turn, question, "official").correct for question, turn in answers]
     content = {
         "preds": [reply_text(turn) for _, turn in answers],

@@ -1,8 +1,8 @@
 """ActiView's published files, without the images: data.json, groundtruth_views.json, shifting_level.json.
 
 ``data.json`` is an object whose "data" lists the questions: question, options, answer (an index from 0), images (seven
-paths), category, distraction, id, contains_bbox. The two other files go by the order of that list: the views with
-clues, numbered from 1, and for each of easy, medium and hard the view that shifting starts in, numbered from 0.
+paths), category, distraction, id, contains_bbox. The two other files have the same order: the views with clues,
+numbered from 1, and for each of easy, medium and hard the view in which shifting starts, numbered from 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from known_unknowns.errors import DataError
 
 DATA, GROUNDTRUTH, LEVELS = "data.json", "groundtruth_views.json", "shifting_level.json"
 STARTS: Mapping[str, str] = {"E": "easy", "M": "medium", "H": "hard"}
-"""Shifting-E, -M and -H (Section 4.1), as the file of levels calls them."""
+"""Names of Shifting-E, -M and -H (Section 4.1) in the file of levels."""
 
 LETTERS = "ABCDEFGH"
 VIEWS = 4
@@ -43,10 +43,10 @@ Clue = str | int
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One question as published. ``row`` is its place in data.json, from 0.
+    """One question as published. ``row`` is its position in data.json, from 0.
 
-    ``groundtruth`` numbers views from 1, and is None where the file was not read; ``starts`` has E, M and H, each a
-    view from 0, or None where the file of levels has none.
+    ``groundtruth`` numbers views from 1; it is None if the file was not read. ``starts`` has E, M and H, each a view
+    from 0, or None if the file of levels has none.
     """
 
     row: int
@@ -90,11 +90,19 @@ class Files(NamedTuple):
 
 
 def read_files(raw: Path, *, require_all: bool = True) -> Files:
-    """Decode the files: ``raw`` is their folder, a folder above it (the repository's has them in ``asset``), or the
-    data.json itself, whatever its name.
+    """Decode the files. Rows are not checked.
 
-    Without ``require_all``, the two files beside it may be absent. Rows are not checked. DataError names a file that
-    is missing or has another format.
+    Parameters
+    ----------
+    raw : Path
+        The folder of the files, a folder above it (the repository has them in ``asset``), or data.json under any name.
+    require_all : bool
+        Whether the two files beside data.json must exist.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or has another format.
     """
     file = _data_file(raw)
     data = read_json(file)
@@ -125,7 +133,7 @@ def _data_file(raw: Path) -> Path:
         return raw / DATA
     found = sorted(raw.rglob(DATA))
     if len(found) != 1:
-        there = f"{len(found)} of them lie below" if found else "there is none"
+        there = f"there are {len(found)} in the folders below" if found else "there is none"
         raise DataError(f"no {DATA} ({there}); fetch the data again", file=raw)
     return found[0]
 

@@ -1,16 +1,17 @@
 """ActiView (Wang et al., "ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models").
 
-A question is about a large image, of which a model sees a reduced copy or one of four views at a time. It has seven
-images (``Question.images``): the original, the resized, the one with grid lines, and the views 1 to 4 (upper
-left, lower left, upper right, lower right), so that ``images[2 + v]`` is view v. ``Question.extra`` holds:
+A question is about a large image. A model sees a reduced copy of it or one of four views at a time. A question has
+seven images (``Question.images``): the original, the resized image, the resized image with grid lines, and the views 1
+to 4 (upper left, lower left, upper right, lower right), so ``images[2 + v]`` is view v. ``Question.extra`` has these
+keys:
 
 - "question_id", "image_path": as published;
 - "type": "Type I", "Type II" or "Type III" (the sub-class is the category);
 - "distraction": 0 or 1;
 - "clues": for each view in order "no", "partial", or the number of complete clues;
 - "groundtruth_views": the views with clues, from 1;
-- "start": {"E", "M", "H"}: the view from 0 that shifting starts in, None where the files have none;
-- "random_start": the same for Shifting-R, drawn as the released toolkit draws it (`random_starts`).
+- "start": {"E", "M", "H"}: the view, from 0, in which shifting starts; None if the files have none;
+- "random_start": the same for Shifting-R, drawn as in the released toolkit (`random_starts`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ __all__ = [
 
 NAME = "actiview"
 RELEASED_SEED = 1234
-"""What the released toolkit seeds Python's generator with before it draws the views that Shifting-R starts in."""
+"""The toolkit's seed of Python's generator, from which it draws the views in which Shifting-R starts."""
 
 
 def load(
@@ -98,9 +99,10 @@ def load_without_images(raw: Path, *, settings: Mapping[str, Any] | None = None)
 
 
 def random_starts(seed: int = RELEASED_SEED) -> Iterator[int]:
-    """For one question after the other the view, from 0, that Shifting-R starts in.
+    """Draw the view, from 0, in which Shifting-R starts, for one question after the other.
 
-    Released code: ``random.seed(1234)`` once, then ``random.randint(0, 3)`` for each question in the file's order.
+    The released code calls ``random.seed(1234)`` once, then ``random.randint(0, 3)`` for each question in the file's
+    order.
     """
     generator = random.Random(seed)
     while True:

@@ -1,4 +1,4 @@
-"""HumbleBench: the benchmark's parts, by name (`known_unknowns.benchmarks.Benchmark`)."""
+"""HumbleBench: the parts of the benchmark, by name (`known_unknowns.benchmarks.Benchmark`)."""
 
 from __future__ import annotations
 

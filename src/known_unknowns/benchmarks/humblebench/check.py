@@ -40,7 +40,7 @@ class _State(CheckState):
     labels: Counter = field(default_factory=Counter)
     refusals: Counter = field(default_factory=Counter)
     marks: Counter = field(default_factory=Counter)
-    shown: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
     question_words: int = 0
     option_words: int = 0
     options: int = 0
@@ -49,7 +49,7 @@ class _State(CheckState):
 def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
-    The paper's numbers are expected; of rendered data (``source: scenes``), those of ``settings``.
+    The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     """
     state, number = _State(), 0
     try:
@@ -57,8 +57,8 @@ def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list
             number += 1
             _row(row, state)
     except DataError as error:
-        state.add(ERROR, "unreadable-file", "", f"{error}; what follows it was not checked")
-    state.findings += [*state.images.findings, *state.images.duplicates(), *_habits(state)]
+        state.add(ERROR, "unreadable-file", "", f"{error}; the rest was not checked")
+    state.findings += [*state.images.findings, *state.images.duplicates(), *_spellings(state)]
     return _quantities(state, number, settings or {}), state.findings
 
 
@@ -74,7 +74,7 @@ def _row(row: humblebench.Row, state: _State) -> None:
     state.types[kind] += 1
     state.labels[label if isinstance(label, str) else repr(label)] += 1
     if kind not in TYPES:
-        hint = f" (today's {OLD_TYPES[kind]})" if kind in OLD_TYPES else ""
+        hint = f" (now {OLD_TYPES[kind]})" if kind in OLD_TYPES else ""
         state.add(WARNING, "type", where, f"the type is {kind!r}{hint}, not one of {', '.join(TYPES)}")
     digest = None
     if values.get("image") is not None:
@@ -82,7 +82,7 @@ def _row(row: humblebench.Row, state: _State) -> None:
             values["image"], row.file.parent, file=row.file, row=row.number, where=f"{where} (question {identifier})"
         )
         if digest is not None:
-            state.shown.append(digest)
+            state.digests.append(digest)
     if isinstance(values.get("question"), str):
         _question(values["question"], label, digest, f"{where} (question {identifier})", state)
 
@@ -97,7 +97,7 @@ def _question(text: str, label: Any, digest: str | None, where: str, state: _Sta
     if not isinstance(label, str) or label not in tuple(humblebench.LETTERS):
         state.add(ERROR, "label-out-of-range", where, f"the label is {label!r}, not one of A to E")
     elif label not in labels:
-        state.add(ERROR, "answer-missing", where, f"labelled {label}, where the options are {', '.join(labels)}")
+        state.add(ERROR, "answer-missing", where, f"labelled {label}, but the options are {', '.join(labels)}")
     if humblebench.REFUSAL not in labels:
         state.add(ERROR, "refusal-missing", where, f"no option {humblebench.REFUSAL}, only {', '.join(labels)}")
     else:
@@ -117,8 +117,8 @@ def _count(stem: str, options: tuple[Option, ...], state: _State) -> None:
     state.marks.update(option.mark.strip() != option.mark.rstrip("\n") for option in options)
 
 
-def _habits(state: _State) -> Iterator[Finding]:
-    """Find varying spellings, which the loader keeps."""
+def _spellings(state: _State) -> Iterator[Finding]:
+    """Find spellings that vary. The loader keeps them."""
     for text, count in state.refusals.items():
         if text != _REFUSAL:
             yield Finding(NOTE, "refusal-spelling", "", f"{count} refusal options read {text!r}")
@@ -131,7 +131,7 @@ def _quantities(state: _State, questions: int, settings: Mapping[str, Any]) -> l
     images = settings.get("images") if pocket else None
     expected = images * settings["questions_per_image"] if images else None if pocket else 22_831
     source = "params.yaml" if pocket else _PAPER
-    sizes = [state.images.sizes[digest] for digest in state.shown]
+    sizes = [state.images.sizes[digest] for digest in state.digests]
     quantities = [
         Quantity("questions", questions, expected, source),
         Quantity("images", len(state.images.sizes), images, source),

@@ -38,7 +38,7 @@ def _line(question: Question, turn: AnsweredTurn) -> dict[str, Any]:
     """Return one line with exactly the keys that ``evaluate`` accepts.
 
     The label is that of the released loader: E on HumbleBench-E, as published on HumbleBench-GN. A failed reply is an
-    empty prediction, which ``evaluate`` counts as wrong; leaving it out would raise every number. The path of a
+    empty prediction, which ``evaluate`` counts as wrong; without it every number would be higher. The path of a
     generated image is its recipe; without an image it is null.
     """
     generated = next((image.source for image in question.images if is_drawn(image)), None)
@@ -58,7 +58,7 @@ def embedded_question(fields: Mapping[str, Any], identifier: str, function: str)
     def find_refusal(options: Sequence[Option]) -> int | None:
         labels = [option.label for option in options]
         if REFUSAL not in labels and function != WITHOUT_REFUSAL:
-            raise ValueError(f"no option {REFUSAL}, which is the refusal; there are {', '.join(labels)}")
+            raise ValueError(f"no option {REFUSAL}, which is the refusal; the options are {', '.join(labels)}")
         return labels.index(REFUSAL) if REFUSAL in labels else None
 
     return build_question(
@@ -78,7 +78,7 @@ def embedded_question(fields: Mapping[str, Any], identifier: str, function: str)
 def load_without_images(path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
     """Load the questions from an annotation file (Parquet, metadata.jsonl or metadata.csv) or from the folder.
 
-    Raises DataError naming the line of a row that does not fit.
+    Raises DataError, with the line, for an invalid row.
     """
     if path.is_dir():
         return load_folder(NAME, path, settings=settings)

@@ -1,9 +1,9 @@
 """HumbleBench (Tong et al., "Measuring Epistemic Humility in Multimodal Large Language Models").
 
-Published as Parquet (columns label, question, type, image {bytes, path}, question_id) and as a folder of images
-with a metadata file (file_name, label, question, type, question_id); both are read here, from any mix of files.
-A question is one text: its first line asks, then one line an option: "A. Red", "A.Yes", the last one
-"E. None of the above". The lettering may have gaps (released predictions of HumbleBench-E have one).
+The data are published as Parquet (columns label, question, type, image {bytes, path}, question_id) and as a folder of
+images with a metadata file (file_name, label, question, type, question_id). The loader reads any mix of both. A
+question is one text: the first line is the question, each further line is an option: "A. Red", "A.Yes", the last one
+"E. None of the above". The lettering may have gaps, as in the released predictions of HumbleBench-E.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _INSTRUCTION = (
 
 
 def prompt(question: Question) -> str:
-    """The question as published, then the released code's instruction, which names A to E whatever is on offer.
+    """Return the question as published and the instruction of the released code, which names A to E.
 
-    Only a ``relettered`` variant, which closes the gap, and a question without its refusal, which must not be
-    offered E, name the letters that are left.
+    Two kinds of questions name only their own letters: a ``relettered`` variant, which closes the gap, and a question
+    without its refusal, which must not offer E.
     """
     labels = question.labels if question.extra.get("relettered") or question.refusal is None else LETTERS
     named = ", ".join(labels[:-1]) + f", or {labels[-1]}"
@@ -80,7 +80,7 @@ def _question(row: Row, images: ImageStore) -> Question:
     labels = [option.label for option in options]
     for label, role in ((right, "the label"), (REFUSAL, "the refusal")):
         if label not in labels:
-            raise ValueError(f"no option {label}, which is {role}; there are {', '.join(labels)}")
+            raise ValueError(f"no option {label}, which is {role}; the options are {', '.join(labels)}")
     image = images.add_cell(values["image"], row.file.parent, file=row.file, row=row.number)
     return Question(
         id=str(int(values["question_id"])),

@@ -1,8 +1,8 @@
-"""How the code released with HumbleBench (package ``humblebench`` 1.0.2) reads and counts replies, bug for bug.
+"""Parser and metrics of the code released with HumbleBench (package ``humblebench`` 1.0.2), bug for bug.
 
-The package scores a list of {label, question, type, image, question_id, prediction}. `official` is how it reads a
-prediction, `released_label` the label it would hold it against, `official_metrics` the two of its numbers that
-follow from no reading: they need the raw reply, or the labels as published.
+The package scores a list of {label, question, type, image, question_id, prediction}. `official` parses a prediction as
+the package does. `released_label` is the label that the package compares it with. `official_metrics` are the two
+numbers of the package that do not follow from parsed answers: they need the raw reply, or the labels as published.
 """
 
 from __future__ import annotations
@@ -19,26 +19,29 @@ _CHOICES = set("abcde")
 
 
 def official(text: str, question: Question) -> ParsedAnswer:
-    """The one letter of a to e that is a word of the lower-cased reply; unparsed when there is none or several.
+    """Parse the one letter of a to e that is a word of the lower-cased reply; unparsed if there is none or several.
 
-    Quirks that are kept: the article "a" is option A ("A car" and "it is a car" answer A, "E, a car" nothing);
-    option texts are never read, so that "None of the above" is nothing; words of a chain of thought count; the
-    letters are a to e whatever is on offer, and a letter that was removed is kept as read but is unparsed.
+    These quirks are kept:
+
+    - The article "a" is option A: "A car" and "it is a car" are parsed as A, "E, a car" is unparsed.
+    - Option texts are ignored: "None of the above" is unparsed.
+    - Words of a chain of thought count.
+    - The letters are always a to e. A letter whose option was removed is kept, but the reply is unparsed.
     """
     found = _CHOICES.intersection(_TOKEN.findall(text.lower()))
     return parse_label(found.pop().upper() if len(found) == 1 else None, question)
 
 
 def exact_refusal(text: str, question: Question) -> bool:
-    """Whether the raw reply is the refusal's letter and nothing else, which alone counts in ``E_accuracy``."""
+    """Return whether the raw reply is exactly the refusal's letter, as ``E_accuracy`` requires."""
     return question.refusal is not None and text == question.options[question.refusal].label
 
 
 def released_label(question: Question) -> str:
-    """The label that the released code has for this question ("" where there is no answer).
+    """Return the label of the question in the released code ("" if there is no answer).
 
-    It changes the label of HumbleBench-E to E, but leaves those of HumbleBench-GN as published although nothing
-    can be seen (its ``DataLoader``): so do we, wherever the pictures are drawn.
+    Its ``DataLoader`` changes the label of HumbleBench-E to E, but keeps the published labels of HumbleBench-GN
+    although the image shows nothing. This function does the same for all generated images.
     """
     if any(is_drawn(image) for image in question.images):
         return question.extra["label"]
@@ -48,14 +51,30 @@ def released_label(question: Question) -> str:
 def official_metrics(
     questions: Sequence[Question], texts: Sequence[str], labels: Sequence[str | None]
 ) -> dict[str, tuple[list[bool], list[bool]]]:
-    """Numerator and denominator, one flag a question, of the metrics that only the released code has.
+    """Compute the metrics that only the released code has.
 
-    ``texts`` are the raw replies ("" where one failed), ``labels`` what `official` read.
+    - ``exact_refusal_recall``: its ``E_accuracy``, the share of `exact_refusal` among the questions whose
+      `released_label` is the refusal.
+    - ``accuracy_published_labels``: its ``Overall_accuracy`` against the labels as published. It is only defined if
+      they still name the same options, so not after an option was removed or moved.
 
-    - ``exact_refusal_recall``: its ``E_accuracy``, which Figure 4 plots for HumbleBench-E: `exact_refusal` among the
-      questions whose `released_label` is the refusal.
-    - ``accuracy_published_labels``: its ``Overall_accuracy`` against the labels as published. Only where they still
-      name the same options: not after an option was removed or moved.
+    Parameters
+    ----------
+    questions : sequence of Question
+        The questions.
+    texts : sequence of str
+        The raw replies; "" for a failed reply.
+    labels : sequence of str or None
+        The labels that `official` parsed.
+
+    Returns
+    -------
+    dict from str to tuple of list of bool
+        Numerator and denominator of each metric, one flag per question.
+
+    References
+    ----------
+    .. [1] Tong et al., arXiv:2509.09658, Figure 4; the package ``humblebench`` 1.0.2.
     """
     released = [released_label(question) for question in questions]
     refusable = [

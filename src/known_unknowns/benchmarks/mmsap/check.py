@@ -44,7 +44,7 @@ class _State(CheckState):
 def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw``, described by ``settings`` (`known_unknowns.benchmarks.Check`, `Fields`).
 
-    The papers' numbers are expected, except of rendered data (``source: scenes``).
+    The papers' numbers are expected, except for rendered data (``source: scenes``).
     """
     fields, images = Fields.from_settings(settings), ImageChecks()
     state: dict[str, _State] = defaultdict(_State)
@@ -53,7 +53,7 @@ def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list
             for row in rows(raw, fields, subset):
                 _row(raw, row, fields, subset, images, state[subset])
         except DataError as error:
-            state[subset].add(ERROR, "unreadable-file", subset, f"{error}; what follows it was not checked")
+            state[subset].add(ERROR, "unreadable-file", subset, f"{error}; the rest was not checked")
     findings = [finding for subset in SUBSETS for finding in state[subset].findings]
     quantities = _quantities(state, with_expected=(settings or {}).get("source") != "scenes")
     return quantities, [*findings, *images.findings, *images.duplicates()]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from known_unknowns.benchmarks.mmsap.loader import NAME, REFUSAL, SUBSETS
-from known_unknowns.benchmarks.mmsap.official import plain
+from known_unknowns.benchmarks.mmsap.official import normalise_text
 from known_unknowns.errors import unknown_name
 from known_unknowns.exchange.embedded_questions import build_question, first_value
 from known_unknowns.exchange.formats import Exchange
@@ -14,7 +14,7 @@ from known_unknowns.records import Option, Question
 
 
 def embedded_question(fields: Mapping[str, Any], identifier: str, function: str) -> Question:
-    """Parse the question in a row (`known_unknowns.exchange.formats.Exchange`), which must name its subset."""
+    """Parse the question in a row (`known_unknowns.exchange.formats.Exchange`). The row must name its subset."""
     subset = first_value(fields, "subset")
     if subset not in SUBSETS:
         raise ValueError(f"the subset: {unknown_name(subset, SUBSETS)}")
@@ -30,7 +30,7 @@ def embedded_question(fields: Mapping[str, Any], identifier: str, function: str)
 
 
 def _find_refusal(options: Sequence[Option]) -> int | None:
-    return next((i for i, option in enumerate(options) if plain(option.text) == plain(REFUSAL)), None)
+    return next((i for i, option in enumerate(options) if normalise_text(option.text) == normalise_text(REFUSAL)), None)
 
 
 EXCHANGE = Exchange(embedded_question=embedded_question, exported_extra=("subset",))

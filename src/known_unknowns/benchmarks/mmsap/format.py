@@ -1,8 +1,8 @@
-"""MM-SAP's files on disk: which there are and what their fields are called.
+"""MM-SAP's files on disk: their names and their fields.
 
-The published field names are not known (see README.md), so they are settings: `Fields` holds them all, with the
-names that the pocket edition writes as defaults. Each subset is a file, or several, of rows: JSON (a list of
-objects), JSON lines or Parquet.
+The published field names are not known (see README.md), so they are settings: `Fields` has all of them. The defaults
+are the names that the pocket edition writes. Each subset is one or more files of rows: JSON (a list of objects), JSON
+lines or Parquet.
 """
 
 from __future__ import annotations
@@ -29,13 +29,25 @@ _OPTIONAL = ("id", "sub_task")
 
 @dataclass(frozen=True)
 class Fields:
-    """How the files are called and how their fields are, from params.yaml's ``benchmarks.mmsap.data.<edition>``.
+    """Names of the files and of their fields, from ``benchmarks.mmsap.data.<edition>`` in params.yaml.
 
-    ``options`` is one field (a list of texts, or letter -> text) or several, one an option. ``id`` and ``sub_task``
-    may be None where the files have none: questions are then numbered, and their category is their subset.
-    ``answer`` holds the right option as ``answer_is`` says: its text, its letter, its index from 0, or ``auto``:
-    whichever it can be, which is an error where that is more than one option. ``files`` has a path or pattern for
-    each subset; ``images`` is the folder that image paths start from (None: that of the file).
+    Attributes
+    ----------
+    id, sub_task : str or None
+        None if the files have no such field. Questions are then numbered, and their category is their subset.
+    image, question, answer : str
+        Fields of the image, the text and the right option.
+    options : str or tuple of str
+        One field (a list of texts, or a map from letter to text) or one field per option.
+    answer_is : str
+        Form of the right option: its text, its letter, its index from 0, or ``auto`` for each of them. With ``auto``,
+        an answer that could be more than one option is an error.
+    refusal : str
+        Text of the refusal option.
+    images : str or None
+        Folder that image paths start from; None for the folder of the file.
+    files : mapping
+        Path or pattern of the files of each subset.
     """
 
     id: str | None = "id"
@@ -51,10 +63,12 @@ class Fields:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any] | None) -> Fields:
-        """Read the data's entry of params.yaml: its keys fields, files, refusal, answer_is and images.
+        """Read the keys fields, files, refusal, answer_is and images of the data's entry in params.yaml.
 
-        Other keys are not about the files. Raises ConfigError, with the path of the key, for a name that is not known
-        or a value that is no text.
+        Raises
+        ------
+        ConfigError
+            For an unknown name, or a value that is not a text. It has the path of the key.
         """
         settings = settings or {}
         fields = _texts(settings, "fields", ("id", "image", "question", "options", "answer", "sub_task"))
@@ -71,18 +85,18 @@ class Fields:
         return cls(**fields, **others, files=cls().files | files)
 
     def image_folder(self, row: Row, raw: Path) -> Path:
-        """The folder that the image paths of a row start from."""
+        """Return the folder that the image paths of a row start from."""
         return row.file.parent if self.images is None else raw / self.images
 
     @property
-    def named(self) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
         """The names of all fields that have a role."""
         options = (self.options,) if isinstance(self.options, str) else self.options
         names = (self.id, self.image, self.question, *options, self.answer, self.sub_task)
         return frozenset(name for name in names if name is not None)
 
     def value(self, row: Row, role: str, name: str | None = None) -> Any:
-        """The field with this role ("image", "answer", ...) in a row; ValueError where it is missing or empty."""
+        """Return the field with this role ("image", "answer", ...) in a row; ValueError if it is missing or empty."""
         name = getattr(self, role) if name is None else name
         if name not in row.values:
             raise ValueError(
@@ -96,7 +110,7 @@ class Fields:
 
 
 def _texts(settings: Mapping[str, Any], section: str, known: tuple[str, ...]) -> dict[str, Any]:
-    """A section of names; a list, which only the options may have, becomes a tuple."""
+    """Read a section of names. Only the options may have a list, which becomes a tuple."""
     entries = settings.get(section) or {}
     if not isinstance(entries, Mapping):
         raise ConfigError(f"is {entries!r}, not a list of names", path=f"{SETTINGS}.{section}")
@@ -115,7 +129,7 @@ def _texts(settings: Mapping[str, Any], section: str, known: tuple[str, ...]) ->
 
 
 def rows(raw: Path, fields: Fields, subset: str) -> Iterator[Row]:
-    """Every row of a subset's files, in the order of the files' names. DataError where there is none."""
+    """Iterate over the rows of a subset's files, in the order of their names. DataError if there is no file."""
     pattern = fields.files[subset]
     try:
         files = sorted(path for path in raw.glob(pattern) if path.is_file())

@@ -1,12 +1,12 @@
 """MM-SAP (Wang et al., "MM-SAP: A Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language
 Models in Perception"), in both published versions.
 
-Three subsets: BasicVisQA, whose answers can be seen; KnowVisQA, where knowledge decides; BeyondVisQA, which nobody
-can answer from the image. Each question has five options, one of them the refusal, at any place.
+There are three subsets: the image answers BasicVisQA, KnowVisQA needs knowledge, and no image answers BeyondVisQA. Each
+question has five options. One of them is the refusal, at any position.
 
-``Question.answer`` is the right option; of a BeyondVisQA question it is the refusal, since choosing that alone is
-right. ``Question.extra["subset"]`` tells the three apart: in KnowVisQA a refusal can be right as well, which the
-metrics decide from the forced choice (`known_unknowns.protocols.forced_choice`).
+``Question.answer`` is the right option. For a BeyondVisQA question it is the refusal, because only the refusal is
+right. ``Question.extra["subset"]`` is the name of the subset. In KnowVisQA a refusal can be accepted too; the metrics
+decide this by the forced choice (`known_unknowns.protocols.forced_choice`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks._loading import Row, questions
 from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUB_TASKS, SUBSETS
 from known_unknowns.benchmarks.mmsap.format import REFUSAL, SETTINGS, Fields, rows
-from known_unknowns.benchmarks.mmsap.official import official, plain
+from known_unknowns.benchmarks.mmsap.official import normalise_text, official
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
 
@@ -48,24 +48,24 @@ LETTERS = "ABCDEFGH"
 _INSTRUCTION = "Answer with the option's letter from the given choices directly."  # Section 4.5
 _REFUSAL_INSTRUCTION = f"{_INSTRUCTION} If you don't know the answer, please reply with 'Sorry, I can't help with it'."
 _LETTERED = re.compile(r"\s*([A-H])\s*[.):]\s*(?=\S)")
-_OWN = frozenset({"subset", "question_id", "image_path", "relettered"})
+_RESERVED = frozenset({"subset", "question_id", "image_path", "relettered"})
 
 
 def prompt(question: Question) -> str:
-    """Question, options one a line, and the sentence that Section 4.5 quotes.
+    """Return the question, the options one per line, and the sentence of Section 4.5.
 
-    Figure 6, which shows the prompts, is not at hand: the order and the line breaks are ours.
+    Figure 6, which shows the prompts, was not available. The order and the line breaks are our choice.
     """
     return f"{question.rendered}\n{_INSTRUCTION}"
 
 
 def refusal_prompt(question: Question) -> str:
-    """As `prompt`, with the refusal prompt of Section 4.5 (Table 3) in the place of its last sentence."""
+    """Return the text of `prompt` with the refusal prompt of Section 4.5 (Table 3) as its last sentence."""
     return f"{question.rendered}\n{_REFUSAL_INSTRUCTION}"
 
 
 def forced_choice_applies(question: Question) -> bool:
-    """Whether a refused question is asked again without the refusal: only in KnowVisQA (Equation 3)."""
+    """Return whether a refused question is re-asked without the refusal: only in KnowVisQA (Equation 3)."""
     return question.extra["subset"] == KNOW
 
 
@@ -80,7 +80,7 @@ def load(
     """Load the three subsets under ``raw`` (`known_unknowns.benchmarks.Load`).
 
     ``settings`` is the data's entry in params.yaml, which names files and fields (`Fields`). All other texts, numbers
-    and truth values of a row are kept in ``Question.extra``.
+    and Booleans of a row are kept in ``Question.extra``.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _question(
     others = {
         name: value
         for name, value in row.values.items()
-        if name not in fields.named | _OWN and isinstance(value, str | int | float | bool)
+        if name not in fields.names | _RESERVED and isinstance(value, str | int | float | bool)
     }
     return Question(
         id=f"{subset}-{identifier}",  # ids of different subsets may be equal
@@ -143,7 +143,7 @@ def _text(value: Any, what: str) -> str:
 
 
 def _sub_task(value: Any, subset: str) -> str:
-    """A sub-task in its published spelling, where it differs from it in case and punctuation only."""
+    """Return a sub-task in its published spelling if only case and punctuation differ, otherwise unchanged."""
     text = _text(value, "sub-task")
 
     def bare(name: str) -> str:
@@ -153,7 +153,7 @@ def _sub_task(value: Any, subset: str) -> str:
 
 
 def _options(row: Row, fields: Fields) -> tuple[Option, ...]:
-    """The options: lettered A, B, C, ... in their order, unless the field gives them letters."""
+    """Return the options, with the letters A, B, C, ... in their order unless the field has letters."""
     if isinstance(fields.options, str):
         value = fields.value(row, "options")
     else:
@@ -168,13 +168,13 @@ def _options(row: Row, fields: Fields) -> tuple[Option, ...]:
     else:
         raise ValueError(f"the options are {str(value)[:80]!r}, neither a list of texts nor letters with texts")
     if not 2 <= len(options) <= len(LETTERS):
-        raise ValueError(f"{len(options)} options, where 2 to {len(LETTERS)} can be; MM-SAP has five")
+        raise ValueError(f"{len(options)} options, but 2 to {len(LETTERS)} are possible; MM-SAP has five")
     return tuple(options)
 
 
 def _options_from_texts(texts: list[str]) -> list[Option]:
     if len(texts) > len(LETTERS):
-        raise ValueError(f"{len(texts)} options, where 2 to {len(LETTERS)} can be; MM-SAP has five")
+        raise ValueError(f"{len(texts)} options, but 2 to {len(LETTERS)} are possible; MM-SAP has five")
     marks = [_LETTERED.match(text) for text in texts]
     if all(mark and mark[1] == label for mark, label in zip(marks, LETTERS, strict=False)):
         return [Option(mark[1], text[mark.end() :], mark[0]) for mark, text in zip(marks, texts, strict=True) if mark]
@@ -182,12 +182,14 @@ def _options_from_texts(texts: list[str]) -> list[Option]:
 
 
 def _refusal(options: Sequence[Option], fields: Fields) -> int:
-    found = [index for index, option in enumerate(options) if plain(option.text) == plain(fields.refusal)]
+    found = [
+        index for index, option in enumerate(options) if normalise_text(option.text) == normalise_text(fields.refusal)
+    ]
     if len(found) != 1:
         raise ValueError(
             f"{len(found) or 'none'} of the options {' / '.join(option.text for option in options)} "
             f"{'is' if not found else 'are'} the refusal {fields.refusal!r}, where one must be; "
-            f"{SETTINGS}.refusal in params.yaml says how it reads"
+            f"set its text as {SETTINGS}.refusal in params.yaml"
         )
     return found[0]
 
@@ -206,10 +208,12 @@ def _answer(row: Row, fields: Fields, subset: str, options: Sequence[Option], re
 
 
 def _answer_index(value: Any, options: Sequence[Option], answer_is: str) -> int:
-    """The option that an answer means; see `Fields`."""
+    """Return the index of the option that an answer names (see `Fields`)."""
     text = str(value).strip()
     meanings = {
-        "text": {i for i, o in enumerate(options) if plain(text) in (plain(o.text), plain(o.line))},
+        "text": {
+            i for i, o in enumerate(options) if normalise_text(text) in (normalise_text(o.text), normalise_text(o.line))
+        },
         "letter": {i for i, o in enumerate(options) if text.upper().strip("().") == o.label},
         "index": _index(value, len(options), digits=answer_is == "index"),
     }
@@ -226,7 +230,7 @@ def _answer_index(value: Any, options: Sequence[Option], answer_is: str) -> int:
 
 
 def _index(value: Any, count: int, *, digits: bool) -> set[int]:
-    """An index from 0, if the value is one; ``digits`` takes a text of digits for a number."""
+    """Return the index from 0, if the value is one. With ``digits``, a text of digits is a number."""
     if digits and isinstance(value, str) and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():

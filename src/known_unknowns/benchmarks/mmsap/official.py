@@ -1,7 +1,7 @@
 """MM-SAP's direct matching (Appendix B, "directly matching the characters of the options").
 
-The paper says no more, and no code was released, so this is what we take it to mean; it is applied alike to the
-five options and to the four of a forced choice.
+The paper gives no more details, and no code was released. This is our interpretation. It is applied in the same way to
+the five options and to the four of a forced choice.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ _ALONE = re.compile(r"[\s\"'(\[*]*([A-H])[\s\"'.:,)\]*]*")
 _APOSTROPHES = str.maketrans(dict.fromkeys("‘’ʼ`´", "'"))
 
 
-def plain(text: str) -> str:
-    """A text for comparison: whatever its apostrophes, spaces, case, and the full stop at its end."""
+def normalise_text(text: str) -> str:
+    """Return a text for comparison, without differences in apostrophes, spaces, case and the final full stop."""
     return " ".join(text.translate(_APOSTROPHES).split()).rstrip(".").strip().casefold()
 
 
 def official(text: str, question: Question) -> ParsedAnswer:
-    """The option whose letter the reply begins with, or whose text it is.
+    """Parse the option whose letter the reply begins with, or whose text the reply is.
 
-    1. A reply that is a capital letter and nothing else but brackets, quotes, asterisks and a full stop: that option.
-    2. A reply that is an option's text (`plain`): that option. The refusal prompt of Section 4.5 asks for the
-       refusal's sentence in so many words, and "A black book" is an option of Figure 7, not option A.
-    3. A reply that begins with a capital letter which no letter, digit or apostrophe follows ("C. White", "C because"):
-       that option. The article is taken for option A ("A cat"), as matching characters does.
+    These rules apply in order:
 
-    All else is unparsed ("c", "Answer: C", "The answer is C"), as is a letter that was not on offer.
+    1. A reply that is a capital letter, with only brackets, quotes, asterisks and a full stop, is that option.
+    2. A reply that is the text of an option (`normalise_text`) is that option. The refusal prompt of Section 4.5 asks
+       for the exact sentence of the refusal, and "A black book" is an option of Figure 7, not option A.
+    3. A reply that begins with a capital letter, not followed by a letter, digit or apostrophe ("C. White",
+       "C because"), is that option. The article counts as option A ("A cat"), as in the matching of characters.
+
+    All other replies are unparsed ("c", "Answer: C", "The answer is C"), and so is a letter that was not offered.
     """
     if alone := _ALONE.fullmatch(text):
         return parse_label(alone[1], question)
-    same = [option.label for option in question.options if plain(option.text) == plain(text)]
+    same = [option.label for option in question.options if normalise_text(option.text) == normalise_text(text)]
     if len(same) == 1:
         return parse_label(same[0], question)
     begins = _LETTER.match(text)

@@ -280,9 +280,9 @@ def test_start_views_are_held_against_the_papers_levels(tmp_path):
     told = {(f.where.split(", ")[1], f.text.split(":")[0]) for f in found(raw, "level")}
     one, two = "1 questions start in", "2 questions start in"
     assert told == {
-        ("easy", f"{two} a view with only partial clues, where a view with an entire clue is meant"),
-        ("hard", f"{one} a view with an entire clue, where a view without clues is meant"),
-        ("hard", f"{one} a view with only partial clues, where a view without clues is meant"),
+        ("easy", f"{two} a view with only partial clues, but should start in a view with an entire clue"),
+        ("hard", f"{one} a view with an entire clue, but should start in a view without clues"),
+        ("hard", f"{one} a view with only partial clues, but should start in a view without clues"),
     }
     (same,) = found(raw, "level-same")
     assert same.text.endswith(": actiview0003")
@@ -294,8 +294,8 @@ def test_views_of_another_size_and_doubled_pictures_are_found(raw):
     (raw / "images_split" / "actiview0001_0_0.jpg").write_bytes(png((1, 1, 1), (39, 30)))
     (raw / "images_split" / "actiview0002_0_0.jpg").write_bytes((raw / "images/actiview0002.jpg").read_bytes())
     assert {(f.where, f.text.split(" has")[0]) for f in found(raw, "view-size")} == {
-        ("actiview0001", "the upper-left picture"),
-        ("17", "the upper-left picture"),
+        ("actiview0001", "the upper-left image"),
+        ("17", "the upper-left image"),
     }
     assert len(found(raw, "duplicate-file")) == 1
     (raw / "images_split" / "actiview0002_resized.jpg").write_bytes((raw / "images/actiview0002.jpg").read_bytes())
@@ -332,13 +332,13 @@ def test_every_known_inconsistency_of_the_real_files_is_told():
     assert codes["error", "no-pictures"] == 1 and codes["warning", "no-clue"] == 42
     assert codes["warning", "groundtruth-views"] == 0  # otherwise the two files agree
     assert codes["note", "shared-picture"] == 10 and codes["note", "category-spelling"] == 1
-    wrong = {number.name: (number.observed, number.expected) for number in checked.held if number.agrees is False}
+    wrong = {number.name: (number.observed, number.expected) for number in checked.quantities if number.agrees is False}
     assert wrong == {
         "images, by path": (315, 314),
         "right by guessing (%)": (34.24, 33.95),
         "views with clues a question, by contains_bbox": (2.13, 2.64),
     }
-    levels = {finding.text.split(" where")[0] for finding in checked.findings if finding.code == "level"}
+    levels = {finding.text.split(" but")[0] for finding in checked.findings if finding.code == "level"}
     assert "160 questions start in a view with only partial clues," in levels
     assert "42 questions start in a view without clues," in levels
     (drawn,) = [finding for finding in checked.findings if finding.code == "level-drawn"]

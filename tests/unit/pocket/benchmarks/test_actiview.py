@@ -210,7 +210,7 @@ def test_the_views_in_the_files_are_those_that_are_cut_on_demand(loaded):
     for question in questions[:3]:
         original, resized, gridded, *four = question.images
         size = resized.width, resized.height
-        cut = [views.resized(original, size=size), views.gridded(original, size=size)]
+        cut = [views.reduce(original, size=size), views.add_grid(original, size=size)]
         cut += [views.view(original, number, size=size) for number in (1, 2, 3, 4)]
         for image, again in zip((resized, gridded, *four), cut, strict=True):
             assert images.open_image(image, folder).tobytes() == images.open_image(again, folder).tobytes()
