@@ -73,7 +73,7 @@ def clone(project: Project, root: Path) -> Project:
     other = Project(root)
     for name in ("torch", "transformers"):
         (root / f"src/{name}.py").write_text("raise ImportError('no model can be loaded here')\n")
-    assert not (root / "results").exists() and not list((root / "journal").rglob("*.jsonl"))
+    assert not (root / "results" / "pocket").exists() and not list((root / "journal").rglob("*.jsonl"))
     return other
 
 
