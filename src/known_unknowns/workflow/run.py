@@ -78,7 +78,7 @@ def closing_message(params: Params, results: str) -> str:
         mlflow = Path(sys.executable).parent / "mlflow"
         if mlflow.is_relative_to(Path.cwd()):
             mlflow = mlflow.relative_to(Path.cwd())
-        lines.append(f"MLflow     {mlflow} ui --backend-store-uri {params.tracking.uri}")
+        lines.append(f"MLflow     {mlflow} ui --backend-store-uri {_without_password(params.tracking.uri)}")
     return "\n".join(["", *lines, ""])
 
 
@@ -91,3 +91,8 @@ def failure_message(logs: Iterable[str], lines: int = 5) -> str:
         log = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
         parts += [name, *(f"    {line}" for line in log[-lines:])]
     return "\n".join([*parts, "No reply is lost: run the same command again to continue.", ""])
+
+
+def _without_password(uri: str) -> str:
+    """Return the address of a database with its password masked."""
+    return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", uri)

@@ -46,3 +46,16 @@ def test_a_failure_shows_the_end_of_each_log_once(tmp_path):
     message = run.failure_message([str(snakemake)], lines=2)
     assert message.count(str(log)) == 1
     assert f"{log}\n    two\n    three\n" in message and "one" not in message
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("postgresql://ann:s3cret@db:5432/mlflow", "postgresql://ann:***@db:5432/mlflow"),
+        ("postgresql://ann:s3:cr@t@db/mlflow", "postgresql://ann:***@db/mlflow"),
+        ("sqlite:///mlflow.db", "sqlite:///mlflow.db"),
+        ("http://localhost:5000", "http://localhost:5000"),
+    ],
+)
+def test_a_password_is_not_printed(uri: str, shown: str) -> None:
+    assert run._without_password(uri) == shown
