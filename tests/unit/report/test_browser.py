@@ -43,9 +43,12 @@ def test_the_browser_sees_text_where_a_model_wrote_markup(run: FakeRun, tmp_path
     assert "</html>" in dumped
 
 
+HEIGHT = 6000  # px; on a narrow page the first figure is below several paragraphs
+
+
 def screenshot(page: Path, tmp_path: Path, width: int, *arguments: str) -> Pillow.Image:
     out = tmp_path / "shot.png"
-    browse(page, tmp_path, f"--window-size={width},2600", f"--screenshot={out}", *arguments)
+    browse(page, tmp_path, f"--window-size={width},{HEIGHT}", f"--screenshot={out}", *arguments)
     return Pillow.open(out).convert("RGB")
 
 
@@ -53,12 +56,12 @@ def screenshot(page: Path, tmp_path: Path, width: int, *arguments: str) -> Pillo
 def test_the_page_renders_in_light_and_dark_themes(run: FakeRun, tmp_path: Path, width: int) -> None:
     light = screenshot(run.page, tmp_path, width)
     dark = screenshot(run.page, tmp_path, width, "--blink-settings=preferredColorScheme=0")
-    assert light.size == dark.size == (width, 2600)
+    assert light.size == dark.size == (width, HEIGHT)
     assert light.getpixel((3, 3)) == (253, 253, 252)
     assert dark.getpixel((3, 3)) == (20, 24, 29)
     for shot in (light, dark):
         colours = shot.getcolors(maxcolors=1 << 20)
-        share_of_ground = max(count for count, _ in colours) / (width * 2600)
+        share_of_ground = max(count for count, _ in colours) / (width * HEIGHT)
         assert 0.5 < share_of_ground < 0.97  # neither empty nor a solid block
         orange = [c for _, c in colours if c[0] > 190 and 80 < c[1] < 140 and c[2] < 80]
         assert orange  # the points of the figures are drawn
