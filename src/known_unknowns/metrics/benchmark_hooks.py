@@ -69,6 +69,39 @@ class ScoredAnswers:
         """Return the score of another step of each question; None where the dialogue had no such step."""
         return [scores.get(name) for scores in self.other_scores]
 
+    def select(self, places: Sequence[int]) -> ScoredAnswers:
+        """Return the answers to the questions at these places, in this order."""
+        return ScoredAnswers(
+            scorer=self.scorer,
+            questions=[self.questions[place] for place in places],
+            answers=[self.answers[place] for place in places],
+            scores=[self.scores[place] for place in places],
+            other_scores=[self.other_scores[place] for place in places] if self.other_scores else (),
+            dialogues=[self.dialogues[place] for place in places] if self.dialogues else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AcrossVariants:
+    """Metrics that combine the answers to the same questions under several variants.
+
+    Attributes
+    ----------
+    name : str
+        The metrics' entry in the column of variants, such as "average". No variant may have this name.
+    variants : tuple of str
+        The combined variants. The metrics have rows for each seed that all of them were asked with, and for the mean
+        over these seeds if there are several. They have no rows if a variant was not run.
+    ratios : callable
+        ``(answers) -> {name: Ratio}``. It receives the `ScoredAnswers` of each variant, in the order of ``variants``
+        and with the same questions in the same order: those that all variants have, by id. Categories and groups are
+        those of the first variant. A numerator may exceed 1 where the denominator is the number of combined answers.
+    """
+
+    name: str
+    variants: tuple[str, ...]
+    ratios: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]]
+
 
 def _no_categories(questions: Sequence[Question]) -> Mapping[str, np.ndarray]:
     return {}
@@ -103,6 +136,8 @@ class BenchmarkMetrics:
     across_seeds : callable, optional
         ``(seeds) -> {name: Ratio}``: metrics that compare the seeds of one variant. It receives the `ScoredAnswers` of
         each seed, with the questions in the same order. Such a metric has no row for a single seed.
+    across_variants : tuple of AcrossVariants
+        Metrics that combine several variants, such as an average of their accuracies.
     derived : callable
         ``(metrics) -> iterable of Metric``: metrics computed from those of one category, given by name.
     headline : tuple of str
@@ -113,6 +148,7 @@ class BenchmarkMetrics:
     ratios: Callable[[ScoredAnswers], Mapping[str, Ratio]] = _no_ratios
     risk_coverage: Callable[[ScoredAnswers], Mapping[str, RiskCoverage]] = _no_curves
     across_seeds: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]] | None = None
+    across_variants: tuple[AcrossVariants, ...] = ()
     derived: Callable[[Mapping[str, Metric]], Iterable[Metric]] = _no_derived_metrics
     headline: tuple[str, ...] = ()
 

@@ -12,10 +12,11 @@ import numpy as np
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.metrics.benchmark_hooks import AcrossVariants
 from known_unknowns.metrics.estimates import Estimates, estimates, ratio_estimates
 from known_unknowns.metrics.intervals import UNDEFINED, Interval, clustered_interval, group_weights, share_interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
-from known_unknowns.metrics.score_tables import ScoreTable, load
+from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ def metrics_of(
                 blank = Metric(model, benchmark, variant, None, scorer, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
             metrics += _across_seeds(blank, seeds, groups, weights, statistics)
+    for combined in benchmark_hooks.of(benchmark).across_variants:
+        blank = Metric(model, benchmark, combined.name, None, "", "", "", None, None, None, 0, "")
+        metrics += _across_variants(blank, combined, score_tables, groups, weights, statistics)
     return metrics
 
 
@@ -195,6 +199,37 @@ def _across_seeds(
                 )
             row = replace(blank, category=category)
             yield _metric(row, name, value, interval, n=estimated.n, denominator=estimated.denominator[i])
+
+
+def _across_variants(
+    blank: Metric,
+    combined: AcrossVariants,
+    score_tables: Sequence[ScoreTable],
+    groups: np.ndarray,
+    weights: np.ndarray,
+    statistics: Statistics,
+) -> Iterator[Metric]:
+    """Metrics that combine several variants: one block per seed, then the means over seeds."""
+    found = {(table.variant, table.seed): table for table in score_tables}
+    if any(variant == combined.name for variant, _ in found):
+        raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
+    seeds = [
+        s for v, s in found if v == combined.variants[0] and all((other, s) in found for other in combined.variants)
+    ]
+    common = {seed: CommonQuestions.of([found[variant, seed] for variant in combined.variants]) for seed in seeds}
+    for scorer in score_tables[0].answers if common else ():
+        by_seed = {
+            seed: ratio_estimates(
+                combined.ratios(part.answers[scorer]), part.categories, np.searchsorted(groups, part.groups), weights
+            )
+            for seed, part in common.items()
+        }
+        for category in by_seed[seeds[0]]:
+            row, estimated = replace(blank, scorer=scorer, category=category), {s: by_seed[s][category] for s in seeds}
+            for seed in seeds:
+                yield from _of_seed(replace(row, seed=seed), estimated[seed], statistics)
+            if len(seeds) > 1:
+                yield from _means_over_seeds(row, list(estimated.values()), statistics)
 
 
 def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:

@@ -77,6 +77,42 @@ class ScoreTable:
         )
 
 
+@dataclass(frozen=True)
+class CommonQuestions:
+    """Answers of one seed to the questions that several variants have in common.
+
+    Attributes
+    ----------
+    groups : ndarray of str, shape (questions,)
+        The group of each question.
+    categories : mapping from str to ndarray of bool, shape (questions,)
+        The questions of each non-empty category of the first variant.
+    answers : mapping from str to list of ScoredAnswers
+        The answers under each variant, by scorer.
+    """
+
+    groups: np.ndarray
+    categories: Mapping[str, np.ndarray]
+    answers: Mapping[str, list[ScoredAnswers]]
+
+    @classmethod
+    def of(cls, tables: Sequence[ScoreTable]) -> CommonQuestions:
+        """Select the questions that all ``tables`` have, by id, in the order of the first table."""
+        places = [{question: place for place, question in enumerate(table.ids)} for table in tables]
+        ids = [question for question in tables[0].ids if all(question in found for found in places)]
+        of_each = [[found[question] for question in ids] for found in places]
+        first = np.array(of_each[0], dtype=int)
+        categories = {name: members[first] for name, members in tables[0].categories.items()}
+        return cls(
+            groups=tables[0].groups[first],
+            categories={name: members for name, members in categories.items() if members.any()},
+            answers={
+                scorer: [table.answers[scorer].select(at) for table, at in zip(tables, of_each, strict=True)]
+                for scorer in tables[0].answers
+            },
+        )
+
+
 def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:
     """All questions, the benchmark's own non-empty sets, and each category of a question, sorted."""
     category = np.array([question.category for question in questions])
