@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from known_unknowns.benchmarks.actiview.format import TYPES
+from known_unknowns.benchmarks.actiview.metrics import AVERAGES
 from known_unknowns.comparison.cells import PERCENT, PublishedCell
 from known_unknowns.comparison.flags import ROUNDING, Flag, TableRow, cells_by_row, with_notes
 
@@ -37,6 +38,7 @@ PIPELINES = ("Zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H")
 BY_CLASS: Mapping[str, str] = dict(zip((f"Table {n}" for n in range(8, 13)), PIPELINES, strict=True))
 """The tables of sub-classes, and the column of Table 2 with the accuracy over all their sub-classes."""
 _OVERALL_TABLES = ("Table 2", "Table 7")
+_AVERAGES = {average.name for average in AVERAGES}
 _ALL_VIEWS, _RECALL_OFF_BY_ONE = 4.00, 74.62
 
 
@@ -158,7 +160,7 @@ def _inconsistent_means(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
 def _impossible_shares(cells: Sequence[PublishedCell]) -> Iterator[Flag]:
     """Flag accuracies that are not a whole number of right answers among the questions of their category."""
     for cell in cells:
-        if cell.metric == "accuracy" and cell.unit == PERCENT:
+        if cell.metric == "accuracy" and cell.unit == PERCENT and cell.variant not in _AVERAGES:
             n = QUESTIONS[cell.category]
             nearest = 100 * round(cell.value / 100 * n) / n
             if abs(nearest - cell.value) > 2 * cell.half_unit + ROUNDING:

@@ -11,7 +11,8 @@
 | views, zooms, shifts     | the numerators of the last three           | questions                  | Tables 3, 13   |
 
 ``views``, ``zooms`` and ``shifts`` are means computed from shares of all views (`derived`), so that their intervals are
-those of a share. A recall is computed only where the model selected views, and only for splits into four views, which
+those of a share. The accuracy and chance of `AVERAGES` are means over pipelines, with their name in place of a variant.
+A recall is computed only where the model selected views, and only for splits into four views, which
 are annotated. 42 questions without a clue in any view have all four annotated.
 
 - Table 13 numbers the views of shifting from 0 and the annotated ones from 1. Every model whose answer is from all four
@@ -46,8 +47,8 @@ from known_unknowns.benchmarks.actiview.parsing import (
 from known_unknowns.benchmarks.actiview.prompts import shown_views, stated_split
 from known_unknowns.benchmarks.actiview.protocols import MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import SPLITS
-from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
-from known_unknowns.metrics.proportions import Ratio
+from known_unknowns.metrics.benchmark_hooks import AcrossVariants, BenchmarkMetrics, ScoredAnswers
+from known_unknowns.metrics.proportions import ACCURACY, CHANCE, Ratio
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Metric, Question
 
@@ -239,30 +240,53 @@ AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")
 """The variants of the paper's "Model AVG" (Table 2)."""
 
 
-def average(accuracies: Mapping[str, float | None]) -> float | None:
-    """Compute "Model AVG": the mean accuracy of zooming and the four kinds of shifting.
+def mean_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+    """Compute the mean accuracy of several pipelines with equal weights, and that of guessing.
 
     Parameters
     ----------
-    accuracies : mapping from str to float or None
-        Accuracies by variant.
+    answers : sequence of ScoredAnswers
+        The answers of each pipeline to the same questions.
 
     Returns
     -------
-    float or None
-        The mean; None if any of the five is missing.
+    dict from str to Ratio
+        ``accuracy`` and ``chance``. Denominators are numbers of answers: one for each question and pipeline.
 
     Notes
     -----
-    The caption of Table 7 leaves Shifting-E out, but its numbers include it.
+    The caption of Table 7 leaves Shifting-E out of "Model AVG", but its numbers include it.
 
     References
     ----------
-    .. [1] Wang et al., ActiView, Tables 2 and 7.
+    .. [1] Wang et al., ActiView, Tables 2, 7 and 14.
     """
-    found = [accuracies.get(variant) for variant in AVERAGED]
-    values = [value for value in found if value is not None]
-    return float(np.mean(values)) if len(values) == len(AVERAGED) else None
+    pipelines = np.full(len(answers[0].questions), len(answers))
+    chance = np.array([0.0 if q.answer is None else 1 / len(q.options) for q in answers[0].questions])
+    return {
+        ACCURACY: Ratio(np.sum([pipeline.correct for pipeline in answers], axis=0), pipelines),
+        CHANCE: Ratio(chance * pipelines, pipelines),
+    }
+
+
+def of_split(variant: str, split: int) -> str:
+    """Return the variant's name in params.yaml. Four views are the default and have no suffix."""
+    return variant if split == _QUARTERED else f"{variant}_{split}"
+
+
+AVERAGES = (
+    AcrossVariants("average", AVERAGED, mean_accuracy),
+    AcrossVariants("average_robust", tuple(f"{name}_robust" for name in AVERAGED), mean_accuracy),
+    *(
+        AcrossVariants(
+            of_split("average_of_two", split),
+            (of_split("zooming", split), of_split("shifting_r", split)),
+            mean_accuracy,
+        )
+        for split in SPLITS
+    ),
+)
+"""The AVG columns of Tables 2 and 7, the same with the robust parser of steps, and the AVG column of Table 14."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,4 +401,4 @@ def cost(dialogues: Sequence[Sequence[AnsweredTurn]]) -> Cost:
     )
 
 
-METRICS = BenchmarkMetrics(categories=categories, ratios=ratios, derived=derived)
+METRICS = BenchmarkMetrics(categories=categories, ratios=ratios, across_variants=AVERAGES, derived=derived)

@@ -84,16 +84,6 @@ class Outcomes:
         file = self._questions / variant / f"seed{self._run.seeds[variant][0]}.parquet"
         return pd.Series({question.id: question.group for question in tables.read_questions(file)})
 
-    def average(self, metric: Metric, variants: Sequence[str]) -> Metric | None:
-        """Return the mean accuracy of several pipelines with equal weights; None unless all were run.
-
-        ``metric`` has the model, the scorer and the name.
-        """
-        found = [self.right(metric.model, variant, metric.scorer) for variant in variants]
-        if any(series is None for series in found):
-            return None
-        return self._ratio(metric, sum(found) / len(found), None)
-
     def share(self, metric: Metric, among: pd.Series, those: pd.Series) -> Metric:
         """Return the share of the questions ``among`` (flags by question) that are also ``those``.
 

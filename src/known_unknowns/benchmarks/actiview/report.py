@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from known_unknowns.benchmarks.actiview import case_figures, figures
 from known_unknowns.benchmarks.actiview.audit import CHANCE, HUMAN
 from known_unknowns.benchmarks.actiview.format import TYPES
-from known_unknowns.benchmarks.actiview.metrics import AVERAGED
+from known_unknowns.benchmarks.actiview.metrics import of_split
 from known_unknowns.benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, empty_metric
 from known_unknowns.benchmarks.actiview.views import SPLITS
-from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, MetricIndex, PublishedCell, compare_cells, load
+from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, PublishedCell, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.page import ExtraContent
@@ -21,7 +21,6 @@ from known_unknowns.report.paper_tables import Footnotes, Layout, PaperTable, pa
 from known_unknowns.report.tables import ACCURACY, Run, confidence
 
 CellOrRow = TypeVar("CellOrRow", PublishedCell, ComparisonRow)
-MODEL_AVERAGE, AVERAGE_OF_TWO = "model_average", "average_of_two"
 TWO_PARSER_PIPELINES = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h", "mixed")
 """The pipelines that are run with both parsers of intermediate steps."""
 _ROBUST_SUFFIX = "_robust"
@@ -52,11 +51,6 @@ _SELECTION = {
 }
 
 
-def _of_split(variant: str, split: int) -> str:
-    """Return the variant's name in params.yaml. Four views are the default and have no suffix."""
-    return variant if split == 4 else f"{variant}_{split}"
-
-
 def _grouped(groups: Mapping[str, tuple[str, str]], title: str, **others: Any) -> Layout:
     return Layout(title, split_heading=lambda column: groups.get(column, ("", column)), **others)
 
@@ -72,7 +66,7 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "Table 14": Layout(
         "Table 14, splits into more views",
-        conditions={(_of_split("zooming", split), None): f"{split} views" for split in SPLITS},
+        conditions={(of_split("zooming", split), None): f"{split} views" for split in SPLITS},
     ),
     "Table 5": Layout("Table 5, without an image"),
     **{
@@ -104,19 +98,15 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
             "cases": "Cases",
         },
         values={
-            "tables": paper_tables(run, outcomes, cells, compared),
+            "tables": paper_tables(run, cells, compared),
             "effects": parser_effects(run, outcomes),
             "strips": case_figures.worked_cases(run, outcomes, data=data),
         },
     )
 
 
-def paper_tables(
-    run: Run, outcomes: Outcomes, cells: Sequence[PublishedCell], compared: Sequence[ComparisonRow]
-) -> list[PaperTable]:
+def paper_tables(run: Run, cells: Sequence[PublishedCell], compared: Sequence[ComparisonRow]) -> list[PaperTable]:
     """Return the tables with a measured variant, or all tables if nothing was measured."""
-    run = replace(run, numbers=MetricIndex([*run.numbers, *averages(run, outcomes)]))
-    compared = [*compared, *_compared_averages(run, cells, compared)]
     ran = {cell.table for cell in cells if cell.variant in run.variants} if run.variants else set(LAYOUTS)
     cells, compared = [_split_row(cell) for cell in cells], [_split_row(row) for row in compared]
     return [
@@ -124,31 +114,6 @@ def paper_tables(
         for name, layout in LAYOUTS.items()
         if name in ran
     ]
-
-
-def averages(run: Run, outcomes: Outcomes) -> Iterator[Metric]:
-    """Yield the AVG columns of Tables 2 and 14, with intervals that resample images, under the variant zooming."""
-    averaged = {("zooming", MODEL_AVERAGE): AVERAGED}
-    for split in SPLITS:
-        variants = tuple(_of_split(name, split) for name in ("zooming", "shifting_r"))
-        averaged[variants[0], AVERAGE_OF_TWO] = variants
-    for model in run.models:
-        for scorer in run.scorers:
-            for (variant, name), variants in averaged.items():
-                found = outcomes.average(empty_metric(run, model, variant, scorer, name), variants)
-                if found is not None:
-                    yield found
-
-
-def _compared_averages(
-    run: Run, cells: Iterable[PublishedCell], compared: Iterable[ComparisonRow]
-) -> Iterator[ComparisonRow]:
-    """Yield the verdicts on averages. An average is not a metric of one variant, so `compare` has no verdict on it."""
-    published = {(cell.table, cell.row): cell.model for cell in cells}
-    published_rows = {row.model: published[row.table, row.row] for row in compared if row.model is not None}
-    of_averages = [cell for cell in cells if cell.metric in (MODEL_AVERAGE, AVERAGE_OF_TWO)]
-    found = compare_cells(of_averages, run.numbers, published_rows=published_rows, scorers=run.scorers)
-    return (row for row in found if row.model is not None)
 
 
 def _split_row(cell: CellOrRow) -> CellOrRow:
@@ -159,7 +124,7 @@ def _split_row(cell: CellOrRow) -> CellOrRow:
 
 def _foot(run: Run, row: Sequence[PublishedCell], footnotes: Footnotes) -> Iterator[Row]:
     """Yield the rows of chance and of human accuracy, below the columns of accuracies."""
-    right = [cell.metric in (ACCURACY, MODEL_AVERAGE, AVERAGE_OF_TWO) for cell in row]
+    right = [cell.metric == ACCURACY for cell in row]
     guessed = [_chance(run, cell) if of else None for cell, of in zip(row, right, strict=True)]
     if any(metric is not None for metric in guessed):
         yield Row((Head("chance"),), tuple(Cell("" if m is None else percent(m.value)) for m in guessed))

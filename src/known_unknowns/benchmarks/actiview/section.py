@@ -20,6 +20,8 @@ SECTION = Section(
         **{f"shifting_{level.lower()}": f"Shifting-{level}" for level in "REMH"},
         **{f"shifting_{level.lower()}_robust": f"Shifting-{level}, robust parser" for level in "REMH"},
         **{f"{name}_robust": f"{name}, robust parser" for name in ("zooming", "mixed")},
+        "average": "mean of zooming and shifting",
+        "average_robust": "mean of zooming and shifting, robust parser",
         **{f"zooming_{split}": f"zooming, {split} views" for split in (6, 8, 9, 16)},
         **{f"shifting_r_{split}": f"Shifting-R, {split} views" for split in (6, 8, 9, 16)},
     },

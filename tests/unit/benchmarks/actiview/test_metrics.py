@@ -13,7 +13,6 @@ from known_unknowns.benchmarks.actiview.metrics import (
     AVERAGED,
     DialogueViews,
     ViewNecessity,
-    average,
     cost,
     view_necessity,
 )
@@ -221,11 +220,25 @@ def used(pairs: list[tuple[Turn, Reply]]) -> set[int]:
     return found
 
 
-def test_the_average_is_of_zooming_and_four_kinds_of_shifting():
-    row = dict(zip(AVERAGED, (72.31, 67.08, 67.38, 65.54, 67.69), strict=True))  # Gemini-1.5-pro, Table 7
-    assert round(average(row | {"full_image": 73.85}), 2) == 68.00
-    assert average(row | {"shifting_e": None}) is None
-    assert average(dict.fromkeys(AVERAGED[1:], 1.0)) is None
+def test_the_average_is_of_zooming_and_four_kinds_of_shifting(tmp_path):
+    """Right answers of three questions by pipeline: 3 + 2 + 1 + 0 + 1 of 15."""
+    right = {"zooming": "BBB", "shifting_r": "BBA", "shifting_e": "ABA", "shifting_m": "AAA", "shifting_h": "BAA"}
+    assert tuple(right) == AVERAGED
+    cells = {
+        variant: [(q := ask(f"q{k}", [1]), dialogue("full_image", q, [said])) for k, said in enumerate(letters)]
+        for variant, letters in (right | {"mixed": "BBB"}).items()
+    }
+    metrics = measured(tmp_path / "all", cells)
+    average = pick(metrics, "accuracy", variant="average")
+    assert (average.value, average.n, average.denominator) == (pytest.approx(7 / 15), 3, 15)
+    chance = pick(metrics, "chance", variant="average")
+    options = len(question().options)
+    assert (chance.value, chance.low) == (pytest.approx(1 / options), None)
+    of_two = pick(metrics, "accuracy", variant="average_of_two")
+    assert (of_two.value, of_two.denominator) == (pytest.approx(5 / 6), 6)
+    assert {m.variant for m in metrics} == {*cells, "average", "average_of_two"}
+    less = measured(tmp_path / "less", {v: found for v, found in cells.items() if v != "shifting_e"})
+    assert {m.variant for m in less} == {*cells, "average_of_two"} - {"shifting_e"}
 
 
 def test_needed_is_right_with_the_views_and_wrong_without():
