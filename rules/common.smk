@@ -100,9 +100,9 @@ def pin(wildcards):
     return [path] if Path(path).is_file() else []
 
 
-def of_model(function):
+def of_model(function, *arguments):
     """A function of a model's entry as a function of the wildcards."""
-    return lambda wildcards: function(PARAMS, wildcards.model)
+    return lambda wildcards: function(PARAMS, wildcards.model, *arguments)
 
 
 def endpoint(wildcards):

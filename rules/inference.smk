@@ -51,7 +51,7 @@ for benchmark in PARAMS.benchmarks:
             entry=of_model(rule_parameters.reply_settings),
             protocols=rule_parameters.protocols(PARAMS, benchmark),
             scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
-            code=code_of("infer", [benchmark]),
+            code=of_model(rule_parameters.engine_code, benchmark),
             benchmark=benchmark,
             questions=subpath(input.images, parent=True),
             out=subpath(output.engine, parent=True),

@@ -1,13 +1,25 @@
-"""Entries of ``models`` in params.yaml and models.yaml: one class for each engine."""
+"""Entries of ``models`` in params.yaml and models.yaml: one class for each engine.
+
+The classes here are those of the engines that other code configures. Any other engine has its class in its own module
+(`settings_of`).
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from known_unknowns.config.base import Count, Entry, NotNegative, Positive, Seed, Seeds, Text
 from known_unknowns.config.redaction import address_mistake
+
+ENGINES = "known_unknowns.engines"
+"""The package of the engines, and the entry point group of those in other distributions."""
 
 
 def _sound_address(address: str) -> str:
@@ -50,17 +62,42 @@ class Card(Entry):
     """Facts that could not be looked up."""
 
 
-class _Model(Entry):
+class _Settings(Entry):
+    implementation: ClassVar[str]
+    """The engine's class: "package.module:class"."""
+    not_in_the_reply: ClassVar[frozenset[str]] = frozenset()
+    """Keys that cannot change a reply."""
+
+    def published_row(self, benchmark: str) -> str | None:
+        """Return the row of a benchmark's published tables that this model corresponds to."""
+        return None
+
+
+class _Published(_Settings):
+    not_in_the_reply = frozenset({"card", "published"})
+
     published: Text | Annotated[dict[str, Text], Field(min_length=1)] = {}
     """The row of the published tables that this model corresponds to: for each benchmark, or one name for all."""
 
     def published_row(self, benchmark: str) -> str | None:
-        """Return the row of a benchmark's published tables that this model corresponds to."""
         return self.published if isinstance(self.published, str) else self.published.get(benchmark)
 
 
-class ImportedModel(_Model):
+class ModelSettings(_Published):
+    """Base class of the settings of an engine that answers questions.
+
+    A subclass declares ``engine`` as a literal, and the class variable ``implementation``.
+    """
+
+    engine: str
+    images: Images = "many"
+    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+
+
+class ImportedModel(_Published):
     """Replies from another tool's file, imported with `known-unknowns rescore --import`."""
+
+    implementation = f"{ENGINES}.imported:Imported"
 
     engine: Literal["imported"]
     images: ClassVar[Images] = "many"
@@ -69,8 +106,11 @@ class ImportedModel(_Model):
     """The benchmarks, variants and seeds that were imported."""
 
 
-class RespondentModel(Entry):
-    """A scripted respondent: a baseline with a known score."""
+class RespondentModel(_Settings):
+    """A scripted respondent: a baseline with a known score. It corresponds to no row of a published table."""
+
+    implementation = f"{ENGINES}.respondents:Respondent"
+    not_in_the_reply = frozenset({"seconds_per_reply"})
 
     engine: Literal["respondent"]
     images: Images = "many"
@@ -78,10 +118,6 @@ class RespondentModel(Entry):
     behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
     seconds_per_reply: NotNegative = 0
     """Delay of each reply, to simulate a slow model."""
-
-    def published_row(self, benchmark: str) -> str | None:
-        """Return None: baselines correspond to no published row."""
-        return None
 
 
 class TransformersDecoding(Entry):
@@ -91,12 +127,13 @@ class TransformersDecoding(Entry):
     max_new_tokens: Count | None = None
 
 
-class TransformersModel(_Model):
+class TransformersModel(ModelSettings):
     """A checkpoint that runs in this process."""
 
+    implementation = f"{ENGINES}.transformers:TransformersEngine"
+    not_in_the_reply = ModelSettings.not_in_the_reply | {"batch_size", "cache_gib", "device", "sharing", "threads"}
+
     engine: Literal["transformers"]
-    images: Images = "many"
-    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
     source: Text
     """A local folder, or a repository on the hub."""
     revision: Text
@@ -173,12 +210,24 @@ class Batch(Entry):
     poll_seconds: Positive | None = None
 
 
-class OpenAIModel(_Model):
+class OpenAIModel(ModelSettings):
     """A model behind an endpoint with OpenAI's chat completions API (docs/endpoints.md)."""
 
+    implementation = f"{ENGINES}.openai:OpenAIEngine"
+    not_in_the_reply = ModelSettings.not_in_the_reply | {
+        "answers_as",
+        "batch",
+        "concurrency",
+        "key_env",
+        "max_cost",
+        "max_retries",
+        "patience",
+        "requests_per_minute",
+        "timeout",
+        "tokens_per_minute",
+    }
+
     engine: Literal["openai"]
-    images: Images = "many"
-    """How many images the model accepts in one turn. It applies to all protocols that show several images."""
     source: Text
     """The model's name at the endpoint. A dated name is best: gpt-4o-2024-08-06 rather than gpt-4o."""
     revision: Text | None = None
@@ -213,32 +262,29 @@ class OpenAIModel(_Model):
     card: Card | None = None
 
 
-ModelEntry = ImportedModel | OpenAIModel | RespondentModel | TransformersModel
-Model = Annotated[ModelEntry, Field(discriminator="engine")]
+_BuiltIn = ImportedModel | OpenAIModel | RespondentModel | TransformersModel
+_BUILT_IN = {get_args(each.model_fields["engine"].annotation)[0]: each for each in get_args(_BuiltIn)}
+ModelEntry = ImportedModel | RespondentModel | ModelSettings
 
-NOT_IN_THE_REPLY = frozenset(
-    {
-        # TransformersModel
-        "batch_size",
-        "cache_gib",
-        "device",
-        "sharing",
-        "threads",
-        # OpenAIModel
-        "answers_as",
-        "batch",
-        "concurrency",
-        "key_env",
-        "max_cost",
-        "max_retries",
-        "patience",
-        "requests_per_minute",
-        "timeout",
-        "tokens_per_minute",
-        # all
-        "card",
-        "published",
-        "seconds_per_reply",
-    }
-)
-"""Keys of a model's entry that cannot change a reply. No question is asked again if one of them changes."""
+
+@cache
+def settings_of(engine: str) -> type[ModelSettings] | None:
+    """Return the settings of an engine that is not built in; None if there is no such engine.
+
+    They are ``SETTINGS`` of the module `ENGINES`.<engine>, or the value of an entry point in the group `ENGINES`.
+    """
+    found: Any = next((entry.load() for entry in entry_points(group=ENGINES, name=engine)), None)
+    if found is None and engine.isidentifier() and find_spec(f"{ENGINES}.{engine}"):
+        found = getattr(import_module(f"{ENGINES}.{engine}"), "SETTINGS", None)
+    return found if isinstance(found, type) and issubclass(found, ModelSettings) else None
+
+
+def _validated(value: Any, validate: ValidatorFunctionWrapHandler) -> ModelEntry:
+    engine = value.get("engine") if isinstance(value, Mapping) else None
+    settings = settings_of(engine) if isinstance(engine, str) and engine not in _BUILT_IN else None
+    return validate(value) if settings is None else settings.model_validate(value)
+
+
+Model = Annotated[Annotated[_BuiltIn, Field(discriminator="engine")], WrapValidator(_validated)]
+NOT_IN_THE_REPLY: frozenset[str] = frozenset().union(*(each.not_in_the_reply for each in _BUILT_IN.values()))
+"""Keys of the built-in engines that cannot change a reply. No question is asked again if one of them changes."""

@@ -1,4 +1,4 @@
-"""Engines answer turns. The key "engine" of a model's entry in params.yaml names one.
+"""Engines answer turns. The key "engine" of a model's entry in params.yaml names one, by the class of its settings.
 
 An engine yields its replies in batches, each a list of (index into ``turns``, reply). The runner writes a batch to the
 journal before it requests the next one, so a killed run loses one batch at most. Batches must not depend on what was
@@ -20,14 +20,6 @@ from pydantic import TypeAdapter
 from known_unknowns.config import ModelEntry
 from known_unknowns.config.models import Model
 from known_unknowns.records import AnswerKey, Reply, Turn
-
-ENGINES: dict[str, str] = {
-    "imported": "known_unknowns.engines.imported:Imported",
-    "respondent": "known_unknowns.engines.respondents:Respondent",
-    "openai": "known_unknowns.engines.openai:OpenAIEngine",
-    "transformers": "known_unknowns.engines.transformers:TransformersEngine",
-}
-
 
 Batches = Iterator[list[tuple[int, Reply]]]
 """Batches of (index of the turn, its reply)."""
@@ -89,5 +81,5 @@ def create(name: str, entry: ModelEntry | Mapping[str, Any]) -> Any:
     """
     if not isinstance(entry, ModelEntry):
         entry = TypeAdapter(Model).validate_python(entry)
-    module, _, attribute = ENGINES[entry.engine].partition(":")
+    module, _, attribute = entry.implementation.partition(":")
     return getattr(import_module(module), attribute)(name, entry)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import engines, tables
-from known_unknowns.config import NOT_IN_THE_REPLY, ModelEntry, TransformersModel
+from known_unknowns.config import ModelEntry, TransformersModel
 from known_unknowns.engines import Batches, Engine, ScriptedEngine
 from known_unknowns.records import Turn
 
@@ -112,7 +112,7 @@ def _origin(entry: TransformersModel) -> dict[str, Any]:
     """What determines the facts: the entry, the files of a local model folder, and the code of the engines."""
     folder = Path(entry.source).expanduser()
     return {
-        "entry": {key: value for key, value in entry.as_dict().items() if key not in NOT_IN_THE_REPLY},
+        "entry": {key: value for key, value in entry.as_dict().items() if key not in entry.not_in_the_reply},
         "folder": _digest(folder, "*") if folder.is_dir() else None,
         "code": _digest(Path(engines.__file__).parent, "*.py"),
     }

@@ -54,7 +54,7 @@ STEPS = {
     "check": Step(("data.check",), ("check",)),
     "vary": Step(("variants", "tables")),
     "infer": Step(
-        ("inference", "engines", "engines.openai", "engines.respondents", "engines.transformers", "protocols"),
+        ("inference", "engines", "protocols"),
         ("prompt", "refusal_prompt", "forced_choice_applies", "official", "protocols"),
         files=("engines/*.yaml",),
     ),

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks
-from known_unknowns.config import NOT_IN_THE_REPLY, Params, TransformersModel
+from known_unknowns.config import Params, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.inference import asking
+from known_unknowns.workflow.rerun_digest import code_of
 
 
 def reply_settings(params: Params, model: str) -> dict[str, Any]:
@@ -16,7 +17,13 @@ def reply_settings(params: Params, model: str) -> dict[str, Any]:
     entry = params.model(model)
     locked = lock_file.model_entry(entry)
     commit = {"commit": locked.commit} if locked else {}
-    return commit | {key: value for key, value in sorted(entry.items()) if key not in NOT_IN_THE_REPLY}
+    return commit | {key: value for key, value in sorted(entry.items()) if key not in entry.not_in_the_reply}
+
+
+def engine_code(params: Params, model: str, benchmark: str) -> str:
+    """Return the digest of the code that asks a model the questions of a benchmark."""
+    engine = params.model(model).implementation.partition(":")[0]
+    return code_of("infer", [benchmark], modules=[engine])
 
 
 def weights(params: Params, model: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from known_unknowns import engines
-from known_unknowns.config.models import Model
+from known_unknowns.config.models import Model, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference import lazy_engine
@@ -44,7 +44,7 @@ class Engine:
 def in_temporary_folder(tmp_path, monkeypatch):
     """Run in a temporary folder, with the engine above instead of the real one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(engines.ENGINES, "transformers", f"{__name__}:Engine")
+    monkeypatch.setattr(TransformersModel, "implementation", f"{__name__}:Engine")
     monkeypatch.setattr(Engine, "made", 0)
 
 
