@@ -5,8 +5,11 @@ No module that is imported here imports a heavy library, so that ``known-unknown
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from collections.abc import Callable
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -36,27 +39,16 @@ Exit codes:
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
-COMMANDS = (
-    data.fetch,
-    data.lock,
-    workflow.questions,
-    workflow.vary,
-    workflow.infer,
-    workflow.score,
-    workflow.measure,
-    workflow.compare,
-    workflow.summarise,
-    workflow.track,
-    workflow.report,
-    exchange.check,
-    exchange.rescore,
-    exchange.export,
-    models.models,
-    share.licences,
-    share.pin,
-    endpoints.served,
-)
-"""The commands, in the order of ``--help``. A command has the name of its function."""
+MODULES = (data, workflow, exchange, models, share, endpoints)
+"""The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
+
+
+def commands(module: ModuleType) -> list[Callable[..., None]]:
+    """Return the commands that a module defines."""
+    functions = inspect.getmembers(module, inspect.isfunction)
+    own = [f for name, f in functions if not name.startswith("_") and f.__module__ == module.__name__]
+    return sorted(own, key=lambda f: f.__code__.co_firstlineno)
+
 
 app = typer.Typer(
     name="known-unknowns",
@@ -66,8 +58,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in COMMANDS:
-    app.command()(command)
+for each in MODULES:
+    for command in commands(each):
+        app.command()(command)
 app.command("train")(train_command())
 
 

@@ -73,13 +73,13 @@ STEPS = {
 }
 
 
-def code_of(step: str, names: Iterable[str] = (), *, modules: Iterable[str] = ()) -> str:
+def code_of(step: str = "", names: Iterable[str] = (), *, modules: Iterable[str] = ()) -> str:
     """Return the digest of a step's code.
 
     Parameters
     ----------
-    step : str
-        A key of `STEPS`.
+    step : str, optional
+        A key of `STEPS`; if absent, only ``modules`` count.
     names : iterable of str
         The benchmarks whose parts the step uses.
     modules : iterable of str
@@ -90,7 +90,7 @@ def code_of(step: str, names: Iterable[str] = (), *, modules: Iterable[str] = ()
 
 @cache
 def _code_of(step: str, names: tuple[str, ...], further: tuple[str, ...]) -> str:
-    used = STEPS[step]
+    used = STEPS[step] if step else Step(())
     found = [benchmarks.get(name) for name in names]
     modules = {f"{_ROOT}.{module}" for module in used.modules} | set(further)
     files = [path for pattern in used.files for path in Path(__file__).parents[1].glob(pattern)]

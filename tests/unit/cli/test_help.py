@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
@@ -23,7 +24,7 @@ def shown(*arguments: str) -> str:
 
 
 def test_command_names():
-    names = [*NAMES.split(), "licences", "pin", "served", "train"]
+    names = [*NAMES.split(), "pin", "licences", "served", "train"]
     assert commands() == names
 
 
@@ -44,3 +45,9 @@ def test_the_exit_codes_are_listed():
     assert "params.yaml" in codes[str(ConfigError.exit_code)]
     assert "data" in codes[str(DataError.exit_code)]
     assert "machine" in codes[str(MachineError.exit_code)]
+
+
+def test_every_public_function_of_a_module_is_a_command(monkeypatch):
+    module = ModuleType("steps")
+    exec("from json import dumps\ndef later(): ...\ndef _part(): ...\ndef earlier(): ...", vars(module))
+    assert [command.__name__ for command in cli.commands(module)] == ["later", "earlier"]

@@ -103,3 +103,8 @@ def test_every_step_has_a_digest(step):
     digest = code_of(step, benchmarks.names())
     assert len(digest) == 16 and digest != code_of("vary" if step != "vary" else "score")
     assert isinstance(STEPS[step], Step)
+
+
+def test_a_rule_of_its_own_names_the_modules_that_it_runs():
+    digest = code_of(modules=["known_unknowns.variants"])
+    assert digest == code_of(modules=["known_unknowns.variants"]) != code_of(modules=["known_unknowns.scoring.robust"])
