@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,8 @@ from known_unknowns.records import Question, Turn
 
 if TYPE_CHECKING:
     from known_unknowns.benchmarks._checks import Finding, Quantity
-    from known_unknowns.comparison.cells import PublishedCell
+    from known_unknowns.comparison.audit import Finding as AuditFinding
+    from known_unknowns.comparison.audit import Published
     from known_unknowns.exchange.formats import Exchange
     from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics
     from known_unknowns.progress import Advance
@@ -97,7 +98,7 @@ class Pocket:
 Prompt = Callable[[Question], str]
 OfficialParser = Callable[[str, Question], "ParsedAnswer"]
 ExpectedReply = Callable[[Question, Turn], str]
-Audit = Callable[["Sequence[PublishedCell]"], "list[PublishedCell]"]
+Audit = Callable[["Published"], "Iterable[AuditFinding]"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +147,8 @@ class Benchmark:
     check : Lazy[Check], optional
         Comparison of the published files with the papers.
     audit : Lazy[Audit], optional
-        Notes on published cells that do not follow from other cells.
+        The findings on published numbers that only this benchmark has; those of any benchmark come besides
+        (`known_unknowns.comparison.audit`).
     exchange : Lazy[Exchange], optional
         File formats of the benchmark's own tools, and the parser of questions in files of predictions.
     report : Lazy[Section], optional

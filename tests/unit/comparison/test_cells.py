@@ -6,7 +6,7 @@ import pytest
 
 from known_unknowns.benchmarks import Benchmark
 from known_unknowns.comparison import load
-from known_unknowns.comparison.cells import read
+from known_unknowns.comparison.published import read
 from known_unknowns.errors import DataError
 from tests.paths import SHARED
 
@@ -38,7 +38,7 @@ def column(table: str, name: str) -> dict[str, float]:
 
 
 def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
-    both, red = read(toy(tmp_path, GOOD), "toy")
+    both, red = read(toy(tmp_path, GOOD), "toy").cells
     assert (both.value, both.decimals, both.printed, both.half_unit) == (69.3, 2, "69.30", 0.005)
     assert (red.value, red.decimals, red.printed, red.half_unit) == (7.0, 0, "7", 0.5)
     assert (red.source, red.note, red.category) == ("A paper", "odd", "Red")

@@ -25,7 +25,7 @@ BENCHMARK = Benchmark(
             "forced_unread",
         }
     ),
-    audit=Lazy(f"{__name__}.audit:with_flags"),
+    audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),

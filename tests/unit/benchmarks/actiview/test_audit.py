@@ -13,16 +13,15 @@ from known_unknowns.benchmarks.actiview.audit import (
     QUESTIONS,
     TYPES,
     averages,
-    flags,
     overall_accuracies,
     type_averages,
-    with_flags,
 )
 from known_unknowns.benchmarks.actiview.format import CATEGORIES
 from known_unknowns.benchmarks.actiview.format import TYPES as TYPES_OF_DATA
 from known_unknowns.benchmarks.actiview.metrics import AVERAGED
 from known_unknowns.comparison import load
-from known_unknowns.comparison.flags import cells_by_row
+from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
+from known_unknowns.comparison.published import cells_by_row
 from tests.paths import SHARED
 
 CELLS = load("actiview")
@@ -33,9 +32,13 @@ def cell(table, row, column):
     return ROWS[table, row][column]
 
 
+def places(findings):
+    return {(found.table, found.row, found.column) for found in findings}
+
+
 def flagged(table):
     """(row, column) of the flagged cells of a table."""
-    return {(flag.cell.row, flag.cell.column) for flag in flags(CELLS) if flag.cell.table == table}
+    return {(found.row, found.column) for found in audit("actiview") if found.table == table}
 
 
 def test_every_table_is_complete():
@@ -162,9 +165,7 @@ def test_a_changed_digit_is_flagged():
     def changed(table, row, column, value):
         of = (table, row, column)
         cells = [replace(c, value=value, note="") if (c.table, c.row, c.column) == of else c for c in CELLS]
-        return {(flag.cell.table, flag.cell.row, flag.cell.column) for flag in flags(cells)} - {
-            (flag.cell.table, flag.cell.row, flag.cell.column) for flag in flags(CELLS)
-        }
+        return places(audit_published(replace(published("actiview"), cells=tuple(cells)))) - places(audit("actiview"))
 
     assert ("Table 2", "Qwen2-VL", "AVG") in changed("Table 2", "Qwen2-VL", "AVG", 63.96)
     assert ("Table 2", "Qwen2-VL", "Zooming") in changed("Table 8", "Qwen2-VL", "Event-S", 60.00)
@@ -178,6 +179,5 @@ def test_notes_of_the_file_precede_flags():
     note = cell("Table 2", "Gemini-1.5-pro", "Zooming").note
     assert note.startswith("Taken from Table 7") and note.endswith("Table 8's sub-classes give 72.61.")
     assert cell("Table 2", "GPT-4o", "Full image").note == ""
-    flagged_cells = {(flag.cell.table, flag.cell.row, flag.cell.column) for flag in flags(CELLS)}
     unnoted = [replace(c, note="") for c in CELLS]
-    assert {(c.table, c.row, c.column) for c in with_flags(unnoted) if c.note} == flagged_cells
+    assert {c.key for c in with_notes(unnoted, audit("actiview")) if c.note} == places(audit("actiview"))

@@ -7,17 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from known_unknowns import benchmarks
 from known_unknowns.benchmarks.mmsap.audit import (
     QUESTIONS,
     QUESTIONS_OF_FIRST,
-    flags,
     spread_as_published,
     totals,
-    with_flags,
 )
 from known_unknowns.comparison import compare_cells, load
-from known_unknowns.comparison.cells import PublishedCell, read
+from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
+from known_unknowns.comparison.cells import PublishedCell
 from known_unknowns.records import OVERALL, Metric
 from tests.paths import SHARED
 
@@ -81,6 +79,11 @@ def test_the_submission_has_the_same_numbers():
     assert len(of_table_1) >= 9 and of_table_1 <= final
 
 
+def containing(text: str) -> dict[tuple[str, str, str], str]:
+    """The sentences with this text, by cell."""
+    return {(f.table, f.row, f.column): f.finding for f in audit("mmsap") if text in f.finding}
+
+
 def exact(row: Sequence[str]) -> tuple[float, float, float]:
     """Table 1's totals by Equations 1, 2 and 4: shares of 400 + 350 + 400 questions."""
     basic, know, know_ku, beyond_ku = map(float, row[:4])
@@ -106,7 +109,7 @@ def test_the_totals_of_table_1_are_consistent(model):
 
 def test_exactly_the_two_totals_are_flagged():
     """And one in Table 7, by a hair: (400 x 65.75 + 350 x 48.71) / 1150 = 37.694, where 37.68 is printed."""
-    odd = {(f.cell.table, f.cell.row, f.cell.column): f.text for f in flags(CELLS) if "Does not follow" in f.text}
+    odd = containing("Does not follow")
     by_perplexity = odd.pop(("Table 7", "ShareGPT4V-7b(PPL)", "Total score_kk"))
     assert "37.69" in by_perplexity
     assert odd == {
@@ -124,7 +127,7 @@ def test_every_total_is_recomputed():
 
 
 def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
-    same = {(f.cell.table, f.cell.row): f.text for f in flags(CELLS) if "in every digit" in f.text}
+    same = {key[:2]: text for key, text in containing("in every digit").items()}
     assert same == {
         ("Table 1", "instructblip-vicuna-7b"): "The row is that of InfMLLM-7b in every digit.",
         ("Table 1", "InfMLLM-7b"): "The row is that of instructblip-vicuna-7b in every digit.",
@@ -133,25 +136,22 @@ def test_the_identical_rows_are_flagged_on_every_cell_and_no_others():
 
 
 def test_other_inconsistencies():
-    found = {(f.cell.table, f.cell.row, f.cell.column): f.text for f in flags(CELLS) if "Answer Rate" in f.text}
+    found = containing("Answer Rate")
     assert {key: re.findall(r"\d+\.\d+", text)[1] for key, text in found.items()} == {
         ("Table 1", "Qwen-VL-Chat-7b", "KnowVisQA score_ku"): "0.29",  # 100 - 99.71 refused, but 1.43 rightly refused
         ("Table 1", "Qwen-VL-Max", "KnowVisQA score_ku"): "3.09",  # 100 - 96.91 refused, but 3.77 rightly refused
         ("Table 2", "ShareGPT4V-13b", "BasicVisQA Answer Acc"): "65.51",  # 0.9910 x 66.10, but 66.30 in Table 1
         ("Table 2", "Gemini 1.0 Pro Vision", "KnowVisQA Answer Acc"): "70.77",  # 0.9713 x 72.86, but 70.85
     }
-    assert len(flags(CELLS)) == 3 + 14 + 4
 
 
-def test_a_flag_keeps_existing_notes_and_other_cells():
-    path = benchmarks.get("mmsap").published
-    before = read(path, "mmsap")
-    after = with_flags(before)
+def test_findings_become_notes_and_change_nothing_else():
+    before = published("mmsap").cells
+    after = with_notes(before, audit("mmsap"))
     assert [replace(cell, note="") for cell in after] == [replace(cell, note="") for cell in before]
     assert all(new.note.startswith(old.note) for new, old in zip(after, before, strict=True))
-    noted = {(f.cell.table, f.cell.row, f.cell.column) for f in flags(before)}
     for new, old in zip(after, before, strict=True):
-        assert (new.note != old.note) == ((new.table, new.row, new.column) in noted)
+        assert (new.note != old.note) == any(found.is_on(new) for found in audit("mmsap"))
 
 
 @pytest.mark.parametrize("digit", ["35.25", "35.05"])
@@ -160,7 +160,7 @@ def test_a_changed_total_is_flagged(digit):
         replace(c, value=float(digit)) if (c.table, c.row, c.column) == ("Table 1", "LLaVA-7b", "Total score_kk") else c
         for c in CELLS
     ]
-    found = {(f.cell.table, f.cell.row, f.cell.column) for f in flags(slipped)}
+    found = {(f.table, f.row, f.column) for f in audit_published(replace(published("mmsap"), cells=tuple(slipped)))}
     assert ("Table 1", "LLaVA-7b", "Total score_kk") in found
 
 

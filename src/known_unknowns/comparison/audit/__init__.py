@@ -1,0 +1,44 @@
+"""The audit of published numbers: what they imply, recomputed from the printed digits.
+
+`audit` runs the checks that apply to any benchmark (`checks`) and those of the benchmark itself, which its ``audit``
+function yields from its `Published` numbers. `relations` and `grim` have the building blocks of both.
+"""
+
+from __future__ import annotations
+
+from known_unknowns import benchmarks
+from known_unknowns.comparison.audit._finding import ALL, Finding, with_notes
+from known_unknowns.comparison.audit.checks import generic_checks
+from known_unknowns.comparison.published import Published, read
+
+__all__ = ["ALL", "Finding", "Published", "audit", "audit_published", "published", "with_notes"]
+
+
+def published(benchmark: str) -> Published:
+    """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
+    path = benchmarks.get(benchmark).published
+    return read(path, benchmark) if path else Published(benchmark, ())
+
+
+def audit(benchmark: str) -> tuple[Finding, ...]:
+    """Return the findings on the published numbers of a benchmark, in the order of its tables.
+
+    Parameters
+    ----------
+    benchmark : str
+        The benchmark's name.
+
+    Returns
+    -------
+    tuple of Finding
+        Every finding once.
+    """
+    return audit_published(published(benchmark))
+
+
+def audit_published(numbers: Published) -> tuple[Finding, ...]:
+    """Return the findings on published numbers; see `audit`."""
+    own = benchmarks.get(numbers.benchmark).audit
+    found = dict.fromkeys([*generic_checks(numbers), *(own.get()(numbers) if own else ())])
+    order = {table: place for place, table in enumerate(dict.fromkeys(cell.table for cell in numbers.cells))}
+    return tuple(sorted(found, key=lambda finding: order.get(finding.table, len(order))))

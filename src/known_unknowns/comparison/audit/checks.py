@@ -1,0 +1,193 @@
+"""Checks that apply to the published numbers of any benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from known_unknowns.comparison.audit._finding import ALL, Finding
+from known_unknowns.comparison.audit.grim import grim_counts, grimmer, nearest_percentages
+from known_unknowns.comparison.audit.relations import ROUNDING
+from known_unknowns.comparison.published import DATA, PERCENT, QUESTIONS, VIEWS, Published, PublishedCell
+
+
+def generic_checks(published: Published) -> Iterator[Finding]:
+    """Yield the findings of all checks of this module."""
+    yield from identical_rows(published)
+    yield from repeated_numbers(published.cells)
+    yield from impossible_percentages(published.cells)
+    yield from impossible_spreads(published.cells)
+
+
+def identical_rows(published: Published) -> Iterator[Finding]:
+    """Yield a finding for each of two rows of one table with at least two cells that are equal in every digit."""
+    rows = [row for row in published.rows().items() if len(row[1]) > 1 and next(iter(row[1].values())).kind != DATA]
+    printed = {key: {column: (cell.printed, cell.spread) for column, cell in row.items()} for key, row in rows}
+    for (one, row), (other, _) in combinations(rows, 2):
+        if one[0] == other[0] and printed[one] == printed[other]:
+            digits = " ".join(cell.printed for cell in row.values())
+            for name, twin in ((one[1], other[1]), (other[1], one[1])):
+                yield Finding(
+                    published.benchmark,
+                    one[0],
+                    name,
+                    ALL,
+                    digits,
+                    f"The row is that of {twin} in every digit.",
+                    f"{len(row)} of {len(row)} cells are equal: {digits}",
+                )
+
+
+def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+    """Yield a finding for each number that differs from the first print of the same number.
+
+    Two cells are the same number if they have the same model, variant, metric, category and scorer, and were measured
+    on the same data. The one with fewer decimals may be the rounded other one.
+    """
+    first: dict[tuple[str | None, ...], PublishedCell] = {}
+    for cell in cells:
+        key = (cell.model, cell.variant, cell.metric, cell.category, cell.scorer, cell.revision, cell.unit)
+        if cell.kind == DATA:
+            key = ("", "", cell.metric, cell.category, None, cell.revision, cell.unit)
+        other = first.setdefault(key, cell)
+        if other is not cell and not _is_same_number(cell, other):
+            arithmetic = f"{_with_count(cell)} against {_with_count(other)}"
+            yield Finding.of(cell, f"{other.table} has {other.printed}.", arithmetic)
+
+
+def _is_same_number(one: PublishedCell, other: PublishedCell) -> bool:
+    if one.decimals == other.decimals:
+        return one.printed == other.printed
+    return abs(one.value - other.value) <= max(one.half_unit, other.half_unit) + ROUNDING
+
+
+def _with_count(cell: PublishedCell) -> str:
+    """Return the number, with the count that produces it if there is exactly one."""
+    place = f"{cell.table}, {cell.row}, {cell.column}: {cell.printed}"
+    n = _denominator(cell)
+    counts = grim_counts(cell.printed, n) if n is not None and cell.unit == PERCENT else ()
+    return f"{place} ({counts[0]:,} of {n:,})" if len(counts) == 1 else place
+
+
+def _denominator(cell: PublishedCell) -> int | None:
+    """Return the number of answers that a percentage counts: questions times runs."""
+    return cell.questions * cell.runs if cell.countable and cell.questions else None
+
+
+def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+    """Yield a finding for each percentage or mean that no whole count produces, rounded or truncated (GRIM).
+
+    A mean over several runs may also be the mean of rounded numbers of each run.
+
+    References
+    ----------
+    Brown and Heathers (2017), see `known_unknowns.comparison.audit.grim`.
+    """
+    for cell in cells:
+        if not cell.countable or cell.kind == DATA:
+            continue
+        n = {QUESTIONS: cell.runs, VIEWS: _denominator(cell)}.get(cell.unit, _denominator(cell))
+        scale = 100 if cell.unit == PERCENT else 1
+        mean = cell.runs > 1
+        if n is not None and not any(
+            grim_counts(cell.printed, n, scale=scale, truncated=cut, of_rounded=mean) for cut in (False, True)
+        ):
+            yield _impossible(cell, n, scale)
+
+
+def _impossible(cell: PublishedCell, n: int, scale: int) -> Finding:
+    below, above = (
+        nearest_percentages(cell.printed, n) if scale == 100 else (int(cell.value * n), int(cell.value * n) + 1)
+    )
+    low, high = (f"{scale * count / n:.{cell.decimals + 1}f}" for count in (below, above))
+    nearest = min((below, above), key=lambda count: abs(scale * count / n - cell.value))
+    of = f"{n:,} questions" if cell.runs == 1 else f"{cell.runs} runs"
+    if cell.runs > 1 and cell.unit == PERCENT:
+        of = f"{cell.questions:,} questions in {cell.runs} runs"
+    return Finding.of(
+        cell,
+        f"No count among {of} gives it; the nearest is {scale * nearest / n:.{cell.decimals}f}.",
+        f"{below:,} / {n:,} = {low} and {above:,} / {n:,} = {high}; neither rounds nor truncates to {cell.printed}",
+    )
+
+
+def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+    """Yield a finding for each standard deviation over runs that no whole counts produce, with either ddof (GRIMMER).
+
+    References
+    ----------
+    Anaya (2016), see `known_unknowns.comparison.audit.grim`.
+    """
+    for cell in cells:
+        if cell.spread is None or cell.questions is None or not cell.countable or cell.runs < 2:
+            continue
+        if not any(is_possible_spread(cell, ddof=ddof) for ddof in (0, 1)):
+            yield Finding.of(
+                cell,
+                "No counts in the runs have this mean and this standard deviation.",
+                f"no {cell.runs} counts of {cell.questions:,} with the mean {cell.printed} have the standard deviation "
+                f"{cell.spread:.{cell.decimals}f} with ddof = 0 or 1",
+            )
+
+
+def is_possible_spread(cell: PublishedCell, *, ddof: int = 0, variance: bool = False) -> bool:
+    """Whether counts in the runs of a cell have its mean and its spread; see `grimmer`."""
+    if cell.spread is None or cell.questions is None:
+        raise ValueError(f"{', '.join(cell.key)} has no spread or no number of questions")
+    spread = f"{cell.spread:.{cell.decimals}f}"
+    return grimmer(cell.printed, spread, cell.questions, cell.runs, ddof=ddof, variance=variance)
+
+
+def distribution(cells: Sequence[PublishedCell], n: int, *, text: str = "") -> Iterator[Finding]:
+    """Yield findings on shares of one whole: shares that no count of ``n`` gives, and a sum other than the whole.
+
+    The shares of one distribution are all rounded or all truncated. A finding on a single share is reported under the
+    convention that explains most shares.
+
+    Parameters
+    ----------
+    cells : sequence of PublishedCell
+        The shares in percent.
+    n : int
+        The number of items.
+    text : str
+        What the items are, for the sentences ("questions").
+    """
+    text = text or "questions"
+    counts = {cut: [grim_counts(cell.printed, n, truncated=cut) for cell in cells] for cut in (False, True)}
+    cut = max((False, True), key=lambda one: sum(bool(found) for found in counts[one]))
+    how = "truncates" if cut else "rounds"
+    for cell, found in zip(cells, counts[cut], strict=True):
+        if not found:
+            below, above = nearest_percentages(cell.printed, n)
+            low, high = (f"{100 * count / n:.{cell.decimals + 2}f}" for count in (below, above))
+            yield Finding.of(
+                cell,
+                f"No count of the {n:,} {text} gives it.",
+                f"{below:,} / {n:,} = {low}% and {above:,} / {n:,} = {high}%; neither {how} to {cell.printed}",
+            )
+    if all(counts[cut]):
+        fewest, most = (sum(found[end] for found in counts[cut]) for end in (0, -1))
+        if not fewest <= n <= most:
+            yield _sum_of_shares(cells, n, text, f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}")
+    elif not _adds_up(cells):
+        yield _sum_of_shares(cells, n, text, "")
+
+
+def _adds_up(cells: Sequence[PublishedCell]) -> bool:
+    return abs(100 - sum(cell.value for cell in cells)) <= sum(cell.half_unit for cell in cells) + ROUNDING
+
+
+def _sum_of_shares(cells: Sequence[PublishedCell], n: int, text: str, counts: str) -> Finding:
+    first, decimals = cells[0], max(cell.decimals for cell in cells)
+    whole = f"{sum(cell.value for cell in cells):.{decimals}f}"
+    return Finding(
+        first.benchmark,
+        first.table,
+        ALL if len({cell.column for cell in cells}) == 1 else first.row,
+        first.column if len({cell.column for cell in cells}) == 1 else ALL,
+        " ".join(cell.printed for cell in cells),
+        f"The shares add up to {whole}%, not to 100%.",
+        f"{' + '.join(cell.printed for cell in cells)} = {whole}"
+        + (f"; the counts are {counts} of {n:,} {text}" if counts else ""),
+    )

@@ -1,0 +1,128 @@
+"""Numbers that follow from other printed numbers, with the largest error that rounding can explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from known_unknowns.comparison.audit._finding import Finding
+from known_unknowns.comparison.published import PublishedCell
+
+ROUNDING = 1e-9  # binary fractions
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A published cell and its value from other cells.
+
+    Attributes
+    ----------
+    cell : PublishedCell
+        The cell.
+    value : float
+        The value that other cells imply, in the unit of the cell.
+    slack : float
+        The largest error of ``value`` by the rounding of those cells.
+    arithmetic : str
+        The computation.
+    truncation : bool
+        Whether the cell may also be truncated, which changes it by up to a whole unit of its last place.
+    """
+
+    cell: PublishedCell
+    value: float
+    slack: float
+    arithmetic: str
+    truncation: bool = False
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference that rounding explains."""
+        return self.slack + (2 if self.truncation else 1) * self.cell.half_unit + ROUNDING
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the cell and its value from other cells agree."""
+        return abs(self.value - self.cell.value) <= self.tolerance
+
+    def finding(self, text: str) -> Finding:
+        """Return the finding that the cell does not follow. ``{}`` in the text is the implied value."""
+        shown = f"{self.value:,.{self.cell.decimals}f}"
+        return Finding.of(
+            self.cell,
+            text.replace("{}", shown),
+            f"{self.arithmetic} = {shown}; printed {self.cell.printed}; rounding explains at most {self.tolerance:.3f}",
+        )
+
+
+def weighted_mean(
+    cell: PublishedCell,
+    parts: Mapping[PublishedCell, float] | Sequence[tuple[PublishedCell, float]],
+    *,
+    whole: float | None = None,
+    truncation: bool = False,
+) -> Derived:
+    """Return the weighted mean of cells as the implied value of another cell.
+
+    Parameters
+    ----------
+    cell : PublishedCell
+        The cell that is said to be the mean.
+    parts : mapping or sequence of (PublishedCell, float)
+        The parts and their weights.
+    whole : float, optional
+        The divisor; the sum of the weights by default. A larger one adds parts with the value 0.
+    truncation : bool
+        See `Derived`.
+    """
+    pairs = list(parts.items() if isinstance(parts, Mapping) else parts)
+    whole = sum(weight for _, weight in pairs) if whole is None else whole
+    value = sum(weight * part.value for part, weight in pairs) / whole
+    slack = sum(weight * part.half_unit for part, weight in pairs) / whole
+    terms = " + ".join(part.printed if weight == 1 else f"{weight:,g} x {part.printed}" for part, weight in pairs)
+    return Derived(cell, value, slack, f"({terms}) / {whole:,g}", truncation)
+
+
+def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bool = False) -> Derived:
+    """Return the sum of cells as the implied value of another cell."""
+    cells = list(parts)
+    return Derived(
+        cell,
+        sum(part.value for part in cells),
+        sum(part.half_unit for part in cells),
+        " + ".join(part.printed for part in cells),
+        truncation,
+    )
+
+
+def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
+    """Yield a finding for each value that does not follow; ``{}`` in the text is the implied value."""
+    for one in derived:
+        if not one.is_consistent:
+            yield one.finding(text)
+
+
+def swapped(derived: Sequence[Derived]) -> Iterator[Finding]:
+    """Yield a finding for both cells of a column whose implied values agree only after an exchange of their rows.
+
+    Parameters
+    ----------
+    derived : sequence of Derived
+        The implied values of one column, one per row.
+    """
+    odd = [one for one in derived if not one.is_consistent]
+    for one in odd:
+        for other in odd:
+            if (
+                one is not other
+                and one.cell.table == other.cell.table
+                and abs(one.value - other.cell.value) <= one.tolerance
+                and abs(other.value - one.cell.value) <= other.tolerance
+            ):
+                text = f"The numbers of {one.cell.row} and {other.cell.row} are exchanged."
+                yield Finding.of(
+                    one.cell,
+                    text,
+                    f"{one.cell.row}: {one.arithmetic} = {one.value:.2f}, printed for {other.cell.row}; "
+                    f"{other.cell.row}: {other.arithmetic} = {other.value:.2f}, printed for {one.cell.row}",
+                )
