@@ -60,7 +60,8 @@ rule summarise:
 
 rule compare:
     input:
-        METRICS,
+        metrics=METRICS,
+        engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
     output:
         "<results>/comparison.parquet",
     log:
@@ -72,7 +73,10 @@ rule compare:
             name: PARAMS.model(name).as_dict().get("published")
             for name in PARAMS.models
         },
+        conditions=rule_parameters.comparison_conditions(PARAMS),
         code=code_of("compare", PARAMS.benchmarks),
+        replies=folder_of("engines", 3),
         settings=RESOLVED,
     shell:
-        "python -m known_unknowns compare {input} --out {output} --params {params.settings} > {log} 2>&1"
+        "python -m known_unknowns compare {input.metrics} --replies {params.replies} --out {output}"
+        " --params {params.settings} > {log} 2>&1"

@@ -79,31 +79,7 @@ class Check(Protocol):
 
 
 class Render(Protocol):
-    """Render a pocket edition's files.
-
-    Parameters
-    ----------
-    out : Path
-        Folder to write to. It is created.
-    seed : int
-        The seed of everything random.
-    images : int
-        Number of images.
-    questions_per_image : int
-        Number of questions of an image that has several.
-    advance : callable, optional
-        Called after each image.
-
-    Returns
-    -------
-    Path
-        What was written: the folder, or its only file.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range. Nothing is written.
-    """
+    """Render a pocket edition's files into ``out``; return the path of what was written."""
 
     def __call__(
         self, out: Path, *, seed: int, images: int, questions_per_image: int, advance: Advance | None = None
@@ -165,6 +141,9 @@ class Benchmark:
     official_only_metrics : mapping of str to str
         Metrics that only the official parser has, and the metric of the other parsers that the comparison with
         published numbers uses instead.
+    published_protocols : mapping of str to mapping
+        Settings of the protocols that the published numbers were measured with, by variant: the function's ``name``,
+        and arguments. Numbers with other settings are not comparable. Other variants are not checked.
     plot : mapping of str to tuple of str
         Columns of the plot of stress tests that DVC draws: column to (variant, scorer, metric). It is here, and not in
         ``metrics``, because the workflow names the plot's file without importing numeric libraries.
@@ -195,6 +174,7 @@ class Benchmark:
     metrics: Lazy[BenchmarkMetrics] | None = None
     forced_choice_metrics: frozenset[str] = field(default=frozenset())
     official_only_metrics: Mapping[str, str] = field(default_factory=dict)
+    published_protocols: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     plot: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     check: Lazy[Check] | None = None
     audit: Lazy[Audit] | None = None

@@ -135,17 +135,29 @@ def measure(
     )
 
 
-def compare(metrics: MetricTables, out: Out, params: ParamsFile = PARAMS, edition: Edition = None) -> None:
-    """Compare every published number with the reproduced one, and give a verdict.
+def compare(
+    metrics: MetricTables,
+    out: Out,
+    replies: Annotated[
+        Path | None, typer.Option(help="The edition's folder of replies, for the measured numerical flips.")
+    ] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Compare every published number with that of this run, give a verdict, and print a summary.
 
     \b
     Example:
-      known-unknowns compare metrics/*/*.parquet --out comparison.parquet
+      known-unknowns compare results/full/metrics/*/*.parquet \\
+        --replies results/full/replies --out comparison.parquet
     """
     from known_unknowns.comparison import compare as run
+    from known_unknowns.comparison import read_comparison, summarise
     from known_unknowns.workflow import configuration
 
-    run(configuration.load(params, edition=edition), metrics, out)
+    settings = configuration.load(params, edition=edition)
+    run(settings, metrics, out, replies=replies)
+    print(summarise(read_comparison(out), settings).text())
 
 
 def summarise(

@@ -5,34 +5,48 @@
 
 from known_unknowns.comparison.cells import PublishedCell, load
 from known_unknowns.comparison.compare import OFFICIAL, ROBUST, compare, compare_cells
+from known_unknowns.comparison.conditions import Conditions
 from known_unknowns.comparison.metric_index import MetricIndex
-from known_unknowns.comparison.rows import (
-    COMPARISON,
+from known_unknowns.comparison.rows import COMPARISON, ComparisonRow, read_comparison, write_comparison
+from known_unknowns.comparison.summary import Summary, summarise
+from known_unknowns.comparison.verdicts import (
+    COMPATIBLE,
+    DEFINITIONS,
     DIFFERS,
+    IDENTICAL,
+    INCONCLUSIVE,
+    NOT_COMPARABLE,
     NOT_RUN,
     PARSER,
     REPRODUCED,
+    UNJUDGED,
     VERDICTS,
-    ComparisonRow,
-    read_comparison,
-    write_comparison,
 )
 
 __all__ = [
     "COMPARISON",
+    "COMPATIBLE",
+    "DEFINITIONS",
     "DIFFERS",
+    "IDENTICAL",
+    "INCONCLUSIVE",
+    "NOT_COMPARABLE",
     "NOT_RUN",
     "OFFICIAL",
     "PARSER",
     "REPRODUCED",
     "ROBUST",
+    "UNJUDGED",
     "VERDICTS",
     "ComparisonRow",
+    "Conditions",
     "MetricIndex",
     "PublishedCell",
+    "Summary",
     "compare",
     "compare_cells",
     "load",
     "read_comparison",
+    "summarise",
     "write_comparison",
 ]

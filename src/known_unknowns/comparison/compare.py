@@ -1,24 +1,30 @@
-"""Compare published numbers with those of this run, and give each a verdict.
-
-| verdict    | meaning                                                                                           |
-|------------|---------------------------------------------------------------------------------------------------|
-| reproduced | the printed value, within half a unit of its last place, lies in our interval                     |
-| differs    | it does not; the reason gives the difference                                                      |
-| parser     | reproduced under the official parser, but not under the robust parser of the same replies         |
-| not run    | no model of this run corresponds to it, or the data are not the published ones; see the reason    |
-"""
+"""Compare published numbers with those of this run. `known_unknowns.comparison.verdicts` decides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns import benchmarks, tables
-from known_unknowns.comparison.cells import PERCENT, QUESTIONS, VIEWS, PublishedCell, load
+from known_unknowns.comparison import conditions as condition
+from known_unknowns.comparison.cells import PERCENT, PublishedCell, load
+from known_unknowns.comparison.conditions import Conditions, conditions_of, published_number
+from known_unknowns.comparison.margins import Flips, margin_of, read_flips
 from known_unknowns.comparison.metric_index import MetricIndex
-from known_unknowns.comparison.rows import DIFFERS, NOT_RUN, PARSER, REPRODUCED, ComparisonRow, write_comparison
+from known_unknowns.comparison.rows import ComparisonRow, write_comparison
+from known_unknowns.comparison.verdicts import (
+    NOT_COMPARABLE,
+    NOT_RUN,
+    PARSER,
+    Candidate,
+    Decision,
+    decide,
+    depends_on_parser,
+    support_of,
+)
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.records import Metric
 
@@ -26,8 +32,19 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 OFFICIAL, ROBUST = "official", "robust"
-_UNIT = {PERCENT: "points", QUESTIONS: "questions", VIEWS: "views"}
-_ROUNDING = 1e-9  # binary fractions: 72.195 must count as the edge of 72.20
+_FROM_CELL = (
+    "benchmark",
+    "table",
+    "row",
+    "column",
+    "variant",
+    "category",
+    "metric",
+    "decimals",
+    "unit",
+    "source",
+    "note",
+)
 
 
 def compare_cells(
@@ -36,7 +53,7 @@ def compare_cells(
     *,
     published_rows: Mapping[str, str],
     scorers: Sequence[str],
-    incomparable: str = "",
+    conditions: Conditions | None = None,
 ) -> list[ComparisonRow]:
     """Compare published cells with the metrics of this run.
 
@@ -50,95 +67,165 @@ def compare_cells(
         The published row that a model of this run corresponds to, by the model's name.
     scorers : sequence of str
         The scorers of this run.
-    incomparable : str
-        The reason why no number of this run is comparable, if there is one. Every verdict is then "not run".
+    conditions : Conditions, optional
+        The data, protocols and measured flips of this run. By default they are as published, and nothing was measured.
 
     Returns
     -------
     list of ComparisonRow
         One row per cell, corresponding model and scorer. A cell without a corresponding model has one row per scorer.
     """
-    index = MetricIndex(metrics)
+    cells = list(cells)
+    found = _Comparison(cells, MetricIndex(metrics), scorers, conditions or Conditions())
+    judged = {
+        (model, scorer): found.judge(model, row, scorer)
+        for model, row in published_rows.items()
+        for scorer in dict.fromkeys([*scorers, *(cell.scorer for cell in cells if cell.scorer)])
+    }
     rows: list[ComparisonRow] = []
-    for cell in cells:
-        applicable = scorers if cell.scorer is None else [cell.scorer]
-        models = [] if incomparable else [model for model, row in published_rows.items() if row == cell.model]
-        if not models:
-            reason = incomparable or f"no model of this run stands for {cell.model}"
-            rows += [_not_run(cell, None, scorer, reason) for scorer in applicable]
+    for place, cell in enumerate(cells):
+        models = [model for model, row in published_rows.items() if row == cell.model]
+        if not models or found.conditions.other_questions:
+            rows += [found.without_model(cell, scorer) for scorer in found.scorers_of(cell)]
+            continue
         for model in models:
-            rows += _mark_parser_verdicts(_compare_cell(cell, model, scorer, index) for scorer in applicable)
+            rows += _mark_parser_verdicts(judged[model, scorer][place] for scorer in found.scorers_of(cell))
     return rows
 
 
-def _compare_cell(cell: PublishedCell, model: str, scorer: str, index: MetricIndex) -> ComparisonRow:
-    name = (
-        cell.metric
-        if scorer == OFFICIAL
-        else benchmarks.get(cell.benchmark).official_only_metrics.get(cell.metric, cell.metric)
-    )
-    ours = index.get(model, cell.benchmark, cell.variant, scorer, name, cell.category)
-    if ours is None:
-        return _not_run(cell, model, scorer, f"{name} of {cell.variant} was not measured under this parser for {model}")
-    if ours.value is None or ours.low is None or ours.high is None:
-        return _not_run(cell, model, scorer, f"{name} is undefined for {model} under this parser")
-    if cell.n is not None and ours.n != cell.n:
-        return _not_run(cell, model, scorer, f"published of {cell.n:,} questions, ours are {ours.n:,}: never compared")
+class _Comparison:
+    """Published cells of one benchmark beside the metrics of this run."""
+
+    def __init__(
+        self, cells: Sequence[PublishedCell], index: MetricIndex, scorers: Sequence[str], conditions: Conditions
+    ) -> None:
+        self.cells, self.index, self.scorers, self.conditions = cells, index, scorers, conditions
+        self._counts = condition.published_counts(cells)
+        self._columns: dict[tuple[str, str], list[PublishedCell]] = {}
+        for cell in cells:
+            self._columns.setdefault((cell.table, cell.column), []).append(cell)
+        self._our_counts = cache(index.question_counts)
+
+    def scorers_of(self, cell: PublishedCell) -> Sequence[str]:
+        return self.scorers if cell.scorer is None else [cell.scorer]
+
+    def without_model(self, cell: PublishedCell, scorer: str) -> ComparisonRow:
+        if reason := self.conditions.other_questions:
+            return self._unjudged(cell, None, scorer, NOT_COMPARABLE, condition.QUESTIONS, reason)
+        reason = f"no model of this run stands for {cell.model}"
+        return self._unjudged(cell, None, scorer, NOT_RUN, condition.MODEL, reason)
+
+    def judge(self, model: str, row: str, scorer: str) -> dict[int, ComparisonRow]:
+        """Return the rows of a model that corresponds to a published row, by the place of the cell."""
+        rows, candidates, metrics = {}, {}, {}
+        for place, cell in enumerate(self.cells):
+            if cell.model == row and scorer in self.scorers_of(cell):
+                found = self._metric(cell, model, scorer)
+                if isinstance(found, ComparisonRow):
+                    rows[place] = found
+                else:
+                    metrics[place], candidates[place] = found, self._candidate(cell, model, found)
+        support = support_of(candidates.values())
+        for place, candidate in candidates.items():
+            decision = decide(candidate, support[candidate.replies])
+            rows[place] = self._judged(candidate, metrics[place], decision)
+        return rows
+
+    def _metric(self, cell: PublishedCell, model: str, scorer: str) -> Metric | ComparisonRow:
+        """Return our metric for a cell, or the row that says why there is none."""
+        name = cell.metric
+        if scorer != OFFICIAL:
+            name = benchmarks.get(cell.benchmark).official_only_metrics.get(name, name)
+        ours = self.index.get(model, cell.benchmark, cell.variant, scorer, name, cell.category)
+        if ours is None:
+            reason = f"{name} of {cell.variant} was not measured under this parser for {model}"
+            measured = self._our_counts(model, cell.benchmark, cell.variant)
+            return self._unjudged(
+                cell, model, scorer, NOT_RUN, condition.METRIC if measured else condition.VARIANT, reason
+            )
+        counts, own = self._counts.get(cell.revision, {}), self._our_counts(model, cell.benchmark, cell.variant)
+        differing = condition.difference(cell, self.conditions, own | {cell.category: ours.n}, counts)
+        if differing is not None:
+            row = self._unjudged(cell, model, scorer, NOT_COMPARABLE, *differing)
+            return replace(row, **_measured(ours, cell))
+        if ours.value is None or ours.low is None or ours.high is None:
+            reason = f"{name} is undefined for {model} under this parser"
+            return self._unjudged(cell, model, scorer, NOT_RUN, condition.METRIC, reason)
+        return ours
+
+    def _candidate(self, cell: PublishedCell, model: str, ours: Metric) -> Candidate:
+        measured, flips = _measured(ours, cell), self.conditions.flips.get(model, Flips())
+        return Candidate(
+            cell=cell,
+            **{name: measured[name] for name in ("value", "low", "high", "n")},
+            margin=margin_of(cell, ours, flips=flips, runs=self.index.runs(ours)),
+            rivals=tuple(c.value for c in self._columns[cell.table, cell.column] if c.model != cell.model),
+            replies=cell.variant,
+        )
+
+    def _judged(self, candidate: Candidate, ours: Metric, decision: Decision) -> ComparisonRow:
+        margin, flips = candidate.margin, self.conditions.flips.get(ours.model, Flips())
+        return replace(
+            self._unjudged(candidate.cell, ours.model, ours.scorer, decision.verdict, None, decision.reason),
+            **_measured(ours, candidate.cell),
+            margin=margin.total,
+            margin_rounding=margin.rounding,
+            margin_flips=margin.flips,
+            margin_spread=margin.spread,
+            flip_rate=flips.rate,
+            flips_source=flips.source,
+            matches=decision.matches,
+            rivals=decision.rivals,
+            supporting=decision.support.agreeing,
+            supporting_of=decision.support.judged,
+        )
+
+    def _unjudged(
+        self, cell: PublishedCell, model: str | None, scorer: str, verdict: str, obstacle: str | None, reason: str
+    ) -> ComparisonRow:
+        return ComparisonRow(
+            **{name: getattr(cell, name) for name in _FROM_CELL},
+            published=cell.value,
+            published_spread=cell.spread,
+            model=model,
+            scorer=scorer,
+            our_metric=None,
+            value=None,
+            low=None,
+            high=None,
+            spread=None,
+            n=None,
+            method=None,
+            verdict=verdict,
+            reason=reason,
+            published_row=cell.model,
+            published_n=published_number(cell),
+            published_revision=cell.revision or None,
+            revision=self.conditions.revision or None,
+            obstacle=obstacle,
+        )
+
+
+def _measured(ours: Metric, cell: PublishedCell) -> dict[str, Any]:
+    """Return our number in the unit of the cell, as columns of the table."""
     unit = 100 if cell.unit == PERCENT else 1
-    value, low, high = unit * ours.value, unit * ours.low, unit * ours.high
-    slack = cell.half_unit + _ROUNDING
-    within = low - slack <= cell.value <= high + slack
-    found = f"{value:.1f} [{low:.1f}, {high:.1f}]"
-    reason = (
-        f"{cell.printed} lies in {found}"
-        if within
-        else f"{found} is {value - cell.value:+.1f} {_UNIT[cell.unit]} from {cell.printed}"
-    )
-    return replace(
-        _not_run(cell, model, scorer, reason),
-        our_metric=name,
-        value=value,
-        low=low,
-        high=high,
-        spread=None if ours.spread is None else unit * ours.spread,
-        n=ours.n,
-        method=ours.method,
-        verdict=REPRODUCED if within else DIFFERS,
-    )
+    numbers = {name: getattr(ours, name) for name in ("value", "low", "high", "spread")}
+    scaled = {name: None if value is None else unit * value for name, value in numbers.items()}
+    return scaled | {"our_metric": ours.name, "n": ours.n, "method": ours.method}
 
 
 def _mark_parser_verdicts(rows: Iterable[ComparisonRow]) -> Iterator[ComparisonRow]:
-    """Replace "reproduced" under the official parser by "parser" if the robust parser of the same replies differs."""
+    """Replace an agreement under the official parser by "parser" if the robust parser of the same replies differs."""
     by_scorer = {row.scorer: row for row in rows}
     official, robust = by_scorer.get(OFFICIAL), by_scorer.get(ROBUST)
-    if official and robust and official.verdict == REPRODUCED and robust.verdict == DIFFERS:
+    if official and robust and depends_on_parser(official.verdict, robust.verdict):
         reason = f"{official.reason} under the official parser, but the robust parser of the same replies gives "
         reason += f"{robust.value:.1f} [{robust.low:.1f}, {robust.high:.1f}]"
         by_scorer[OFFICIAL] = replace(official, verdict=PARSER, reason=reason)
     yield from by_scorer.values()
 
 
-def _not_run(cell: PublishedCell, model: str | None, scorer: str, reason: str) -> ComparisonRow:
-    return ComparisonRow(
-        **{name: getattr(cell, name) for name in ("benchmark", "table", "row", "column", "variant")},
-        **{name: getattr(cell, name) for name in ("category", "metric", "decimals", "unit", "source", "note")},
-        published=cell.value,
-        published_spread=cell.spread,
-        model=model,
-        scorer=scorer,
-        our_metric=None,
-        value=None,
-        low=None,
-        high=None,
-        spread=None,
-        n=None,
-        method=None,
-        verdict=NOT_RUN,
-        reason=reason,
-    )
-
-
-def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
+def compare(params: Params, metrics: Sequence[Path], out: Path, *, replies: Path | None = None) -> None:
     """Compare every benchmark of the edition and write the table to ``out`` (`COMPARISON`).
 
     A model corresponds to a published row if its entry has ``published: <row>`` or
@@ -152,6 +239,8 @@ def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
         The tables of metrics.
     out : Path
         The table to write.
+    replies : Path, optional
+        The edition's folder of replies, whose engine.json files have the measured flips. Otherwise the default counts.
 
     Raises
     ------
@@ -161,6 +250,7 @@ def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
     measured = [metric for path in metrics for metric in tables.read_metrics(path)]
     published = {benchmark: load(benchmark) for benchmark in params.benchmarks}
     _check_rows(params, published)
+    flips = {model: read_flips(replies, model) if replies else Flips() for model in params.models}
     rows = [
         row
         for benchmark, cells in published.items()
@@ -169,7 +259,7 @@ def compare(params: Params, metrics: Sequence[Path], out: Path) -> None:
             measured,
             published_rows=_published_rows(params, benchmark),
             scorers=params.scorers,
-            incomparable=_incomparable(params, benchmark),
+            conditions=conditions_of(params, benchmark, flips),
         )
     ]
     write_comparison(out, rows)
@@ -195,10 +285,3 @@ def _check_rows(params: Params, published: Mapping[str, Sequence[PublishedCell]]
             if row not in among and (not benchmark or benchmark in rows):
                 path = f"models.{model}.published" + (f".{benchmark}" if benchmark else "")
                 raise ConfigError(unknown_name(row, among), path=path)
-
-
-def _incomparable(params: Params, benchmark: str) -> str:
-    """Return why this edition's questions are not the published ones; empty if they are."""
-    if params.data(benchmark).source == "scenes":
-        return f"the {params.edition} edition asks rendered questions, not the published ones: never compared"
-    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from known_unknowns.records import OVERALL, Metric
@@ -15,16 +16,11 @@ class MetricIndex:
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._chosen: dict[tuple[str, ...], Metric] = {}
+        self._seeds: Counter[tuple[str, ...]] = Counter()
         for metric in metrics:
-            key = (
-                metric.model,
-                metric.benchmark,
-                metric.variant,
-                metric.scorer,
-                metric.category,
-                metric.name,
-            )
+            key = _key(metric)
             known = self._chosen.get(key)
+            self._seeds[key] += metric.seed is not None
             if known is None or _rank(metric) < _rank(known):
                 self._chosen[key] = metric
 
@@ -36,6 +32,19 @@ class MetricIndex:
     ) -> Metric | None:
         """Return the metric, or None if it was not measured. The ``value`` of an undefined metric is None."""
         return self._chosen.get((model, benchmark, variant, scorer, category, name))
+
+    def runs(self, metric: Metric) -> int:
+        """Return the number of seeds that a metric of this index is the mean of."""
+        return max(self._seeds[_key(metric)], 1) if metric.seed is None else 1
+
+    def question_counts(self, model: str, benchmark: str, variant: str) -> dict[str, int]:
+        """Return the number of questions of each measured category."""
+        key = model, benchmark, variant
+        return {m.category: m.n for m in self if (m.model, m.benchmark, m.variant) == key}
+
+
+def _key(metric: Metric) -> tuple[str, ...]:
+    return metric.model, metric.benchmark, metric.variant, metric.scorer, metric.category, metric.name
 
 
 def _rank(metric: Metric) -> tuple[bool, int]:

@@ -10,10 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from known_unknowns import tables
+from known_unknowns.comparison.verdicts import VERDICTS
 from known_unknowns.errors import DataError
-
-REPRODUCED, DIFFERS, PARSER, NOT_RUN = "reproduced", "differs", "parser", "not run"
-VERDICTS = (REPRODUCED, DIFFERS, PARSER, NOT_RUN)
 
 
 def _text(name: str) -> pa.Field:
@@ -46,6 +44,21 @@ COMPARISON = pa.schema(
         pa.field("method", pa.string()),
         _text("verdict"),
         _text("reason"),
+        pa.field("published_row", pa.string()),  # one name for a model that tables name in several ways
+        pa.field("published_n", pa.int64()),  # number of questions
+        pa.field("published_revision", pa.string()),  # of the data: a commit, or a name in published.yaml
+        pa.field("revision", pa.string()),  # the commit of our data
+        pa.field("margin", pa.float64()),  # of "reproduced", in the unit: the sum of the three parts
+        pa.field("margin_rounding", pa.float64()),
+        pa.field("margin_flips", pa.float64()),
+        pa.field("margin_spread", pa.float64()),
+        pa.field("flip_rate", pa.float64()),  # upper bound of the share of changed answers
+        pa.field("flips_source", pa.string()),
+        pa.field("matches", pa.int64()),  # other rows of the column that the same result would have matched
+        pa.field("rivals", pa.int64()),  # number of these rows
+        pa.field("supporting", pa.int64()),  # numbers of the same replies within their margins
+        pa.field("supporting_of", pa.int64()),  # number of these numbers
+        pa.field("obstacle", pa.string()),  # why there is no judgement: one of `conditions.OBSTACLES`
     ]
 )
 
@@ -78,6 +91,21 @@ class ComparisonRow:
     method: str | None
     verdict: str
     reason: str
+    published_row: str | None = None
+    published_n: int | None = None
+    published_revision: str | None = None
+    revision: str | None = None
+    margin: float | None = None
+    margin_rounding: float | None = None
+    margin_flips: float | None = None
+    margin_spread: float | None = None
+    flip_rate: float | None = None
+    flips_source: str | None = None
+    matches: int | None = None
+    rivals: int | None = None
+    supporting: int | None = None
+    supporting_of: int | None = None
+    obstacle: str | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

@@ -85,7 +85,7 @@ def build(
         If a table that belongs to a metric is absent or invalid.
     """
     from known_unknowns.report import checks as checking
-    from known_unknowns.report import provenance
+    from known_unknowns.report import provenance, verdict_tables
 
     numbers = MetricIndex(metric for path in metrics for metric in tables.read_metrics(path))
     compared = read_comparison(comparison)
@@ -99,6 +99,7 @@ def build(
         "description": description,
         "most_open": _MOST_OPEN,
         "checks": checking.read(checks, params.benchmarks),
+        "verdicts": verdict_tables.summary(compared, params),
     }
     _write(parts, page_values, out)
 
@@ -150,7 +151,7 @@ def _part(
     run: Run, description: RunDescription, compared: Sequence[ComparisonRow], *, results: Path, data: Path
 ) -> dict[str, Any]:
     """Return everything that the page shows of one benchmark."""
-    from known_unknowns.report import scorer_agreement, tables
+    from known_unknowns.report import scorer_agreement, tables, verdict_tables
 
     rows = [row for row in compared if row.benchmark == run.benchmark]
     extra = ExtraContent()
@@ -166,7 +167,7 @@ def _part(
         "all_variants": tables.all_variants(run),
         "parsers": scorer_agreement.disagreement(run, results),
         "samples": _samples(run, description, results=results, data=data),
-        "verdicts": tables.comparison(rows, run.scorers),
+        "verdicts": verdict_tables.comparison(rows, run.scorers),
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
 

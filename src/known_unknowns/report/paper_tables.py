@@ -19,6 +19,7 @@ from known_unknowns.report.formatting import (
     percent,
 )
 from known_unknowns.report.tables import Run, confidence
+from known_unknowns.report.verdict_tables import discrimination
 
 Conditions = tuple[str, str | None]
 """The variant and, if there is only one, the scorer of a row of a table."""
@@ -218,7 +219,9 @@ def _ours(run: Run, layout: Layout, model: str, cell: PublishedCell, verdict: Co
         )
     if verdict is not None:
         notes.append(verdict.verdict)
-        shown = replace(shown, title=f"{verdict.reason}; {shown.title}")
+        others = discrimination(verdict)
+        reason = f"{verdict.reason}; other rows matched: {others}" if others else verdict.reason
+        shown = replace(shown, title=f"{reason}; {shown.title}")
     return replace(shown, note=", ".join(filter(None, notes)))
 
 

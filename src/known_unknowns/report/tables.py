@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from known_unknowns.comparison import NOT_RUN, OFFICIAL, VERDICTS, ComparisonRow, MetricIndex
-from known_unknowns.comparison.cells import PERCENT
+from known_unknowns.comparison import MetricIndex
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.section import Section
@@ -219,76 +217,3 @@ def all_variants(run: Run) -> Table:
         columns=columns,
         rows=rows,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictGroup:
-    verdict: str
-    count: int
-    reason: str
-    table: Table
-
-
-def comparison(rows: Sequence[ComparisonRow], scorers: Sequence[str]) -> list[VerdictGroup]:
-    """Return published cells and ours, grouped by the verdict under the official parser (or the first scorer)."""
-    lines = [list(line) for _, line in groupby(rows, key=lambda r: (r.table, r.row, r.column, r.model))]
-    leading = {id(line): _leading(line) for line in lines}
-    groups = []
-    for verdict in VERDICTS:
-        members = [line for line in lines if leading[id(line)].verdict == verdict]
-        if members:
-            reasons = {leading[id(line)].reason for line in members}
-            shared = reasons.pop() if len(reasons) == 1 else ""
-            table = _verdict_table(verdict, members, [] if verdict == NOT_RUN else scorers, shared)
-            groups.append(VerdictGroup(verdict, len(members), shared, table))
-    return groups
-
-
-def _leading(line: Sequence[ComparisonRow]) -> ComparisonRow:
-    return next((row for row in line if row.scorer == OFFICIAL), line[0])
-
-
-def _verdict_table(
-    verdict: str,
-    lines: Sequence[Sequence[ComparisonRow]],
-    scorers: Sequence[str],
-    shared_reason: str,
-) -> Table:
-    has_notes, has_reasons = any(_leading(line).note for line in lines), verdict == NOT_RUN and not shared_reason
-    columns = [Head("published"), *(Head(parser_name(s)) for s in scorers)]
-    columns += [] if verdict == NOT_RUN else [Head("ours minus published", note=parser_name(OFFICIAL))]
-    columns += [Head("our metric, variant, type")]
-    columns += [Head("reason")] if has_reasons else []
-    columns += [Head("note")] if has_notes else []
-    body = []
-    for line in lines:
-        first, by_scorer = _leading(line), {row.scorer: row for row in line}
-        cells = [
-            Cell(_printed(first), title=first.source),
-            *(_ours(by_scorer.get(scorer)) for scorer in scorers),
-        ]
-        cells += [] if first.value is None else [Cell(f"{first.value - first.published:+.1f}", kind="plain")]
-        cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
-        cells += [Cell(first.reason, kind="text")] if has_reasons else []
-        cells += [Cell(first.note, kind="text")] if has_notes else []
-        model = first.row if first.model is None else f"{first.row} (our {first.model})"
-        body.append(Row((Head(first.table), Head(model), Head(first.column)), tuple(cells)))
-    return Table(
-        caption=f"Published numbers: {verdict}",
-        corner=("Source", "Model", "Column"),
-        columns=tuple(columns),
-        rows=tuple(body),
-    )
-
-
-def _printed(row: ComparisonRow) -> str:
-    """Format a published number as printed, with its unit if it is not percent."""
-    spread = "" if row.published_spread is None else f" ± {row.published_spread:.{row.decimals}f}"
-    return f"{row.published:.{row.decimals}f}{spread}{'' if row.unit == PERCENT else f' {row.unit}'}"
-
-
-def _ours(row: ComparisonRow | None) -> Cell:
-    if row is None or row.value is None:
-        return Cell(DASH, title="" if row is None else row.reason)
-    bounds = "" if row.low is None or row.high is None else f"[{row.low:.1f}, {row.high:.1f}]"
-    return Cell(f"{row.value:.1f}", bounds, row.n, title=row.reason, kind="number stacked")

@@ -8,6 +8,7 @@ from typing import Any
 from known_unknowns import benchmarks
 from known_unknowns.config import Params, TransformersModel
 from known_unknowns.data import lock_file
+from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import asking
 from known_unknowns.workflow.rerun_digest import code_of
 
@@ -66,6 +67,18 @@ def refusal_scorers(params: Params, benchmark: str) -> list[str]:
     known = asking.protocols_of(benchmarks.get(benchmark))
     names = {params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
     return sorted(params.scorers) if any(known[name].parses_refusals for name in names) else []
+
+
+def comparison_conditions(params: Params) -> dict[str, Any]:
+    """Return the part of the configuration that decides whether numbers are comparable with published ones."""
+    return {
+        name: {
+            "source": params.data(name).source,
+            "revision": data_revision(name, params.data(name).as_dict()),
+            "protocols": protocols(params, name),
+        }
+        for name in params.benchmarks
+    }
 
 
 def reported(params: Params) -> dict[str, Any]:

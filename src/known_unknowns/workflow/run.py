@@ -68,7 +68,7 @@ def write_settings(params: Params, path: Path) -> None:
 
 
 def closing_message(params: Params, results: str) -> str:
-    """Return where the results are, for the end of a run."""
+    """Return the verdicts and where the results are, for the end of a run."""
     lines = [
         f"Report     {results}/report/index.html",
         f"Tables     {results}/tables/metrics.csv",
@@ -79,7 +79,14 @@ def closing_message(params: Params, results: str) -> str:
         if mlflow.is_relative_to(Path.cwd()):
             mlflow = mlflow.relative_to(Path.cwd())
         lines.append(f"MLflow     {mlflow} ui --backend-store-uri {_without_password(params.tracking.uri)}")
-    return "\n".join(["", *lines, ""])
+    return "\n".join(["", *_verdicts(params, Path(results, "comparison.parquet")), *lines, ""])
+
+
+def _verdicts(params: Params, comparison: Path) -> list[str]:
+    """Return the summary of the verdicts and an empty line; nothing if the table is absent."""
+    from known_unknowns.comparison import read_comparison, summarise
+
+    return [summarise(read_comparison(comparison), params).text(), ""] if comparison.is_file() else []
 
 
 def failure_message(logs: Iterable[str], lines: int = 5) -> str:

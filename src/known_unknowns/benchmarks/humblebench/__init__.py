@@ -14,6 +14,7 @@ BENCHMARK = Benchmark(
     official=Lazy(f"{__name__}.official:official"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     official_only_metrics={"exact_refusal_recall": "refusal_recall"},
+    published_protocols={variant: {"name": "single_turn"} for variant in ("original", "nota_only", "noise")},
     # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
     plot={
         "original": ("original", "robust", "accuracy"),

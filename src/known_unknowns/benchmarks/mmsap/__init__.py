@@ -25,6 +25,10 @@ BENCHMARK = Benchmark(
             "forced_unread",
         }
     ),
+    published_protocols={
+        "shuffled_options": {"name": "forced_choice"},
+        "shuffled_refusal_prompt": {"name": "refusal_prompt"},
+    },
     audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),

@@ -252,10 +252,7 @@ def test_a_model_is_below_its_row_with_its_verdicts(run: FakeRun, made: Run):
     assert heads(found)[-2:] == [("GPT-4V", ""), ("pocket", "this run")]
     assert ("pocket", "this run") not in heads(found)[:-1]
     verdicts = [cell.note for cell in found.table.rows[-1].cells]
-    assert set(verdicts) <= {"reproduced", "differs", "parser"} and len(verdicts) == 7
-    measured = ours(made, "pocket")["shuffled_options", "official", OVERALL, "score_sa"]
-    within = measured.low <= 0.7188 <= measured.high
-    assert verdicts[-1] == ("reproduced" if within else "differs")
+    assert verdicts == ["not comparable"] * 7  # the numbers of questions are not the published ones
 
 
 def test_rows_of_one_model_are_adjacent(run: FakeRun, made: Run):

@@ -1,0 +1,140 @@
+"""Simulate runs of known truth and count their verdicts: python -m bench.verdicts.simulate --seed 0 --trials 200.
+
+Each trial takes a published row at random, draws a published run of it and our run, prints the former and judges. The
+table has the share of the verdicts over the numbers of all trials. See docs/verdicts.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from bench.verdicts import world as worlds
+from bench.verdicts.world import Outcomes, World
+from known_unknowns import benchmarks
+from known_unknowns.comparison import (
+    COMPATIBLE,
+    DIFFERS,
+    IDENTICAL,
+    INCONCLUSIVE,
+    REPRODUCED,
+    UNJUDGED,
+)
+from known_unknowns.comparison import (
+    verdicts as rules,
+)
+
+FLIPS, LOSS = 0.005, 0.05
+_OPTIONS = 4
+Ours = Callable[[World, str, Outcomes, np.random.Generator], Outcomes]
+
+
+def _random_flips(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Change 0.5% of the answers to another option at random."""
+    flipped = rng.random(right.shape) < FLIPS
+    return np.where(flipped, ~right & (rng.random(right.shape) < 1 / (_OPTIONS - 1)), right)
+
+
+def _losing_flips(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Change 0.5% of the answers, all to a wrong option."""
+    return right & (rng.random(right.shape) >= FLIPS)
+
+
+def _losses(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Turn right answers to wrong ones: 5% of all questions."""
+    share = min(1.0, LOSS / max(right.mean(), 1e-9))
+    return right & (rng.random(right.shape) >= share)
+
+
+def _same(world: World, row: str, published: Outcomes, change: worlds.Change, rng: np.random.Generator) -> Outcomes:
+    """The same model; with several seeds, other shuffles of the same questions."""
+    if world.seeds > 1:
+        published = {key: _reshuffled(right, rng) for key, right in published.items()}
+    return worlds.changed(published, change, rng)
+
+
+def _reshuffled(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw new runs from the posterior of each question's probability, given the published runs."""
+    mean, seeds = np.clip(right.mean(), 1e-3, 1 - 1e-3), right.shape[0]
+    hits, weight = right.sum(axis=0), worlds._CONCENTRATION
+    p = rng.beta(hits + weight * mean, seeds - hits + weight * (1 - mean))
+    return rng.random(right.shape) < p
+
+
+def _worse_model(world: World, row: str, published: Outcomes, rng: np.random.Generator) -> Outcomes:
+    """Another model that is 5 points worse in every category: its answers are independent."""
+    ours = worlds.published_run(world, row, rng)
+    return worlds.changed(ours, _losses, rng)
+
+
+def _guesser(world: World, row: str, published: Outcomes, rng: np.random.Generator) -> Outcomes:
+    return {key: rng.random(right.shape) < 1 / _OPTIONS for key, right in published.items()}
+
+
+def _other_row(world: World, row: str, published: Outcomes, rng: np.random.Generator) -> Outcomes:
+    """The run of another row of the same tables, under the name of this one."""
+    others = [r for r in worlds.distinct(world.rows, world.cells) if r != row]
+    for other in rng.permutation(others):
+        ours = worlds.published_run(world, str(other), rng)
+        if published.keys() <= ours.keys():
+            return ours
+    return _guesser(world, row, published, rng)
+
+
+SCENARIOS: dict[str, Ours] = {
+    "same model": lambda w, r, p, g: _same(w, r, p, lambda right, _: right, g),
+    "same model, 0.5% flipped": lambda w, r, p, g: _same(w, r, p, _random_flips, g),
+    "same model, 0.5% flipped to wrong": lambda w, r, p, g: _same(w, r, p, _losing_flips, g),
+    "5 points lost": lambda w, r, p, g: _same(w, r, p, _losses, g),
+    "another model, 5 points worse": _worse_model,
+    "another row of the table": _other_row,
+    "guesser": _guesser,
+}
+
+
+def run(benchmark: str, scenario: str, *, trials: int, seed: int) -> Counter[str]:
+    """Return the number of each verdict over all trials. The trials of a seed do not depend on the rules."""
+    world = worlds.build(benchmark)
+    rows = worlds.distinct(world.rows, world.cells)
+    names = list(SCENARIOS)
+    found: Counter[str] = Counter()
+    for trial in range(trials):
+        rng = np.random.default_rng([seed, names.index(scenario), trial])
+        row = str(rng.choice(rows))
+        published = worlds.published_run(world, row, rng)
+        ours = SCENARIOS[scenario](world, row, published, rng)
+        found.update(worlds.verdicts(world, row, published, ours))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--trials", type=int, default=200, help="rows per benchmark and scenario")
+    parser.add_argument("--benchmark", action="append", choices=benchmarks.names())
+    parser.add_argument("--agreement", type=float, default=rules.SMALLEST_AGREEMENT, help="SMALLEST_AGREEMENT")
+    parser.add_argument("--rivals", type=float, default=rules.LARGEST_SHARE_OF_RIVALS, help="LARGEST_SHARE_OF_RIVALS")
+    parser.add_argument("--group", type=int, default=rules.SMALLEST_GROUP, help="SMALLEST_GROUP; 0 for no support rule")
+    chosen = parser.parse_args()
+    rules.SMALLEST_AGREEMENT, rules.LARGEST_SHARE_OF_RIVALS = chosen.agreement, chosen.rivals
+    rules.SMALLEST_GROUP = chosen.group
+    if not chosen.group:
+        rules.SMALLEST_AGREEMENT = 0.0
+    columns = (IDENTICAL, REPRODUCED, COMPATIBLE, INCONCLUSIVE, DIFFERS)
+    print("| benchmark | our run | numbers | " + " | ".join(columns) + " | identical or reproduced |")
+    print("|---|---|" + "---:|" * (len(columns) + 2))
+    for benchmark in chosen.benchmark or benchmarks.names():
+        for scenario in SCENARIOS:
+            counts = run(benchmark, scenario, trials=chosen.trials, seed=chosen.seed)
+            assert not any(counts[verdict] for verdict in UNJUDGED), counts
+            n = counts.total()
+            shares = [f"{100 * counts[verdict] / n:.1f}" for verdict in columns]
+            both = 100 * (counts[IDENTICAL] + counts[REPRODUCED]) / n
+            print(f"| {benchmark} | {scenario} | {n:,} | " + " | ".join(shares) + f" | {both:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

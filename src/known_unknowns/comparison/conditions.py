@@ -1,0 +1,113 @@
+"""Whether our questions are the published ones: source, revision, number of questions and protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from known_unknowns import benchmarks
+from known_unknowns.comparison.cells import PublishedCell
+from known_unknowns.comparison.margins import Flips
+from known_unknowns.data.revision import data_revision, is_commit
+from known_unknowns.records import OVERALL
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+QUESTIONS, REVISION, NUMBER, PROTOCOL = "questions", "revision", "n", "protocol"
+MODEL, VARIANT, METRIC = "model", "variant", "metric"
+OBSTACLES = (QUESTIONS, REVISION, NUMBER, PROTOCOL, MODEL, VARIANT, METRIC)
+"""What prevents a judgement: the first four are "not comparable", the others "not run"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of a run on one benchmark.
+
+    Attributes
+    ----------
+    other_questions : str
+        The reason why the questions are not the published ones; empty if they are.
+    revision : str
+        The commit of our data; empty if unknown.
+    other_protocols : mapping of str to str
+        The reason why a variant is not asked by the published protocol, by variant.
+    flips : mapping of str to Flips
+        The measured flips by model.
+    """
+
+    other_questions: str = ""
+    revision: str = ""
+    other_protocols: Mapping[str, str] = field(default_factory=dict)
+    flips: Mapping[str, Flips] = field(default_factory=dict)
+
+
+def conditions_of(params: Params, benchmark: str, flips: Mapping[str, Flips]) -> Conditions:
+    """Return the conditions of an edition on a benchmark."""
+    other = ""
+    if params.data(benchmark).source == "scenes":
+        other = f"the {params.edition} edition asks rendered questions, not the published ones"
+    return Conditions(
+        other, data_revision(benchmark, params.data(benchmark).as_dict()), _other_protocols(params, benchmark), flips
+    )
+
+
+def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
+    """Return the variants whose protocol is not the published one, with the reason."""
+    reasons = {}
+    for variant, published in benchmarks.get(benchmark).published_protocols.items():
+        if variant in params.variants(benchmark):
+            ours = params.protocol(benchmark, variant).as_dict()
+            changed = [f"{key} {ours.get(key)!r} instead of {value!r}" for key, value in published.items()
+                       if ours.get(key) != value]  # fmt: skip
+            if changed:
+                reasons[variant] = f"{variant} is asked with the protocol's {', '.join(changed)}"
+    return reasons
+
+
+def published_counts(cells: Iterable[PublishedCell]) -> dict[str, dict[str, int]]:
+    """Return the published number of questions by revision and category."""
+    found: dict[str, dict[str, int]] = {}
+    for cell in cells:
+        number = published_number(cell)
+        if number is not None:
+            found.setdefault(cell.revision, {})[cell.category] = number
+    return found
+
+
+def published_number(cell: PublishedCell) -> int | None:
+    """Return the published number of questions of a cell; None if no source states it."""
+    return cell.questions if cell.n is None else cell.n
+
+
+def difference(
+    cell: PublishedCell, conditions: Conditions, ours: Mapping[str, int], counts: Mapping[str, int]
+) -> tuple[str, str] | None:
+    """Return what differs from the published conditions, as (obstacle, reason); None if nothing does.
+
+    Parameters
+    ----------
+    cell : PublishedCell
+        The published number.
+    conditions : Conditions
+        The conditions of the run.
+    ours : mapping of str to int
+        Our number of questions by category.
+    counts : mapping of str to int
+        The published number of questions by category, of the data of the cell.
+    """
+    if cell.variant in conditions.other_protocols:
+        return PROTOCOL, conditions.other_protocols[cell.variant]
+    n, own = published_number(cell), ours.get(cell.category)
+    if n is not None and own != n:
+        return NUMBER, f"published of {n:,} questions, ours are {own or 0:,}"
+    if n is None and OVERALL not in counts:
+        return NUMBER, "no source states the published number of questions"
+    if is_commit(cell.revision) and not conditions.revision.startswith(cell.revision):
+        return REVISION, f"published of revision {cell.revision[:12]}, ours is {conditions.revision[:12] or 'unknown'}"
+    for category, number in counts.items():
+        if category in ours and ours[category] != number:
+            text = f"the published data have {number:,} questions of {category}, ours have {ours[category]:,}"
+            return REVISION, text
+    return None

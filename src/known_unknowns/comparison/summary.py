@@ -1,0 +1,148 @@
+"""The summary at the end of a run: judged numbers, verdicts by kind, and what to run to judge more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from known_unknowns.comparison import conditions as condition
+from known_unknowns.comparison.compare import OFFICIAL
+from known_unknowns.comparison.rows import ComparisonRow
+from known_unknowns.comparison.verdicts import UNJUDGED, counts
+from known_unknowns.config import catalogue
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+_MOST_ROWS = 5
+"""Published rows without a model that the summary names, per benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to run so that ``numbers`` more published numbers can be judged."""
+
+    numbers: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The verdicts of a run under the official parser (or a table's own, or the first).
+
+    Attributes
+    ----------
+    numbers : int
+        Published numbers.
+    judged : int
+        Published numbers with a verdict other than "not run" and "not comparable".
+    verdicts : mapping of str to int
+        Verdicts by kind: one for each published number and corresponding model.
+    steps : tuple of Step
+        What to run to judge more, with the largest gain first.
+    """
+
+    numbers: int
+    judged: int
+    verdicts: Mapping[str, int]
+    steps: tuple[Step, ...]
+
+    def text(self) -> str:
+        """Return the summary as lines of text."""
+        lines = [f"Verdicts   {self.judged:,} of {self.numbers:,} published numbers could be judged"]
+        lines += [f"           {number:6,} {verdict}" for verdict, number in self.verdicts.items()]
+        if self.steps:
+            lines.append("To judge more:")
+            lines += [f"  {step.text} ({step.numbers:,} number{'s' * (step.numbers != 1)})" for step in self.steps]
+        return "\n".join(lines)
+
+
+def leading_rows(rows: Iterable[ComparisonRow]) -> list[ComparisonRow]:
+    """Return one row for each published number and model: the official parser's, or else the first scorer's."""
+    lines = (list(line) for _, line in groupby(rows, key=lambda r: (r.benchmark, r.table, r.row, r.column, r.model)))
+    return [next((row for row in line if row.scorer == OFFICIAL), line[0]) for line in lines]
+
+
+def summarise(rows: Sequence[ComparisonRow], params: Params) -> Summary:
+    """Summarise the verdicts of a run.
+
+    Parameters
+    ----------
+    rows : sequence of ComparisonRow
+        The table of the comparison.
+    params : Params
+        The configuration of the run, for the names of editions and models in the steps.
+
+    Returns
+    -------
+    Summary
+    """
+    leading = leading_rows(rows)
+    judged = {_key(row) for row in leading if row.verdict not in UNJUDGED}
+    return Summary(
+        numbers=len({_key(row) for row in leading}),
+        judged=len(judged),
+        verdicts=counts([row.verdict for row in leading]),
+        steps=tuple(_steps([row for row in leading if _key(row) not in judged], params)),
+    )
+
+
+def _key(row: ComparisonRow) -> tuple[str, str, str, str]:
+    return row.benchmark, row.table, row.row, row.column
+
+
+def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
+    texts = Counter(_text(row, params) for row in rows if row.obstacle not in (condition.MODEL, None))
+    steps = [Step(number, text) for text, number in texts.items()]
+    for benchmark in dict.fromkeys(row.benchmark for row in rows):
+        missing = Counter(
+            row.published_row or row.row
+            for row in rows
+            if (row.benchmark, row.obstacle) == (benchmark, condition.MODEL)
+        )
+        steps += _models(benchmark, missing)
+    return sorted(steps, key=lambda step: -step.numbers)
+
+
+def _text(row: ComparisonRow, params: Params) -> str:
+    """Return what to change so that a number with this obstacle can be judged."""
+    name = row.benchmark
+    if row.obstacle == condition.QUESTIONS:
+        editions = [e for e in params.raw["editions"] if params.raw["benchmarks"][name]["data"].get(e, {}).get("source")
+                    not in (None, "scenes")]  # fmt: skip
+        advice = f"run an edition with the published data: {', '.join(editions)}" if editions else "add published data"
+        return f"{name}: the questions are rendered; {advice}"
+    if row.obstacle == condition.VARIANT:
+        return f"{name}: run the variant {row.variant} for {row.model}"
+    if row.obstacle == condition.NUMBER:
+        return f"{name}: ask all published questions of {row.variant}; {row.reason}"
+    if row.obstacle == condition.REVISION:
+        return f"{name}: fetch the published revision of the data; {row.reason}"
+    if row.obstacle == condition.PROTOCOL:
+        return f"{name}: use the published protocol; {row.reason}"
+    return f"{name}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
+
+
+def _models(benchmark: str, missing: Mapping[str, int]) -> list[Step]:
+    """Return a step for the published rows with the most numbers that no model stands for, and one for the others."""
+    known = {
+        row: name for name, entry in catalogue.entries().items() if (row := catalogue.stands_for(entry, benchmark))
+    }
+    absent = catalogue.absent().get(benchmark, {})
+    steps = []
+    if unavailable := sum(number for row, number in missing.items() if row in absent):
+        text = f"{benchmark}: the models of other rows cannot be run (known-unknowns models --absent lists the reasons)"
+        steps.append(Step(unavailable, text))
+    runnable = sorted((row for row in missing if row not in absent), key=lambda row: -missing[row])
+    for row in runnable[:_MOST_ROWS]:
+        advice = (
+            f"add {known[row]} to the models of the edition" if row in known else f"add a model with published: {row}"
+        )
+        steps.append(Step(missing[row], f"{benchmark}: no model stands for {row}: {advice}"))
+    if others := runnable[_MOST_ROWS:]:
+        text = f"{benchmark}: no model stands for {len(others)} other rows (known-unknowns models lists their models)"
+        steps.append(Step(sum(missing[row] for row in others), text))
+    return steps

@@ -1,0 +1,224 @@
+"""The verdicts on published numbers. This module decides; tables, report and command line show what it decided.
+
+`docs/verdicts.md` has the definitions, the formulas and the simulation that justifies the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy.stats import norm
+
+from known_unknowns.comparison.cells import PERCENT, QUESTIONS, VIEWS, PublishedCell
+from known_unknowns.comparison.margins import CONFIDENCE, Margin
+
+IDENTICAL, REPRODUCED, COMPATIBLE = "identical", "reproduced", "compatible"
+DIFFERS, PARSER, INCONCLUSIVE = "differs", "parser", "inconclusive"
+NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
+DEFINITIONS: Mapping[str, str] = {
+    IDENTICAL: "equal to the published number as printed",
+    REPRODUCED: "within the margin of rounding, numerical flips and the spread over runs",
+    COMPATIBLE: "outside that margin, but inside the sampling interval, which excludes most other rows",
+    DIFFERS: "outside the margin and the interval",
+    PARSER: "identical, reproduced or compatible under the released parser, but different under the robust one",
+    INCONCLUSIVE: "inside the interval, as are too many other rows of the table; or equal only by chance",
+    NOT_COMPARABLE: "the questions, their number, the data revision or the protocol are not the published ones",
+    NOT_RUN: "no model or variant of this run corresponds to it",
+}
+"""The verdicts in the order of the report, and their meaning."""
+VERDICTS = tuple(DEFINITIONS)
+AGREEING = (IDENTICAL, REPRODUCED, COMPATIBLE)
+"""Verdicts that support the published number."""
+UNJUDGED = (NOT_COMPARABLE, NOT_RUN)
+"""Verdicts without a judgement."""
+
+LARGEST_SHARE_OF_RIVALS = 0.05
+"""A number is compatible only if at most this share of the column's other rows would have matched, too."""
+LARGEST_CHANCE = 0.01
+"""A number counts by itself if a model that differs by `OTHER_MODEL` points matches with a smaller probability."""
+OTHER_MODEL = 5.0
+"""Difference of another model in percentage points, for the probability of a match by chance."""
+SMALLEST_GROUP = 3
+"""Numbers of the same replies that are needed to support one another."""
+SMALLEST_AGREEMENT = 0.8
+"""The share of them that must be within their margins."""
+
+_UNIT = {PERCENT: "points", QUESTIONS: "questions", VIEWS: "views"}
+_ROUNDING = 1e-9  # binary fractions: 72.195 must count as the edge of 72.20
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A published number beside ours. All numbers are in the unit of the cell.
+
+    Attributes
+    ----------
+    cell : PublishedCell
+        The published number.
+    value, low, high : float
+        Our number and its sampling interval.
+    n : int
+        Number of questions.
+    margin : Margin
+        The margin of a reproduction.
+    rivals : tuple of float
+        The numbers of the column's other rows.
+    replies : str
+        The variant whose replies our number is of.
+    """
+
+    cell: PublishedCell
+    value: float
+    low: float
+    high: float
+    n: int
+    margin: Margin
+    rivals: tuple[float, ...]
+    replies: str
+
+    @property
+    def within_margin(self) -> bool:
+        return self._near(self.cell.value)
+
+    @property
+    def within_interval(self) -> bool:
+        return self._inside(self.cell.value)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether our number, rounded as the published one, is equal to it."""
+        return abs(self.value - self.cell.value) <= self.cell.half_unit + _ROUNDING
+
+    @property
+    def matches(self) -> int:
+        """The number of other rows within the margin."""
+        return sum(map(self._near, self.rivals))
+
+    @property
+    def interval_matches(self) -> int:
+        """The number of other rows in the interval."""
+        return sum(map(self._inside, self.rivals))
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether a match is evidence without other numbers of the same replies.
+
+        No other row may match, and a model that differs by `OTHER_MODEL` points (or by the distance to 0 or 100%, if
+        that is less) must match with a probability below `LARGEST_CHANCE`. Our number has the standard error that
+        follows from its interval.
+        """
+        if self.cell.unit == VIEWS or self.matches:
+            return False
+        whole = 100.0 if self.cell.unit == PERCENT else float(self.n)
+        distance = min(OTHER_MODEL / 100 * whole, self.cell.value, whole - self.cell.value)
+        error = max((self.high - self.low) / (2 * norm.ppf((1 + CONFIDENCE) / 2)), _ROUNDING)
+        width = self.margin.total
+        chance = norm.cdf((width - distance) / error) - norm.cdf((-width - distance) / error)
+        return bool(chance < LARGEST_CHANCE)
+
+    @property
+    def found(self) -> str:
+        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
+
+    def _near(self, value: float) -> bool:
+        return abs(self.value - value) <= self.margin.total + _ROUNDING
+
+    def _inside(self, value: float) -> bool:
+        slack = self.cell.half_unit + _ROUNDING
+        return self.low - slack <= value <= self.high + slack or self._near(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How many distinct numbers of the same replies are within their margins of the published row."""
+
+    agreeing: int
+    judged: int
+
+    @property
+    def suffices(self) -> bool:
+        return self.judged >= SMALLEST_GROUP and self.agreeing >= SMALLEST_AGREEMENT * self.judged
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, its reason, and its discrimination: how many of the column's other rows match as well."""
+
+    verdict: str
+    reason: str
+    matches: int
+    rivals: int
+    support: Support
+
+
+def support_of(candidates: Iterable[Candidate]) -> dict[str, Support]:
+    """Return the support of the numbers of one model, published row and scorer, by variant.
+
+    The numbers of one variant are of the same replies. A variant with fewer than `SMALLEST_GROUP` numbers is supported
+    by the numbers of all variants.
+    """
+    within = {
+        (c.replies, c.cell.category, c.cell.metric, c.cell.value): c.within_margin for c in candidates
+    }  # a number that two tables print counts once
+    every = Support(sum(within.values()), len(within))
+    found = {}
+    for variant in dict.fromkeys(key[0] for key in within):
+        own = [near for key, near in within.items() if key[0] == variant]
+        found[variant] = Support(sum(own), len(own)) if len(own) >= SMALLEST_GROUP else every
+    return found
+
+
+def decide(candidate: Candidate, support: Support) -> Decision:
+    """Give a verdict on one published number.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        The published number beside ours.
+    support : Support
+        The agreement of the other numbers of the same replies (`support_of`).
+
+    Returns
+    -------
+    Decision
+    """
+    rivals = len(candidate.rivals)
+    if candidate.within_margin and (support.suffices or candidate.stands_alone):
+        verdict = IDENTICAL if candidate.is_equal else REPRODUCED
+        return Decision(verdict, _agreement(candidate), candidate.matches, rivals, support)
+    matches = candidate.interval_matches
+    if not candidate.within_interval:
+        return Decision(DIFFERS, _difference(candidate), matches, rivals, support)
+    if candidate.within_margin and support.judged > 1:
+        others = f"{support.agreeing} of {support.judged} numbers of this model are within the margin of their row"
+        reason = f"{_agreement(candidate)}, but only {others}: a match by chance"
+        return Decision(INCONCLUSIVE, reason, matches, rivals, support)
+    if matches > LARGEST_SHARE_OF_RIVALS * rivals:
+        reason = f"{candidate.found} contains {candidate.cell.printed} and {matches} of {rivals} other rows"
+        return Decision(INCONCLUSIVE, reason, matches, rivals, support)
+    reason = f"{_difference(candidate)}: outside the margin of {candidate.margin.describe()}, inside the interval"
+    return Decision(COMPATIBLE, reason, matches, rivals, support)
+
+
+def depends_on_parser(official: str, robust: str) -> bool:
+    """Whether a verdict under the official parser becomes "parser", given the one under the robust parser."""
+    return official in AGREEING and robust == DIFFERS
+
+
+def counts(verdicts: Sequence[str]) -> dict[str, int]:
+    """Return the number of each verdict that occurs, in the order of `VERDICTS`."""
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts}
+
+
+def _agreement(candidate: Candidate) -> str:
+    cell = candidate.cell
+    if candidate.is_equal:
+        return f"{candidate.value:.{cell.decimals}f} equals {cell.printed} as printed"
+    difference = f"{candidate.value - cell.value:+.2f} {_UNIT[cell.unit]}"
+    return f"{difference} from {cell.printed}, within the margin of {candidate.margin.describe()}"
+
+
+def _difference(candidate: Candidate) -> str:
+    cell = candidate.cell
+    return f"{candidate.found} is {candidate.value - cell.value:+.1f} {_UNIT[cell.unit]} from {cell.printed}"

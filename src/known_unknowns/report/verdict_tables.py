@@ -1,0 +1,144 @@
+"""The report's tables of published numbers beside ours. `known_unknowns.comparison.verdicts` gives the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns import benchmarks
+from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, ComparisonRow
+from known_unknowns.comparison.cells import PERCENT
+from known_unknowns.comparison.compare import OFFICIAL
+from known_unknowns.comparison.summary import leading_rows, summarise
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
+from known_unknowns.report.tables import parser_name
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+STYLES: Mapping[str, str] = {
+    "identical": "good",
+    "reproduced": "good",
+    "compatible": "near",
+    "differs": "bad",
+    "parser": "bad",
+    "inconclusive": "open",
+    "not comparable": "open",
+    "not run": "open",
+}
+"""The class in style.css of each verdict's badge. The text of the verdict is always shown, not only its colour."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictGroup:
+    """The numbers with one verdict under the official parser. ``reason`` is set if all have the same one."""
+
+    verdict: str
+    style: str
+    definition: str
+    count: int
+    reason: str
+    table: Table
+
+    @property
+    def is_judged(self) -> bool:
+        return self.verdict not in UNJUDGED
+
+
+def comparison(rows: Sequence[ComparisonRow], scorers: Sequence[str]) -> list[VerdictGroup]:
+    """Return published cells and ours, grouped by the verdict under the official parser (or the first scorer)."""
+    lines = [list(line) for _, line in groupby(rows, key=lambda r: (r.table, r.row, r.column, r.model))]
+    leading = leading_rows(rows)
+    groups = []
+    for verdict in VERDICTS:
+        members = [(first, line) for first, line in zip(leading, lines, strict=True) if first.verdict == verdict]
+        if members:
+            reasons = {first.reason for first, _ in members}
+            shared = reasons.pop() if len(reasons) == 1 and verdict in UNJUDGED else ""
+            table = _verdict_table(verdict, members, [] if verdict in UNJUDGED else scorers, shared)
+            groups.append(VerdictGroup(verdict, STYLES[verdict], DEFINITIONS[verdict], len(members), shared, table))
+    return groups
+
+
+def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
+    """Return the page's summary: numbers, judged numbers, a table of the verdicts by benchmark, and the next steps."""
+    found = summarise(rows, params)
+    by_benchmark = {name: [row.verdict for row in leading_rows(rows) if row.benchmark == name]
+                    for name in params.benchmarks}  # fmt: skip
+    body = tuple(
+        Row((Head(benchmarks.get(name).title),), tuple(Cell(f"{verdicts.count(v):,}") for v in VERDICTS))
+        for name, verdicts in by_benchmark.items()
+        if verdicts
+    )
+    table = Table("Published numbers by verdict", ("Benchmark",), tuple(map(Head, VERDICTS)), body)
+    legend = [(verdict, STYLES[verdict], text) for verdict, text in DEFINITIONS.items()]
+    return {"summary": found, "table": table, "legend": legend}
+
+
+def _verdict_table(
+    verdict: str,
+    lines: Sequence[tuple[ComparisonRow, Sequence[ComparisonRow]]],
+    scorers: Sequence[str],
+    shared_reason: str,
+) -> Table:
+    judged = verdict not in UNJUDGED
+    columns = [Head("published"), *(Head(parser_name(s)) for s in scorers)]
+    if judged:
+        columns += [
+            Head("ours minus published", note=parser_name(OFFICIAL)),
+            Head("margin"),
+            Head("other rows matched"),
+        ]
+    columns += [Head("our metric, variant, type")]
+    columns += [] if shared_reason else [Head("reason")]
+    has_notes = any(first.note for first, _ in lines)
+    columns += [Head("note")] if has_notes else []
+    body = []
+    for first, line in lines:
+        by_scorer = {row.scorer: row for row in line}
+        cells = [Cell(_printed(first), title=first.source), *(_ours(by_scorer.get(scorer)) for scorer in scorers)]
+        cells += _difference(first) if judged else []
+        cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
+        cells += [] if shared_reason else [Cell(first.reason, kind="text")]
+        cells += [Cell(first.note, kind="text")] if has_notes else []
+        model = first.row if first.model is None else f"{first.row} (our {first.model})"
+        body.append(Row((Head(first.table), Head(model), Head(first.column)), tuple(cells)))
+    return Table(
+        caption=f"Published numbers: {verdict}",
+        corner=("Source", "Model", "Column"),
+        columns=tuple(columns),
+        rows=tuple(body),
+    )
+
+
+def _difference(row: ComparisonRow) -> list[Cell]:
+    """Return the difference, the margin and the discrimination of a number with a verdict."""
+    if row.value is None or row.margin is None:
+        return [Cell(DASH), Cell(DASH), Cell(DASH)]
+    parts = {"rounding": row.margin_rounding, "flips": row.margin_flips, "spread over runs": row.margin_spread}
+    title = ", ".join(f"{name} {value:.3g}" for name, value in parts.items() if value)
+    return [
+        Cell(f"{row.value - row.published:+.1f}", kind="plain"),
+        Cell(f"± {row.margin:.2f}", kind="plain", title=f"{title}; flips of {row.flips_source}"),
+        Cell(discrimination(row), kind="plain"),
+    ]
+
+
+def discrimination(row: ComparisonRow) -> str:
+    """Return how many other rows of the column the same result would have matched; empty without a judgement."""
+    return "" if row.rivals is None else f"{row.matches} of {row.rivals}"
+
+
+def _printed(row: ComparisonRow) -> str:
+    """Format a published number as printed, with its unit if it is not percent."""
+    spread = "" if row.published_spread is None else f" ± {row.published_spread:.{row.decimals}f}"
+    return f"{row.published:.{row.decimals}f}{spread}{'' if row.unit == PERCENT else f' {row.unit}'}"
+
+
+def _ours(row: ComparisonRow | None) -> Cell:
+    if row is None or row.value is None:
+        return Cell(DASH, title="" if row is None else row.reason)
+    bounds = "" if row.low is None or row.high is None else f"[{row.low:.1f}, {row.high:.1f}]"
+    return Cell(f"{row.value:.1f}", bounds, row.n, title=row.reason, kind="number stacked")
