@@ -244,7 +244,7 @@ def _cell(
         n=column.get("n"),
         kind=kind,
         revision=revision,
-        questions=questions,
+        questions=settings.get("questions", questions),
         runs=block.get("runs", 1),
         countable=settings.get("countable", True),
     )

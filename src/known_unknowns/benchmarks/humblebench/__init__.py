@@ -22,6 +22,7 @@ BENCHMARK = Benchmark(
         "nota_only_exact": ("nota_only", "official", "exact_refusal_recall"),
         "noise": ("noise", "robust", "accuracy"),
     },
+    audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),

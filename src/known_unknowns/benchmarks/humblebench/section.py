@@ -46,8 +46,8 @@ SECTION = Section(
             x="original",
             y="noise",
             official_metric="share_E",
-            note="Figure 5 of the paper: the share of all questions answered E if every image is noise. Only the six "
-            "values that are stated in the text or logged are drawn in grey.",
+            note="Figure 5 of the paper: the share of all questions answered E if every image is noise. The figure "
+            "prints no numbers; those of the repository’s log are drawn in grey.",
         ),
     ),
     answers_figure="letters",

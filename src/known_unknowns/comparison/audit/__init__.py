@@ -38,6 +38,8 @@ def audit(benchmark: str) -> tuple[Finding, ...]:
 
 def audit_published(numbers: Published) -> tuple[Finding, ...]:
     """Return the findings on published numbers; see `audit`."""
+    if not numbers.cells:
+        return ()
     own = benchmarks.get(numbers.benchmark).audit
     found = dict.fromkeys([*generic_checks(numbers), *(own.get()(numbers) if own else ())])
     order = {table: place for place, table in enumerate(dict.fromkeys(cell.table for cell in numbers.cells))}

@@ -8,13 +8,23 @@ from itertools import combinations
 from known_unknowns.comparison.audit._finding import ALL, Finding
 from known_unknowns.comparison.audit.grim import grim_counts, grimmer, nearest_percentages
 from known_unknowns.comparison.audit.relations import ROUNDING
-from known_unknowns.comparison.published import DATA, PERCENT, QUESTIONS, VIEWS, Published, PublishedCell
+from known_unknowns.comparison.published import (
+    DATA,
+    MODEL,
+    PERCENT,
+    QUESTIONS,
+    STATEMENT,
+    VIEWS,
+    Published,
+    PublishedCell,
+)
 
 
 def generic_checks(published: Published) -> Iterator[Finding]:
     """Yield the findings of all checks of this module."""
     yield from identical_rows(published)
     yield from repeated_numbers(published.cells)
+    yield from unknown_models(published.cells)
     yield from impossible_percentages(published.cells)
     yield from impossible_spreads(published.cells)
 
@@ -41,6 +51,8 @@ def identical_rows(published: Published) -> Iterator[Finding]:
 def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each number that differs from the first print of the same number.
 
+    The finding is on the cell with fewer decimals, or else on the later one.
+
     Two cells are the same number if they have the same model, variant, metric, category and scorer, and were measured
     on the same data. The one with fewer decimals may be the rounded other one.
     """
@@ -51,8 +63,10 @@ def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
             key = ("", "", cell.metric, cell.category, None, cell.revision, cell.unit)
         other = first.setdefault(key, cell)
         if other is not cell and not _is_same_number(cell, other):
-            arithmetic = f"{_with_count(cell)} against {_with_count(other)}"
-            yield Finding.of(cell, f"{other.table} has {other.printed}.", arithmetic)
+            odd, known = (other, cell) if other.decimals < cell.decimals else (cell, other)
+            arithmetic = f"{_with_count(odd)} against {_with_count(known)}"
+            shown = f"{known.value:.{max(odd.decimals, 2)}f}" if known.decimals > odd.decimals else known.printed
+            yield Finding.of(odd, f"{known.table} has {shown}.", arithmetic)
 
 
 def _is_same_number(one: PublishedCell, other: PublishedCell) -> bool:
@@ -67,6 +81,26 @@ def _with_count(cell: PublishedCell) -> str:
     n = _denominator(cell)
     counts = grim_counts(cell.printed, n) if n is not None and cell.unit == PERCENT else ()
     return f"{place} ({counts[0]:,} of {n:,})" if len(counts) == 1 else place
+
+
+def unknown_models(cells: Sequence[PublishedCell]) -> Iterator[Finding]:
+    """Yield a finding for each statement on a model that no table has."""
+    known = {cell.model for cell in cells if cell.kind == MODEL}
+    for cell in cells:
+        if cell.kind == STATEMENT and cell.model not in known:
+            yield Finding.of(
+                cell,
+                f"No table has a model named {cell.row}.",
+                f"0 of the {len(known)} models of the tables have this name",
+            )
+
+
+def row_count(cell: PublishedCell, published: Published, table: str) -> Iterator[Finding]:
+    """Yield a finding if a number of models is not the number of rows of a table."""
+    rows = [row for _, row in published.rows(table)]
+    if cell.value != len(rows):
+        text = f"{table} has {len(rows)} rows."
+        yield Finding.of(cell, text, f"{len(rows)} rows: {', '.join(rows)}; printed {cell.printed}")
 
 
 def _denominator(cell: PublishedCell) -> int | None:
@@ -138,11 +172,12 @@ def is_possible_spread(cell: PublishedCell, *, ddof: int = 0, variance: bool = F
     return grimmer(cell.printed, spread, cell.questions, cell.runs, ddof=ddof, variance=variance)
 
 
-def distribution(cells: Sequence[PublishedCell], n: int, *, text: str = "") -> Iterator[Finding]:
+def distribution(
+    cells: Sequence[PublishedCell], n: int, *, text: str = "questions", instead: int | None = None
+) -> Iterator[Finding]:
     """Yield findings on shares of one whole: shares that no count of ``n`` gives, and a sum other than the whole.
 
-    The shares of one distribution are all rounded or all truncated. A finding on a single share is reported under the
-    convention that explains most shares.
+    The shares of one distribution are all rounded or all truncated, whichever explains more of them.
 
     Parameters
     ----------
@@ -151,43 +186,46 @@ def distribution(cells: Sequence[PublishedCell], n: int, *, text: str = "") -> I
     n : int
         The number of items.
     text : str
-        What the items are, for the sentences ("questions").
+        What the items are.
+    instead : int, optional
+        Another number of items to name if it explains all shares.
     """
-    text = text or "questions"
     counts = {cut: [grim_counts(cell.printed, n, truncated=cut) for cell in cells] for cut in (False, True)}
     cut = max((False, True), key=lambda one: sum(bool(found) for found in counts[one]))
-    how = "truncates" if cut else "rounds"
-    for cell, found in zip(cells, counts[cut], strict=True):
-        if not found:
-            below, above = nearest_percentages(cell.printed, n)
-            low, high = (f"{100 * count / n:.{cell.decimals + 2}f}" for count in (below, above))
-            yield Finding.of(
-                cell,
-                f"No count of the {n:,} {text} gives it.",
-                f"{below:,} / {n:,} = {low}% and {above:,} / {n:,} = {high}%; neither {how} to {cell.printed}",
-            )
-    if all(counts[cut]):
-        fewest, most = (sum(found[end] for found in counts[cut]) for end in (0, -1))
-        if not fewest <= n <= most:
-            yield _sum_of_shares(cells, n, text, f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}")
-    elif not _adds_up(cells):
-        yield _sum_of_shares(cells, n, text, "")
+    impossible = [cell for cell, found in zip(cells, counts[cut], strict=True) if not found]
+    fewest, most = (sum(found[end] for found in counts[cut] if found) for end in (0, -1))
+    for cell in impossible:
+        below, above = nearest_percentages(cell.printed, n)
+        low, high = (f"{100 * count / n:.{cell.decimals + 2}f}" for count in (below, above))
+        how = "truncates" if cut else "rounds"
+        arithmetic = f"{below:,} / {n:,} = {low}% and {above:,} / {n:,} = {high}%; neither {how} to {cell.printed}"
+        if len(impossible) == 1 and fewest == most:
+            left = f"{100 * (n - most) / n:.{cell.decimals}f}"
+            arithmetic += f"; the other shares are {most:,} {text} and leave {n - most:,} / {n:,} = {left}%"
+        if instead is not None and all(grim_counts(one.printed, instead) for one in cells):
+            arithmetic += f"; of {instead:,} {text.partition(' ')[0]}, all shares are whole counts"
+        yield Finding.of(cell, f"No count of the {n:,} {text} gives it.", arithmetic)
+    if not impossible and not fewest <= n <= most:
+        counted = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        yield _sum_of_shares(cells, f"; the counts are {counted} of {n:,} {text}")
+    elif impossible and not _adds_up(cells):
+        yield _sum_of_shares(cells, "")
 
 
 def _adds_up(cells: Sequence[PublishedCell]) -> bool:
     return abs(100 - sum(cell.value for cell in cells)) <= sum(cell.half_unit for cell in cells) + ROUNDING
 
 
-def _sum_of_shares(cells: Sequence[PublishedCell], n: int, text: str, counts: str) -> Finding:
-    first, decimals = cells[0], max(cell.decimals for cell in cells)
-    whole = f"{sum(cell.value for cell in cells):.{decimals}f}"
+def _sum_of_shares(cells: Sequence[PublishedCell], counts: str) -> Finding:
+    first = cells[0]
+    whole = f"{sum(cell.value for cell in cells):.{max(cell.decimals for cell in cells)}f}"
+    in_one_column = len({cell.column for cell in cells}) == 1
     return Finding(
         first.benchmark,
         first.table,
-        ALL if len({cell.column for cell in cells}) == 1 else first.row,
-        first.column if len({cell.column for cell in cells}) == 1 else ALL,
+        ALL if in_one_column else first.row,
+        first.column if in_one_column else ALL,
         " ".join(cell.printed for cell in cells),
         f"The shares add up to {whole}%, not to 100%.",
-        f"{' + '.join(cell.printed for cell in cells)} = {whole}"
-        + (f"; the counts are {counts} of {n:,} {text}" if counts else ""),
+        f"{' + '.join(cell.printed for cell in cells)} = {whole}{counts}",
     )

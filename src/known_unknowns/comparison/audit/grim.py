@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, isqrt, lcm
+from math import ceil, floor, isqrt
 
 PERCENT = 100
 
@@ -101,14 +101,17 @@ def implied_n(percentages: list[str], limit: int) -> int | None:
     Returns
     -------
     int or None
-        The number of items, up to a common factor; None if there is none. The true number is a multiple of it.
+        The number of items, or a divisor of it; None if there is none.
     """
     smallest = 1
     for text in percentages:
-        found = next((n for n in range(smallest, limit + 1, smallest) if len(grim_counts(text, n))), None)
+        low, high = (end / PERCENT for end in printed_interval(text))
+        (a, b), (c, d) = low.as_integer_ratio(), high.as_integer_ratio()
+        # a count lies between low * n and high * n; whole numbers, as this loop is long
+        found = next((n for n in range(smallest, limit + 1, smallest) if -(-a * n // b) <= c * n // d), None)
         if found is None:
             return None
-        smallest = lcm(smallest, found)
+        smallest = found
     return smallest
 
 
@@ -167,11 +170,14 @@ def _is_reachable(total: int, low: Fraction, high: Fraction, n: int, runs: int) 
 @lru_cache(maxsize=100_000)
 def _have(numbers: int, total: int, squares: int, low: int, high: int) -> bool:
     """Whether some whole numbers from ``low`` to ``high`` have this sum and this sum of squares."""
-    if squares < 0 or total * total > numbers * squares or (total - squares) % 2:
+    spare = numbers * squares - total * total  # not negative, by Cauchy and Schwarz
+    if spare < 0 or (total - squares) % 2:
         return False
     if numbers == 1:
-        return squares == total * total and low <= total <= high
-    most = isqrt(squares)
-    return any(
-        _have(numbers - 1, total - k, squares - k * k, low, high) for k in range(max(low, -most), min(high, most) + 1)
-    )
+        return spare == 0 and low <= total <= high
+    if numbers == 2:  # (total - root) / 2 and (total + root) / 2
+        root = isqrt(spare)
+        return root * root == spare and low <= (total - root) // 2 and (total + root) // 2 <= high
+    reach = isqrt((numbers - 1) * spare)  # of one number from the mean, times `numbers`
+    first, last = max(low, -((reach - total) // numbers)), min(high, (total + reach) // numbers)
+    return any(_have(numbers - 1, total - k, squares - k * k, low, high) for k in range(first, last + 1))

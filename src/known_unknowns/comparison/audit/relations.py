@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from known_unknowns.comparison.audit._finding import Finding
-from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.comparison.published import DATA, PERCENT, PublishedCell
 
 ROUNDING = 1e-9  # binary fractions
+_DECIMALS = 2  # of an implied value, if the printed one has fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Derived:
     @property
     def tolerance(self) -> float:
         """The largest difference that rounding explains."""
-        return self.slack + (2 if self.truncation else 1) * self.cell.half_unit + ROUNDING
+        own = 0.0 if _are_counts([self.cell]) else (2 if self.truncation else 1) * self.cell.half_unit
+        return self.slack + own + ROUNDING
 
     @property
     def is_consistent(self) -> bool:
@@ -47,17 +49,21 @@ class Derived:
 
     def finding(self, text: str) -> Finding:
         """Return the finding that the cell does not follow. ``{}`` in the text is the implied value."""
-        shown = f"{self.value:,.{self.cell.decimals}f}"
-        return Finding.of(
-            self.cell,
-            text.replace("{}", shown),
-            f"{self.arithmetic} = {shown}; printed {self.cell.printed}; rounding explains at most {self.tolerance:.3f}",
-        )
+        decimals = self.cell.decimals if _are_counts([self.cell]) else max(self.cell.decimals, _DECIMALS)
+        shown = f"{self.value:,.{decimals}f}"
+        explained = f"; rounding explains at most {self.tolerance:.3f}" if self.tolerance > 2 * ROUNDING else ""
+        arithmetic = f"{self.arithmetic} = {shown}; printed {self.cell.printed}{explained}"
+        return Finding.of(self.cell, text.replace("{}", shown), arithmetic)
+
+
+def _are_counts(cells: Iterable[PublishedCell]) -> bool:
+    """Whether all cells are whole numbers of the data, which are not rounded."""
+    return all(cell.kind == DATA and cell.decimals == 0 and cell.unit != PERCENT for cell in cells)
 
 
 def weighted_mean(
     cell: PublishedCell,
-    parts: Mapping[PublishedCell, float] | Sequence[tuple[PublishedCell, float]],
+    parts: Iterable[tuple[PublishedCell, float]],
     *,
     whole: float | None = None,
     truncation: bool = False,
@@ -68,14 +74,14 @@ def weighted_mean(
     ----------
     cell : PublishedCell
         The cell that is said to be the mean.
-    parts : mapping or sequence of (PublishedCell, float)
+    parts : iterable of (PublishedCell, float)
         The parts and their weights.
     whole : float, optional
         The divisor; the sum of the weights by default. A larger one adds parts with the value 0.
     truncation : bool
         See `Derived`.
     """
-    pairs = list(parts.items() if isinstance(parts, Mapping) else parts)
+    pairs = list(parts)
     whole = sum(weight for _, weight in pairs) if whole is None else whole
     value = sum(weight * part.value for part, weight in pairs) / whole
     slack = sum(weight * part.half_unit for part, weight in pairs) / whole
@@ -89,10 +95,24 @@ def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bo
     return Derived(
         cell,
         sum(part.value for part in cells),
-        sum(part.half_unit for part in cells),
+        0.0 if _are_counts(cells) else sum(part.half_unit for part in cells),
         " + ".join(part.printed for part in cells),
         truncation,
     )
+
+
+def product(cell: PublishedCell, one: PublishedCell, other: PublishedCell, *, unit: float = 1.0) -> Derived:
+    """Return the product of two cells as the implied value of another cell; percentages have ``unit`` 100."""
+    value = one.value * other.value / unit
+    slack = (one.value * other.half_unit + other.value * one.half_unit + one.half_unit * other.half_unit) / unit
+    over = "" if unit == 1 else f" / {unit:,g}"
+    exact = _are_counts([one, other])
+    return Derived(cell, value, 0.0 if exact else slack, f"{one.printed} x {other.printed}{over}")
+
+
+def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Derived:
+    """Return the percentage of two counts as the implied value of another cell."""
+    return Derived(cell, 100 * part.value / whole.value, 0.0, f"100 x {part.printed} / {whole.printed}")
 
 
 def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:

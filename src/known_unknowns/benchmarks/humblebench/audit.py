@@ -1,0 +1,159 @@
+"""What the published numbers of HumbleBench imply; see docs/audit.md.
+
+The checks of any benchmark come besides (`known_unknowns.comparison.audit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+
+from known_unknowns.comparison.audit import ALL, Finding, Published
+from known_unknowns.comparison.audit.checks import row_count
+from known_unknowns.comparison.audit.grim import implied_n
+from known_unknowns.comparison.audit.relations import Derived, inconsistent, product, ratio, total, weighted_mean
+
+TYPES = ("Object", "Relation", "Attribute")
+_LOG, _SHARES = "overall.log", "HumbleBench-E logs"
+
+
+def audit(published: Published) -> Iterator[Finding]:
+    """Yield the findings on the numbers of this benchmark."""
+    yield from _filtering(published)
+    yield from _overall_accuracies(published)
+    yield from _implied_questions(published)
+    yield from _exact_replies(published)
+    yield from _labels_of_noise(published)
+    yield from _chance(published)
+    yield from _noise(published)
+    yield from _models(published)
+
+
+def _filtering(published: Published) -> Iterator[Finding]:
+    """Recompute the sums and shares of Table 2, and its first row from Sections 2 and 2.1."""
+    rows = {row: cells for (_, row), cells in published.rows("Table 2").items()}
+    count = {row: cells["Count"] for row, cells in rows.items()}
+    derived = [
+        total(count["Initial Questions"], [count[row] for row in ("Kept", "Modified", "Deleted")]),
+        total(count["Final Total"], [count[row] for row in ("Kept", "Modified")]),
+        *(
+            ratio(cells["Share"], cells["Count"], count["Initial Questions"])
+            for cells in rows.values()
+            if len(cells) > 1
+        ),
+    ]
+    yield from inconsistent(derived, "The counts give {}.")
+    (images,) = published.row("Section 2", "Images of PSG in the sample").values()
+    (each,) = published.row("Section 2.1", "Questions per image").values()
+    yield from inconsistent(
+        [product(count["Initial Questions"], images, each)],
+        "The sampled images with the stated number of questions each give {}; Figure A1 asks for about ten.",
+    )
+
+
+def _overall_accuracies(published: Published) -> Iterator[Finding]:
+    """Recompute the overall accuracies from those of the types."""
+    derived = [
+        weighted_mean(row["Overall"], [(row[name], row[name].questions or 0) for name in TYPES])
+        for row in published.rows("Table 3").values()
+    ]
+    yield from inconsistent(derived, "The types' cells give {}.")
+
+
+def _implied_questions(published: Published) -> Iterator[Finding]:
+    """Derive the number of questions of each type, which the paper does not print, from the percentages of the log."""
+    log = published.rows(_LOG)
+    whole = next(iter(log.values()))["Overall_accuracy"].questions or 0
+    smallest = {
+        name: implied_n([row[f"{name}_accuracy"].printed for row in log.values()], whole) or whole for name in TYPES
+    }
+    if sum(smallest.values()) == whole:
+        numbers = ", ".join(f"{n:,} {name}" for name, n in smallest.items())
+        yield Finding(
+            published.benchmark,
+            "Table 3",
+            ALL,
+            "Overall",
+            f"{whole:,}",
+            f"The paper prints no number of questions of a type; Overall implies {numbers}.",
+            f"the smallest n of which all {len(log)} percentages of the log are whole counts: {numbers}; "
+            f"{' + '.join(f'{n:,}' for n in smallest.values())} = {whole:,}, as printed",
+        )
+
+
+def _exact_replies(published: Published) -> Iterator[Finding]:
+    """Compare Figure 4 with its definition: E is the only right option, so that the accuracy is the share of E."""
+    shares = {row: next(iter(cells.values())) for (_, row), cells in published.rows(_SHARES).items()}
+    for (_, row), cells in published.rows("Figure 4").items():
+        (cell,) = cells.values()
+        share, n = shares[row], cell.questions or 0
+        derived = Derived(
+            cell, share.value, share.half_unit, f"share of the replies that the same log reads as E: {share.printed}"
+        )
+        if not derived.is_consistent:
+            exact, read = (round(one.value * n / 100) for one in (cell, share))
+            yield Finding.of(
+                cell,
+                f"E is the only right option, and the same run answers E in {share.printed}%: only replies that are "
+                "exactly “E” are counted.",
+                f"about {read:,} of {n:,} replies are read as E ({share.printed}%), about {exact:,} are exactly “E” "
+                f"({cell.printed}%); {share.value:.2f} - {cell.value:.2f} = {share.value - cell.value:.2f} points",
+            )
+
+
+def _labels_of_noise(published: Published) -> Iterator[Finding]:
+    """Compare Figure 5, a share of E, with the accuracy that the log of the same run states."""
+    plotted = {row: next(iter(cells.values())) for (_, row), cells in published.rows("Figure 5").items()}
+    logged = {row: next(iter(cells.values())) for (_, row), cells in published.rows("HumbleBench-GN logs").items()}
+    different = [row for row, cell in plotted.items() if cell.printed != logged[row].printed]
+    if different:
+        yield Finding(
+            published.benchmark,
+            "Figure 5",
+            ALL,
+            "Accuracy on HumbleBench-GN",
+            " ".join(plotted[row].printed for row in different),
+            "The accuracy is the share of E over all questions; the log's accuracy of the same run uses the published "
+            "labels.",
+            "; ".join(f"{row}: {plotted[row].printed} plotted, {logged[row].printed} logged" for row in different),
+        )
+
+
+def _chance(published: Published) -> Iterator[Finding]:
+    """Recompute the accuracy of guessing on HumbleBench-E: one option is removed unless the label is E."""
+    (cell,) = published.row("Section 3.2, random guess", "Random guess").values()
+    options, labelled = published.facts["options"].value, published.facts["labelled E"].value
+    whole = next(iter(published.rows("Table 3").values()))["Overall"].questions or 0
+    value = 100 * (labelled / options + (whole - labelled) / (options - 1)) / whole
+    arithmetic = (
+        f"{whole - labelled:,} of {whole:,} questions ({100 * (whole - labelled) / whole:.2f}%) keep {options - 1} "
+        f"options: 100 x ({labelled:,} / {options} + {whole - labelled:,} / {options - 1}) / {whole:,}"
+    )
+    text = "Most questions have lost an option, so that guessing gives {}."
+    yield from inconsistent([Derived(cell, value, 0.0, arithmetic)], text)
+
+
+def _noise(published: Published) -> Iterator[Finding]:
+    """Compare the distribution that the name states with that of Algorithm 1."""
+    n = published.facts["grey values of the noise"].value
+    kurtosis = -6 / 5 * (n**2 + 1) / (n**2 - 1)
+    yield Finding(
+        published.benchmark,
+        "Algorithm 1",
+        ALL,
+        "distribution of the noise",
+        f"RandomInteger(0, {n - 1})",
+        "The noise is uniform, not Gaussian as the name and Section 3.3 state.",
+        f"{n} equally likely grey values have the standard deviation sqrt(({n}^2 - 1) / 12) = "
+        f"{sqrt((n**2 - 1) / 12):.2f} and the excess kurtosis {kurtosis:.2f}; a Gaussian has 0",
+    )
+
+
+def _models(published: Published) -> Iterator[Finding]:
+    """Compare the numbers of models that the text states with the rows of Table 3."""
+    (general,), (reasoning,), (models,) = (
+        published.row("Section 3", row).values()
+        for row in ("General-purpose models", "Specialized reasoning models", "Models")
+    )
+    yield from row_count(models, published, "Table 3")
+    yield from inconsistent([total(models, [general, reasoning])], "The two groups give {}.")

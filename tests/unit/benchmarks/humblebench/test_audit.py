@@ -1,0 +1,122 @@
+"""What HumbleBench's published numbers imply. Expected values are computed by hand from the paper and its logs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from known_unknowns.comparison import load
+from known_unknowns.comparison.audit import audit, audit_published, published
+from tests.paths import SHARED
+
+FINDINGS = audit("humblebench")
+CELLS = published("humblebench").cells
+PAPER = SHARED / "papers" / "004_231fee036f060948.txt"
+
+
+def found(table: str, row: str, column: str):
+    (one,) = [f for f in FINDINGS if (f.table, f.row, f.column) == (table, row, column)]
+    return one
+
+
+def test_every_number_of_the_log_is_a_count():
+    """19 models x (Figure 5, E accuracy, label accuracy): 57 cells, of which 49 were stated nowhere else."""
+    tables = Counter(cell.table for cell in load("humblebench"))
+    assert [tables[name] for name in ("Figure 5", "HumbleBench logs", "HumbleBench-GN logs")] == [19, 19, 19]
+    n = {"Object": 7224, "Relation": 7528, "Attribute": 8079, "Overall": 22831}
+    rows = published("humblebench").rows("overall.log")
+    assert len(rows) == 19
+    for row in rows.values():
+        counts = {cell.category: cell.value * n[cell.category] / 100 for cell in row.values()}
+        assert all(abs(count - round(count)) < 1e-5 for count in counts.values())
+        assert sum(round(counts[name]) for name in ("Object", "Relation", "Attribute")) == round(counts["Overall"])
+
+
+def test_the_numbers_of_questions_follow_from_the_log():
+    one = found("Table 3", "all", "Overall")
+    assert "7,224 Object, 7,528 Relation, 8,079 Attribute" in one.finding
+    assert 7224 + 7528 + 8079 == 22831
+
+
+def test_gemma_attribute_accuracy_is_not_that_of_the_log():
+    """5671 / 8079 = 70.194%; 5672 / 8079 = 70.207%. The paper prints 70.20."""
+    one = found("Table 3", "Gemma-3", "Attribute")
+    assert (one.printed, one.finding) == ("70.20", "overall.log has 70.19.")
+    assert "(5,671 of 8,079)" in one.arithmetic
+
+
+def test_replies_that_are_e_but_not_exactly():
+    """The differences of Figure 4 and the share of E in the same logs."""
+    figure = {f.row: f for f in FINDINGS if f.table == "Figure 4"}
+    assert {row: f.arithmetic.rpartition(" = ")[2] for row, f in figure.items()} == {
+        "DeepSeek-VL2": "4.69 points",
+        "VILA1.5": "0.03 points",
+        "LLaVA-Next": "13.53 points",
+        "LLaMA-3.2": "8.83 points",
+        "Molmo-D": "12.21 points",
+        "Idefics3": "25.47 points",
+        "InternVL3": "2.50 points",
+        "Mulberry": "1.35 points",
+        "Ovis-2": "15.56 points",
+        "LLaVA-CoT": "35.95 points",
+        "R1-Onevision": "0.67 points",
+        "GLM-4.1V-Thinking": "54.96 points",
+    }
+
+
+def test_figure_5_is_no_accuracy_against_the_labels():
+    one = found("Figure 5", "all", "Accuracy on HumbleBench-GN")
+    assert "Qwen2.5-VL: 90.53 plotted, 17.52 logged" in one.arithmetic
+
+
+def test_chance_on_humblebench_e():
+    """(3326 / 5 + 19505 / 4) / 22831 = (665.2 + 4876.25) / 22831 = 24.27%."""
+    one = found("Section 3.2, random guess", "Random guess", "Accuracy on HumbleBench-E")
+    assert one.printed == "20" and "gives 24.27" in one.finding and "(85.43%)" in one.arithmetic
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        (("Section 3.3, second mention", "R1-Onevision", "Accuracy on HumbleBench-GN"), "Figure 5 has 83.38."),
+        (("Section 3.2", "LLaMA-CoT", "Accuracy on HumbleBench-E"), "No table has a model named LLaMA-CoT."),
+        (("Table 2", "Initial Questions", "Count"), "give 45,000"),
+        (("Algorithm 1", "all", "distribution of the noise"), "uniform, not Gaussian"),
+    ],
+)
+def test_text_against_tables(place, text):
+    assert text in found(*place).finding
+
+
+def test_there_are_no_other_findings():
+    assert len(FINDINGS) == 1 + 1 + 12 + 1 + 1 + 4
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        (("Table 2", "Kept", "Count"), 18_305.0, "The counts give 43.75."),  # 18305 / 41843 = 43.747
+        (("Table 2", "Deleted", "Share"), 45.43, "The counts give 45.44."),
+        (("Table 3", "Cambrian", "Overall"), 55.58, "The types' cells give 55.56."),  # 1,268,538.61 / 22,831
+        (("Table 3", "Cambrian", "Overall"), 55.58, "overall.log has 55.56."),
+        (("Section 3.1", "LLaVA-CoT", "Overall accuracy"), 66.97, "Table 3 has 66.79."),
+        (("Section 3", "Models", "Number"), 18.0, "Table 3 has 19 rows."),
+        (("Section 3", "Models", "Number"), 18.0, "The two groups give 19."),
+    ],
+)
+def test_a_changed_number_is_found(key, value, text):
+    cells = tuple(replace(cell, value=value) if cell.key == key else cell for cell in CELLS)
+    assert any(cell.key == key for cell in CELLS)
+    assert text in {f.finding for f in audit_published(replace(published("humblebench"), cells=cells))}
+
+
+@pytest.mark.skipif(not PAPER.is_file(), reason="the paper's text is not here")
+def test_numbers_of_the_text_are_in_the_paper():
+    text = PAPER.read_text(encoding="utf-8")
+    statements = [cell for cell in CELLS if cell.table.startswith("Section") or cell.table in ("Table 1", "Table 2")]
+    words = {"Images of PSG in the sample": "4,500 images", "Avg. Image Width (px)": "594×473"}
+    for cell in statements:
+        if cell.row not in ("General-purpose models", "Specialized reasoning models", "Avg. Image Height (px)"):
+            assert words.get(cell.row, cell.printed) in text, cell.key

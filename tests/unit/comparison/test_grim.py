@@ -1,0 +1,121 @@
+"""GRIM and GRIMMER. The examples are computed by hand; the properties hold for every count."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from known_unknowns.comparison.audit.grim import grim_counts, grimmer, implied_n, nearest_percentages, printed_interval
+
+
+def shown(number: Fraction, decimals: int) -> str:
+    return f"{float(number):.{decimals}f}"
+
+
+@pytest.mark.parametrize(
+    ("printed", "n", "scale", "counts"),
+    [
+        ("5.19", 28, 1, []),  # 145 / 28 = 5.179 and 146 / 28 = 5.214; the example of Brown and Heathers (2017)
+        ("5.21", 28, 1, [146]),
+        ("61.23", 325, 100, [199]),  # 199 / 325 = 61.2308
+        ("63.87", 325, 100, []),  # 207 / 325 = 63.692, 208 / 325 = 64.000
+        ("20.6", 750, 100, []),  # 154 / 750 = 20.533, 155 / 750 = 20.667
+        ("20.6", 1150, 100, [237]),
+        ("12.5", 8, 100, [1]),
+        ("13", 8, 100, [1]),  # 12.5 rounds up
+        ("12", 8, 100, [1]),  # or to even
+        ("100", 3, 100, [3]),
+        ("0.0", 3, 100, [0]),
+    ],
+)
+def test_grim(printed, n, scale, counts):
+    assert list(grim_counts(printed, n, scale=scale)) == counts
+
+
+def test_truncated_and_averaged_numbers():
+    assert not grim_counts("9.42", 350)  # 33 / 350 = 9.4286
+    assert list(grim_counts("9.42", 350, truncated=True)) == [33]
+    assert not grim_counts("24.18", 5750) and list(grim_counts("24.18", 5750, of_rounded=True)) == [1390]
+    assert printed_interval("1,234.5") == (Fraction("1234.45"), Fraction("1234.55"))
+    assert printed_interval("7", truncated=True) == (7, 8)
+    with pytest.raises(ValueError, match="n must be positive"):
+        grim_counts("50", 0)
+
+
+@given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(0, 4))
+def test_every_count_is_among_those_of_its_percentage(count_and_n, decimals):
+    count, n = count_and_n
+    assert count in grim_counts(shown(Fraction(100 * count, n), decimals), n)
+    exact = 10**decimals * 100 * count // n
+    cut = f"{exact // 10**decimals}.{exact % 10**decimals:0{decimals}d}" if decimals else str(exact)
+    assert count in grim_counts(cut, n, truncated=True)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 99))
+def test_an_impossible_percentage_lies_between_its_neighbours(hundredths, n):
+    printed = f"{hundredths / 100:.2f}"
+    below, above = nearest_percentages(printed, n)
+    assert 100 * below / n <= float(printed) + 1e-9 and float(printed) < 100 * above / n + 1e-9
+    possible = {round(100 * k / n, 2) for k in range(n + 1)}
+    if float(printed) in possible:
+        assert grim_counts(printed, n)
+
+
+@given(st.integers(2, 400), st.data())
+def test_the_implied_n_divides_the_true_one(n, data):
+    counts = data.draw(st.lists(st.integers(1, n), min_size=1, max_size=5))
+    found = implied_n([f"{100 * count / n:.10f}" for count in counts], 400)
+    assert found is not None and n % found == 0
+    assert all(count * found % n == 0 for count in counts)
+
+
+def test_the_implied_n_of_a_share_of_one():
+    assert implied_n(["0.0300661455"], 22_831) == 3326
+    assert implied_n(["33.3333333333", "25.0000000000"], 100) == 12
+    assert implied_n(["33.30", "12.345678"], 10) is None
+
+
+def brute_force(mean: str, spread: str, n: int, runs: int, ddof: int) -> bool:
+    decimals = len(mean.partition(".")[2])
+    for counts in itertools.combinations_with_replacement(range(n + 1), runs):
+        average = Fraction(100 * sum(counts), n * runs)
+        squares = sum((Fraction(100 * k, n) - average) ** 2 for k in counts) / (runs - ddof)
+        half = Fraction(1, 2 * 10**decimals)
+        if (
+            abs(average - Fraction(mean)) <= half
+            and max(Fraction(spread) - half, 0) ** 2 <= squares <= (Fraction(spread) + half) ** 2
+        ):
+            return True
+    return False
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 1000), st.integers(0, 500), st.integers(0, 1))
+def test_grimmer_is_an_exhaustive_search(n, runs, mean, spread, ddof):
+    texts = f"{mean / 10:.1f}", f"{spread / 10:.1f}"
+    assert grimmer(*texts, n, runs, ddof=ddof) == brute_force(*texts, n, runs, ddof)
+
+
+@given(st.integers(0, 338), st.lists(st.integers(0, 30), min_size=5, max_size=5))
+def test_grimmer_accepts_every_sample(fewest, more):
+    counts = [fewest + k for k in more]
+    shares = [100 * count / 368 for count in counts]
+    mean = f"{statistics.fmean(shares):.2f}"
+    assert grimmer(mean, f"{statistics.pstdev(shares):.2f}", 368, 5)
+    assert grimmer(mean, f"{statistics.stdev(shares):.2f}", 368, 5, ddof=1)
+    assert grimmer(mean, f"{statistics.pvariance(shares):.2f}", 368, 5, variance=True)
+
+
+def test_grimmer_by_hand():
+    """Two runs of 10 with the mean 50% have the standard deviations 0, 10, 20, ... with ddof = 0."""
+    possible = {spread for spread in range(51) if grimmer("50", str(spread), 10, 2)}
+    assert possible == {0, 10, 20, 30, 40, 50}
+    assert not grimmer("45", "10", 10, 2)  # counts 4 and 5 differ by 5 from their mean, 3 and 6 by 15
+    assert grimmer("45", "5", 10, 2) and grimmer("45", "15", 10, 2)
+    with pytest.raises(ValueError, match="no standard deviation"):
+        grimmer("50", "1", 10, 1, ddof=1)
