@@ -15,7 +15,17 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from known_unknowns.benchmarks._interface import Audit, Benchmark, Check, Lazy, Load, OfficialParser, Pocket, Prompt
+from known_unknowns.benchmarks._interface import (
+    Audit,
+    Benchmark,
+    Check,
+    Lazy,
+    Load,
+    OfficialParser,
+    Pocket,
+    Prompt,
+    Render,
+)
 from known_unknowns.benchmarks._pocket import pocket_of
 from known_unknowns.benchmarks._terms import Terms
 from known_unknowns.errors import ConfigError, unknown_name
@@ -30,6 +40,7 @@ __all__ = [
     "OfficialParser",
     "Pocket",
     "Prompt",
+    "Render",
     "Terms",
     "get",
     "names",

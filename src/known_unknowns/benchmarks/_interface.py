@@ -79,7 +79,31 @@ class Check(Protocol):
 
 
 class Render(Protocol):
-    """Render a pocket edition's files into ``out``; return the path of what was written."""
+    """Render a pocket edition's files.
+
+    Parameters
+    ----------
+    out : Path
+        Folder to write to. It is created.
+    seed : int
+        The seed of everything random.
+    images : int
+        Number of images.
+    questions_per_image : int
+        Number of questions of an image that has several.
+    advance : callable, optional
+        Called after each image.
+
+    Returns
+    -------
+    Path
+        What was written: the folder, or its only file.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range. Nothing is written.
+    """
 
     def __call__(
         self, out: Path, *, seed: int, images: int, questions_per_image: int, advance: Advance | None = None

@@ -7,7 +7,7 @@ the light or dark theme. The files beside the page have a white background.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -18,6 +18,9 @@ from known_unknowns.report.formatting import Table
 INK, MUTED, GRID = "#2b3138", "#5c6671", "#e2e5e9"
 GREY = "#98a1ab"
 PUBLISHED = "published"
+
+DOT_PLOT_SIZE: dict[str, Any] = {"width": 470, "height": {"step": 8, "for": "offset"}}
+"""Properties of a dot plot: 8 px between two models in a row."""
 
 _MODELS = ("#2a78c8", "#d9722e", "#22936b", "#bf4f88", "#8461cf", "#a98500", "#1399ad", "#d24848")
 _PADDING = {"left": 26, "right": 34, "top": 5, "bottom": 5}  # px: the installed font may be wider than the measured one
@@ -82,6 +85,98 @@ def percent_axis(field: str, title: str, *, highest: float = 100) -> dict[str, A
     scale = alt.Scale(domain=[-0.03 * highest, 1.03 * highest], nice=False)
     ticks = alt.Axis(values=[tick for tick in (0, 20, 40, 60, 80, 100) if tick <= highest], format="d")
     return {"field": field, "type": "quantitative", "scale": scale, "axis": ticks, "title": title}
+
+
+def stacked_shares(
+    rows: Sequence[Mapping[str, Any]],
+    models: Sequence[str],
+    *,
+    part: str,
+    colours: Mapping[str, str],
+    facet: str,
+    order: Sequence[str],
+    legend: Any,
+    width: int = 520,
+) -> Any:
+    """Return a chart of stacked bars, one for each model in each facet.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The parts of the bars: "model", "share" in percent, "place" in the bar, and the fields ``part`` and ``facet``.
+    models : sequence of str
+        The models in their order.
+    part : str
+        The field with the name of a part.
+    colours : mapping of str to str
+        The parts with their colours.
+    facet : str
+        The field with the name of a facet.
+    order : sequence of str
+        The facets in their order.
+    legend : alt.Legend
+        The legend of the parts.
+    width : int
+        The width in pixels.
+    """
+    import altair as alt
+
+    ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
+    share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return (
+        alt.Chart(alt.Data(values=list(rows)))
+        .mark_bar(height={"band": 0.82})
+        .encode(
+            x=share.title("percent of questions"),
+            y=alt.Y("model:N", sort=list(models), title=None),
+            color=alt.Color(f"{part}:N", scale=scale, legend=legend),
+            order=alt.Order("place:Q"),
+        )
+        .properties(width=width, height={"step": 17})
+        .facet(row=facet_rows(facet, order), spacing=16)
+    )
+
+
+def facet_rows(field: str, order: Sequence[str]) -> Any:
+    """Return the channel of facets below each other, each with its name at the top."""
+    import altair as alt
+
+    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
+    return alt.Row(f"{field}:N", sort=list(order), title=None, header=header)
+
+
+def parts_legend() -> Any:
+    """Return the legend of parts with long names."""
+    import altair as alt
+
+    return alt.Legend(title=None, columns=2, columnPadding=60, rowPadding=4, symbolType="square", labelLimit=320)
+
+
+def dot_channels(row: str, order: Sequence[str], models: Sequence[str], *, published: bool = False) -> dict[str, Any]:
+    """Return the channels of a dot plot: a row for each value of the field ``row``, in it a dot for each model."""
+    import altair as alt
+
+    names, colours = model_colours(models, published=published)
+    axis = alt.Axis(grid=True, tickBand="extent", ticks=False)
+    legend = alt.Legend(columns=4, columnPadding=28)
+    return {
+        "y": alt.Y(f"{row}:N", sort=list(order), title=None, axis=axis),
+        "yOffset": alt.YOffset("model:N", sort=names),
+        "color": alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=legend),
+    }
+
+
+def interval_dots(base: Any, title: str) -> list[Any]:
+    """Return the layers of a dot plot of ``base``: intervals from "low" to "high", and dots at "value", in percent."""
+    import altair as alt
+
+    bars = base.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False)
+    dots = base.mark_point(filled=True, size=34, opacity=1)
+    return [
+        bars.encode(x=alt.X(**percent_axis("low", title)), x2="high:Q"),
+        dots.encode(x=alt.X(**percent_axis("value", title))),
+    ]
 
 
 def figure(name: str, title: str, chart: Any, alt_text: str, *, note: str = "", table: Table | None = None) -> Figure:

@@ -18,6 +18,7 @@ from known_unknowns.report.drawing import (
     model_colours,
     percent_axis,
     placeholder,
+    stacked_shares,
 )
 from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_text
 from known_unknowns.report.section import Scatter
@@ -265,22 +266,14 @@ def _answers_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     colours_of = answer_colours((bar["answer"] for bar in bars), run.section.refusal_label)
     order = {answer: place for place, answer in enumerate(colours_of)}
     rows = [bar | {"place": order[bar["answer"]]} for bar in bars]
-    ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
-    share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
-    colours = alt.Scale(domain=list(colours_of), range=list(colours_of.values()))
     columns = len(order) if sum(map(len, order)) <= _LEGEND_CHARACTERS else _LEGEND_COLUMNS
-    legend = alt.Legend(orient="top", title=None, columns=columns, symbolType="square")
-    variants = [run.section.name(variant) for variant in run.variants]
-    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar(height={"band": 0.82})
-        .encode(
-            x=share.title("percent of questions"),
-            y=alt.Y("model:N", sort=list(run.models), title=None),
-            color=alt.Color("answer:N", scale=colours, legend=legend),
-            order=alt.Order("place:Q"),
-        )
-        .properties(width=560, height={"step": 17})
-        .facet(row=alt.Row("variant:N", title=None, sort=variants, header=header), spacing=16)
+    return stacked_shares(
+        rows,
+        run.models,
+        part="answer",
+        colours=colours_of,
+        facet="variant",
+        order=[run.section.name(variant) for variant in run.variants],
+        legend=alt.Legend(orient="top", title=None, columns=columns, symbolType="square"),
+        width=560,
     )

@@ -27,6 +27,7 @@ from known_unknowns.tables import atomic_path, write_text
 from known_unknowns_pocket.benchmarks import balanced_draws
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
 from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.scenes import render
 
 MOST_QUESTIONS = 3
@@ -103,10 +104,7 @@ def questions(
     ValueError
         If a number is out of range.
     """
-    if images < 1:
-        raise ValueError(f"images={images}: give at least 1")
-    if not 1 <= questions_per_image <= MOST_QUESTIONS:
-        raise ValueError(f"questions_per_image={questions_per_image}: give 1 to {MOST_QUESTIONS}")
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     return _questions(seed, images, questions_per_image)
 
 
@@ -123,28 +121,8 @@ def build(
     A folder with a data.json is complete; that of an earlier build is removed first. The same arguments and
     library versions give the same bytes, other versions at least the same questions.
 
-    Parameters
-    ----------
-    out_dir : Path or str
-        Folder to write to.
-    seed : int
-        Everything random follows from it.
-    images : int
-        Number of originals; six images are cut from each.
-    questions_per_image : int
-        Number of questions of an image that has several: 1 to `MOST_QUESTIONS`.
-    advance : callable, optional
-        Called after each image.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The arguments are those of `known_unknowns.benchmarks.Render`. Six images are cut from each
+    of the ``images`` originals.
     """
     made = questions(seed, images, questions_per_image)
     folder = Path(out_dir)
@@ -173,15 +151,15 @@ def content_digest(folder: Path | str) -> str:
 
     It does not depend on the compression of the images and on the layout of the JSON.
     """
-    digest, pixels, folder = hashlib.sha256(), {}, Path(folder)
+    digest, pixels, folder = ContentDigest(), {}, Path(folder)
     for name in (DATA, GROUNDTRUTH, LEVELS):
         values = json.loads((folder / name).read_text(encoding="utf-8"))
-        digest.update(json.dumps(values, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+        digest.add(values)
         if name == DATA:
             pixels = dict.fromkeys(path for row in values["data"] for path in row["images"])
     for path in pixels:
         scene_image = open_image(Image(path, "", 0, 0), folder)
-        digest.update(f"{path} {scene_image.size} {hashlib.sha256(scene_image.tobytes()).hexdigest()}\n".encode())
+        digest.add_line(f"{path} {scene_image.size} {hashlib.sha256(scene_image.tobytes()).hexdigest()}")
     return digest.hexdigest()
 
 

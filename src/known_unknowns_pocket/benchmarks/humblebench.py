@@ -4,7 +4,6 @@ One Parquet file with a row for each question, grouped by image: the encoded ima
 of its rows), the question's id from 1, its text with the five options, the right letter, and its type.
 """
 
-import hashlib
 import io
 import json
 import random
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns.progress import Advance
 from known_unknowns.tables import atomic_path
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, render, sample_scene
@@ -60,7 +60,7 @@ class SceneImage:
 
 def scene_images(seed: int, images: int) -> tuple[SceneImage, ...]:
     """Return the benchmark's scenes with their image sizes, within `SIDES`."""
-    _check_images(images)
+    check_numbers(images=images)
     return tuple(_scene_image(seed, index) for index in range(images))
 
 
@@ -82,9 +82,7 @@ def questions(
     ValueError
         If a number is out of range.
     """
-    _check_images(images)
-    if not 1 <= questions_per_image <= MOST_QUESTIONS:
-        raise ValueError(f"questions_per_image={questions_per_image}: give 1 to {MOST_QUESTIONS}")
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     return _questions(seed, images, questions_per_image)
 
 
@@ -101,28 +99,7 @@ def build(
     The file is written atomically. The same arguments and library versions give the same bytes, other versions at
     least the same questions.
 
-    Parameters
-    ----------
-    out_dir : Path or str
-        Folder to write to.
-    seed : int
-        Everything random follows from it.
-    images : int
-        Number of images.
-    questions_per_image : int
-        1 to `MOST_QUESTIONS`.
-    advance : callable, optional
-        Called after each image.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The arguments are those of `known_unknowns.benchmarks.Render`.
     """
     made = questions(seed, images, questions_per_image)
     path = Path(out_dir) / FILE_NAME
@@ -148,7 +125,7 @@ def content_digest(parquet_path: Path | str) -> str:
     ValueError
         If the file's columns are not HumbleBench's.
     """
-    digest = hashlib.sha256()
+    digest = ContentDigest()
     with pq.ParquetFile(parquet_path) as file:
         if not file.schema_arrow.equals(SCHEMA):
             raise ValueError(f"{parquet_path}: columns {file.schema_arrow.names} are not those of HumbleBench")
@@ -159,8 +136,7 @@ def content_digest(parquet_path: Path | str) -> str:
                     encoded = row["image"]["bytes"]
                     pixels = pixel_facts(encoded)
                 fields = {name: row[name] for name in ("question_id", "question", "label", "type")}
-                line = {"path": row["image"]["path"], **pixels, **fields}
-                digest.update(json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+                digest.add({"path": row["image"]["path"], **pixels, **fields})
     return digest.hexdigest()
 
 
@@ -182,11 +158,6 @@ def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[SceneIm
         if len(found) < len(wanted):
             raise RuntimeError(f"image {index} of seed {seed} has too few questions: report this as a defect")
         yield scene_image, found
-
-
-def _check_images(images: int) -> None:
-    if images < 1:
-        raise ValueError(f"images={images}: give at least 1")
 
 
 def _scene_image(seed: int, index: int) -> SceneImage:

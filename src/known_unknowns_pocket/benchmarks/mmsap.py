@@ -11,7 +11,6 @@ on 308 (Section 3.2; no number of images is given for KnowVisQA).
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import random
@@ -25,6 +24,7 @@ from known_unknowns.benchmarks.mmsap.format import REFUSAL
 from known_unknowns.progress import Advance
 from known_unknowns.tables import atomic_path, write_text
 from known_unknowns_pocket.benchmarks import balanced_draws, mmsap_basic, mmsap_beyond, mmsap_emblems
+from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
 from known_unknowns_pocket.benchmarks.mmsap_basic import Draft
 from known_unknowns_pocket.benchmarks.mmsap_images import ASPECTS, SceneImage, draw
@@ -100,8 +100,7 @@ def questions(
         If a number is out of range.
     """
     found = counts(images)
-    if not 1 <= questions_per_image <= MOST_QUESTIONS:
-        raise ValueError(f"questions_per_image={questions_per_image}: give 1 to {MOST_QUESTIONS}")
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
     return _questions(seed, found, questions_per_image)
 
 
@@ -118,28 +117,8 @@ def build(
     A folder with all three tables is complete; tables of an earlier build are removed first. The same arguments
     and library versions give the same bytes, other versions at least the same questions.
 
-    Parameters
-    ----------
-    out_dir : Path or str
-        Folder to write to.
-    seed : int
-        Everything random follows from it, except the emblems and their names, which never change.
-    images : int
-        Number of images, over all three subsets.
-    questions_per_image : int
-        Number of questions of an image that has several: 1 to `MOST_QUESTIONS`.
-    advance : callable, optional
-        Called after each image.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    The arguments are those of `known_unknowns.benchmarks.Render`. ``images`` is the number for all
+    three subsets together. The emblems and their names do not depend on the seed.
     """
     made = questions(seed, images, questions_per_image)
     folder = Path(out_dir)
@@ -173,14 +152,13 @@ def content_digest(folder: Path | str) -> str:
 
     It does not depend on the compression of the images and on the layout of the JSON.
     """
-    digest, pixels = hashlib.sha256(), {}
+    digest, pixels = ContentDigest(), {}
     for subset in SUBSETS:
         for row in json.loads((Path(folder) / file_name(subset)).read_text(encoding="utf-8")):
             path = row["image"]
             if path not in pixels:
                 pixels[path] = pixel_facts((Path(folder) / path).read_bytes())
-            line = {"subset": subset, **pixels[path], **row}
-            digest.update(json.dumps(line, sort_keys=True, ensure_ascii=False).encode() + b"\n")
+            digest.add({"subset": subset, **pixels[path], **row})
     return digest.hexdigest()
 
 

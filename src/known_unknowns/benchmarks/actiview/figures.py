@@ -13,14 +13,19 @@ from known_unknowns.benchmarks.actiview.outcomes import Outcomes, empty_metric
 from known_unknowns.comparison import OFFICIAL, PublishedCell
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.drawing import (
+    DOT_PLOT_SIZE,
     MUTED,
     PUBLISHED,
     Coordinate,
     Figure,
+    dot_channels,
     figure,
+    interval_dots,
     model_colours,
+    parts_legend,
     percent_axis,
     placeholder,
+    stacked_shares,
 )
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
 from known_unknowns.report.paper_tables import table_scorer
@@ -51,7 +56,6 @@ _COSTED = {
     "text_only_guess": "triangle-right",
 }
 """The pipelines in the cost figures, with the shapes of their points."""
-_STEP = 8  # px between two models in a row of the dot plot
 
 
 def pipelines(run: Run, published: Sequence[PublishedCell]) -> Figure:
@@ -93,17 +97,9 @@ def _pipelines_chart(
 ) -> alt.LayerChart:
     import altair as alt
 
-    names, colours = model_colours(run.models, published=bool(theirs))
     title = "percent right"
-    y = alt.Y(
-        "pipeline:N",
-        sort=[run.section.name(variant) for variant in shown],
-        title=None,
-        axis=alt.Axis(grid=True, tickBand="extent", ticks=False),
-    )
-    offset = alt.YOffset("model:N", sort=names)
-    legend = alt.Legend(columns=4, columnPadding=28)
-    colour = alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=legend)
+    order = [run.section.name(variant) for variant in shown]
+    channels = dot_channels("pipeline", order, run.models, published=bool(theirs))
     lines = [({"at": HUMAN}, [2, 3])] + ([] if chance is None else [({"at": 100 * chance}, [5, 4])])
     layers = [
         alt.Chart(alt.Data(values=[line]))
@@ -111,17 +107,11 @@ def _pipelines_chart(
         .encode(x=alt.X(**percent_axis("at", title)))
         for line, dash in lines
     ]
-    ours = alt.Chart(alt.Data(values=rows)).encode(y=y, yOffset=offset, color=colour)
-    layers += [
-        ours.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
-            x=alt.X(**percent_axis("low", title)), x2="high:Q"
-        ),
-        ours.mark_point(filled=True, size=34, opacity=1).encode(x=alt.X(**percent_axis("value", title))),
-    ]
+    layers += interval_dots(alt.Chart(alt.Data(values=rows)).encode(**channels), title)
     if theirs:
         ticks = alt.Chart(alt.Data(values=theirs)).mark_point(size=26, opacity=0.7, strokeWidth=1.2)
-        layers.append(ticks.encode(x=alt.X(**percent_axis("value", title)), y=y, yOffset=offset, color=colour))
-    return alt.layer(*layers).properties(width=470, height={"step": _STEP, "for": "offset"})
+        layers.append(ticks.encode(x=alt.X(**percent_axis("value", title)), **channels))
+    return alt.layer(*layers).properties(**DOT_PLOT_SIZE)
 
 
 def needed(run: Run, outcomes: Outcomes) -> Figure:
@@ -171,26 +161,14 @@ def _shares(counted: ViewNecessity) -> tuple[float, ...]:
 
 
 def _view_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
-    import altair as alt
-
-    labels, colours = zip(*PARTS.values(), strict=True)
-    scale = alt.Scale(domain=list(labels), range=list(colours))
-    legend = alt.Legend(title=None, columns=2, columnPadding=60, rowPadding=4, symbolType="square", labelLimit=320)
-    ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
-    share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
-    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
-    order = list(dict.fromkeys(row["pipeline"] for row in rows))
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar(height={"band": 0.82})
-        .encode(
-            x=share.title("percent of questions"),
-            y=alt.Y("model:N", sort=list(run.models), title=None),
-            color=alt.Color("part:N", scale=scale, legend=legend),
-            order=alt.Order("place:Q"),
-        )
-        .properties(width=520, height={"step": 17})
-        .facet(row=alt.Row("pipeline:N", sort=order, title=None, header=header), spacing=16)
+    return stacked_shares(
+        rows,
+        run.models,
+        part="part",
+        colours=dict(PARTS.values()),
+        facet="pipeline",
+        order=list(dict.fromkeys(row["pipeline"] for row in rows)),
+        legend=parts_legend(),
     )
 
 

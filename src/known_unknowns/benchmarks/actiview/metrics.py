@@ -35,20 +35,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from known_unknowns.benchmarks.actiview.averages import AVERAGES
 from known_unknowns.benchmarks.actiview.parsing import (
     FAILED_REPLY,
     OFFICIAL,
     ROBUST,
     Selection,
+    parse_missing,
     parse_operation,
     parse_selection,
     parse_zoom,
 )
-from known_unknowns.benchmarks.actiview.prompts import shown_views, stated_split
+from known_unknowns.benchmarks.actiview.prompts import keep_field, names_missing_views, shown_views, stated_split
 from known_unknowns.benchmarks.actiview.protocols import MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import SPLITS
-from known_unknowns.metrics.benchmark_hooks import AcrossVariants, BenchmarkMetrics, ScoredAnswers
-from known_unknowns.metrics.proportions import ACCURACY, CHANCE, Ratio
+from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
+from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Metric, Question
 
@@ -115,12 +117,15 @@ class DialogueViews:
 
 def _selection(turn: AnsweredTurn, current: Sequence[int], parser: str) -> Selection | None:
     """The selection of views in a turn's reply; None if the turn does not ask for one."""
-    if turn.step not in (SELECT, ZOOM, OPERATE):
+    asks_for_views = turn.step in (SELECT, ZOOM, OPERATE) or (turn.step == MORE and names_missing_views(turn.text))
+    if not asks_for_views:
         return None
     text = FAILED_REPLY if turn.reply.error is not None else turn.reply.text
     split = stated_split(turn.text) or _QUARTERED
     if turn.step == OPERATE:
-        return parse_operation(text, current, split, parser)
+        return parse_operation(text, current, split, parser, keep_field(turn.text))
+    if turn.step == MORE:
+        return parse_missing(text, current, split, parser)
     return (parse_selection if turn.step == SELECT else parse_zoom)(text, split, parser)
 
 
@@ -234,59 +239,6 @@ def _mean_views(share: Metric, name: str) -> Metric:
         denominator=share.n,
         method=share.method if share.value is None else f"{share.method}, times {views:g} views",
     )
-
-
-AVERAGED = ("zooming", "shifting_r", "shifting_e", "shifting_m", "shifting_h")
-"""The variants of the paper's "Model AVG" (Table 2)."""
-
-
-def mean_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
-    """Compute the mean accuracy of several pipelines with equal weights, and that of guessing.
-
-    Parameters
-    ----------
-    answers : sequence of ScoredAnswers
-        The answers of each pipeline to the same questions.
-
-    Returns
-    -------
-    dict from str to Ratio
-        ``accuracy`` and ``chance``. Denominators are numbers of answers: one for each question and pipeline.
-
-    Notes
-    -----
-    The caption of Table 7 leaves Shifting-E out of "Model AVG", but its numbers include it.
-
-    References
-    ----------
-    .. [1] Wang et al., ActiView, Tables 2, 7 and 14.
-    """
-    pipelines = np.full(len(answers[0].questions), len(answers))
-    chance = np.array([0.0 if q.answer is None else 1 / len(q.options) for q in answers[0].questions])
-    return {
-        ACCURACY: Ratio(np.sum([pipeline.correct for pipeline in answers], axis=0), pipelines),
-        CHANCE: Ratio(chance * pipelines, pipelines),
-    }
-
-
-def of_split(variant: str, split: int) -> str:
-    """Return the variant's name in params.yaml. Four views are the default and have no suffix."""
-    return variant if split == _QUARTERED else f"{variant}_{split}"
-
-
-AVERAGES = (
-    AcrossVariants("average", AVERAGED, mean_accuracy),
-    AcrossVariants("average_robust", tuple(f"{name}_robust" for name in AVERAGED), mean_accuracy),
-    *(
-        AcrossVariants(
-            of_split("average_of_two", split),
-            (of_split("zooming", split), of_split("shifting_r", split)),
-            mean_accuracy,
-        )
-        for split in SPLITS
-    ),
-)
-"""The AVG columns of Tables 2 and 7, the same with the robust parser of steps, and the AVG column of Table 14."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,18 @@ _SUFFICES = (
 )
 
 
+def parse_missing(text: str, shown: Sequence[int], split: int, parser: str) -> Selection:
+    """Parse the reply to the paper's missing-view examination: the named views that were not ``shown``, or "NO".
+
+    No released code parses this reply. As in the toolkit's examination, the official parser only stops at "no", in any
+    case. Both parsers find views by name. A reply that neither stops nor names a view is invalid.
+    """
+    if not needs_more(text, parser) or (parser == ROBUST and _is_none(text)):
+        return Selection((), answers=True)
+    views = tuple(view for view in _parse_mentions(text, split).views if view not in shown)
+    return Selection(views, valid=bool(views))
+
+
 def parse_zoom(text: str, split: int, parser: str) -> Selection:
     """Parse the first turn of mixed: the views of the field "part", in the order of the reply.
 
@@ -206,11 +218,12 @@ def parse_zoom(text: str, split: int, parser: str) -> Selection:
         return Selection((), valid=False, answers=True)
 
 
-def parse_operation(text: str, current: Sequence[int], split: int, parser: str) -> Selection:
+def parse_operation(text: str, current: Sequence[int], split: int, parser: str, keep_field: str = "keep") -> Selection:
     """Parse the second turn of mixed: the ``current`` views that are kept, and the other views that are shifted to.
 
     Official parser: a reply that cannot be parsed keeps the current views, and is invalid. The robust parser also
-    accepts the paper's name of the field ("zoom_keep"), and keeps the current views only if both fields are missing.
+    accepts both names of the field of kept views ("keep", and "zoom_keep" in the paper), and keeps the current views
+    only if both fields are missing. The official parser only accepts ``keep_field``.
     """
     others = [view for view in range(1, split + 1) if view not in current]
     if parser == ROBUST:
@@ -227,12 +240,12 @@ def parse_operation(text: str, current: Sequence[int], split: int, parser: str) 
         fields = json.loads(text)
         shift, keep = (
             Selection(()) if fields[name] == NONE else _parse_numbers(fields[name], among)
-            for name, among in (("shift", others), ("keep", current))
+            for name, among in (("shift", others), (keep_field, current))
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Selection(tuple(current), valid=False)
     views = shift.views + keep.views
-    if NONE not in (fields["shift"], fields["keep"]):  # then the toolkit takes their set, which sorts them
+    if NONE not in (fields["shift"], fields[keep_field]):  # then the toolkit takes their set, which sorts them
         views = tuple(sorted(views))
     return Selection(views, shift.valid and keep.valid)
 
@@ -250,9 +263,11 @@ def _parse_numbers(text: str, among: Iterable[int]) -> Selection:
 def _parse_field(chosen: Any, split: int) -> Selection:
     """Parse the views of a field in any form: "1, 3", [1, 3], 1, "none", "upper left"."""
     text = ", ".join(map(str, chosen)) if isinstance(chosen, list | tuple) else str(chosen)
-    if re.fullmatch(r"\W*(?:none|null|no|nothing)?\W*", normalise(text), re.IGNORECASE):
-        return Selection(())
-    return _parse_mentions(text, split)
+    return Selection(()) if _is_none(text) else _parse_mentions(text, split)
+
+
+def _is_none(text: str) -> bool:
+    return bool(re.fullmatch(r"\W*(?:none|null|no|nothing)?\W*", normalise(text), re.IGNORECASE))
 
 
 def _parse_fields(text: str) -> dict[str, Any]:

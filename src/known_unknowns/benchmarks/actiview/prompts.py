@@ -2,7 +2,8 @@
 """ActiView's prompts, word for word, with the toolkit's spelling and spaces (\\x20 at the end of a line).
 
 "Released" templates are those that the toolkit (github.com/THUNLP-MT/ActiView, toolkit/prompts_config.py) sends to chat
-models. Appendix I of the paper prints other templates; README.md lists the differences. For Qwen2-VL and similar models,
+models. Appendix I of the paper prints other templates (`known_unknowns.benchmarks.actiview.paper_prompts`); README.md lists
+the differences. For Qwen2-VL and similar models,
 the toolkit names images "image 1" and puts them before the text. For mPLUG-Owl3 and LLaVA-OneVision, it puts them in the
 text. Here they are in the text for every model ("we directly format the images and text in an interleaved format",
 Section 4.2).
@@ -73,7 +74,9 @@ GUESS = "Please answer questions based on you commonsense knowledge. If you are 
 TEXT_ONLY = {"commonsense": COMMONSENSE, "guess": GUESS}
 
 _QUARTERS = ("upperleft", "lowerleft", "upperright", "lowerright")
-_NAMED = re.compile(rf"(?:, the|is your selected) (?:({'|'.join(_QUARTERS)})|no\. (\d+)) view[,.]")
+_NAMED = re.compile(
+    r"(?:, the|is your selected|is the) (?:((?:upper|lower)-?(?:left|right))|no\. (\d+)) (?:view[,.]|part of the full)"
+)
 _OF_FOUR = "1 is the upperleft part, 2 is the lowerleft part, 3 is the upperright part, 4 is the lowerright part"
 _OF_MORE = (
     " images are split into {grid} grids, and the index of image are arranged in left-to-right and then up-to-down "
@@ -101,7 +104,9 @@ def shown_views(text: str, question: Question) -> tuple[int, ...]:
     The name of a view follows each of its images and descriptions, before the question. A description that contains
     such a name itself is counted as two views.
     """
-    found = (_QUARTERS.index(name) + 1 if name else int(number) for name, number in _names(text, question))
+    found = (
+        _QUARTERS.index(name.replace("-", "")) + 1 if name else int(number) for name, number in _names(text, question)
+    )
     return tuple(dict.fromkeys(found))
 
 
@@ -122,6 +127,16 @@ def stated_split(text: str) -> int | None:
     """Return the number of parts that the text of a turn states; None if it states none."""
     found = re.search(r"is split in to (\d+) equal parts", text)
     return int(found[1]) if found else None
+
+
+def keep_field(text: str) -> str:
+    """Return the JSON field of kept views that the text of a turn asks for."""
+    return "zoom_keep" if '"zoom_keep"' in text else "keep"
+
+
+def names_missing_views(text: str) -> bool:
+    """Return whether the text of a turn of shifting asks for the names of missing views, and not for yes or no."""
+    return "response with NO." in text
 
 
 def options(question: Question) -> str:

@@ -10,6 +10,10 @@
 | groundtruth_views  | answer, from the full image and the views that were annotated                      |
 | text_only_template | answer, from the words alone (Appendix C)                                          |
 
+``wording`` is the source of the prompts (`known_unknowns.benchmarks.actiview.wording`): the released toolkit, or the
+paper's Appendix I, which has prompts for splits into four only. Under the paper's wording, the reply in shifting names
+the views that come next. The next view in the order comes if it names none and does not say "NO".
+
 ``parser`` is the parser of replies that decide the next turn (`known_unknowns.benchmarks.actiview.parsing`), ``split``
 the number of views of the image (Table 14), and ``images`` the model's image support:
 
@@ -36,10 +40,12 @@ from known_unknowns.benchmarks.actiview.parsing import (
     OFFICIAL,
     PARSERS,
     needs_more,
+    parse_missing,
     parse_operation,
     parse_selection,
     parse_zoom,
 )
+from known_unknowns.benchmarks.actiview.wording import TOOLKIT, WORDINGS, NamedView, Wording, WordingName
 from known_unknowns.protocols import ANSWER, CAPTIONED, CONCATENATED, IMAGES, MANY, VIEW, Dialogue, Protocol, by_name
 from known_unknowns.records import Image, Question, Reply, Turn
 
@@ -61,10 +67,10 @@ _FULL, _GRIDDED, _FIRST_VIEW = 1, 2, 3
 """Places in ``Question.images``."""
 
 
-def full_image(question: Question, *, max_new_tokens: int = LENGTH) -> Dialogue:
+def full_image(question: Question, *, wording: WordingName = TOOLKIT, max_new_tokens: int = LENGTH) -> Dialogue:
     """General question answering (Table 2, "Full image")."""
-    talk = _Talk(question, max_new_tokens=max_new_tokens)
-    yield from talk.answer(prompts.ANSWER, image=talk.full)
+    talk = _Talk(question, wording=wording, max_new_tokens=max_new_tokens)
+    yield from talk.answer(talk.words.answer, image=talk.full)
 
 
 def single_view(
@@ -73,10 +79,11 @@ def single_view(
     level: Level = "R",
     split: Split = 4,
     parser: Parser = OFFICIAL,
+    wording: WordingName = TOOLKIT,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Only the view that shifting starts with (Table 2, "Single View"). ``parser`` decides how views are numbered."""
-    talk = _Talk(question, parser, split, max_new_tokens=max_new_tokens)
+    talk = _Talk(question, parser, split, wording=wording, max_new_tokens=max_new_tokens)
     yield from talk.answer_from_view(talk.start(level))
 
 
@@ -86,17 +93,20 @@ def zooming(
     parser: Parser = OFFICIAL,
     split: Split = 4,
     images: str = MANY,
+    wording: WordingName = TOOLKIT,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Choose views on the gridded full image, then answer from the full image and the chosen views."""
-    talk = _Talk(question, parser, split, images, max_new_tokens)
-    said = yield from talk.ask(SELECT, prompts.SELECT, image=talk.gridded)
+    talk = _Talk(question, parser, split, images, wording, max_new_tokens)
+    said = yield from talk.ask(SELECT, talk.words.select, image=talk.gridded)
     yield from talk.answer_zoomed(parse_selection(said, split, parser).views)
 
 
-def groundtruth_views(question: Question, *, images: str = MANY, max_new_tokens: int = LENGTH) -> Dialogue:
+def groundtruth_views(
+    question: Question, *, images: str = MANY, wording: WordingName = TOOLKIT, max_new_tokens: int = LENGTH
+) -> Dialogue:
     """The last turn of zooming with the annotated views (Table 13, ACC_GT)."""
-    talk = _Talk(question, images=images, max_new_tokens=max_new_tokens)
+    talk = _Talk(question, images=images, wording=wording, max_new_tokens=max_new_tokens)
     yield from talk.answer_zoomed(talk.needed)
 
 
@@ -107,6 +117,7 @@ def shifting(
     parser: Parser = OFFICIAL,
     split: Split = 4,
     images: str = MANY,
+    wording: WordingName = TOOLKIT,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Start in one view and get the next one, until no more is wanted or none is left; then answer from all of them.
@@ -114,17 +125,11 @@ def shifting(
     The views come in the released order, from the start round to it. As the toolkit does, the official parser asks
     whether more is needed after the last view too; the robust one does not.
     """
-    talk = _Talk(question, parser, split, images, max_new_tokens)
+    talk = _Talk(question, parser, split, images, wording, max_new_tokens)
     start = talk.start(level) - 1
-    seen: list[int] = []
-    for step in range(split):
-        seen.append((start + step) % split + 1)
-        if len(seen) == split and parser != OFFICIAL:
-            break
-        said = yield from talk.ask(MORE, prompts.MORE, images=talk.named(seen))
-        if not needs_more(said, parser):
-            break
-    yield from talk.answer(prompts.ANSWER, image=talk.named(seen))
+    order = [(start + step) % split + 1 for step in range(split)]
+    seen = yield from (talk.shift_to_named if talk.words.names_missing_views else talk.shift_in_order)(order)
+    yield from talk.answer(talk.words.shifted, **talk.words.shifted_fields(talk.named(seen)))
 
 
 def mixed(
@@ -133,6 +138,7 @@ def mixed(
     parser: Parser = OFFICIAL,
     split: Split = 4,
     images: str = MANY,
+    wording: WordingName = TOOLKIT,
     max_new_tokens: int = LENGTH,
 ) -> Dialogue:
     """Zoom into views of the gridded full image, keep some of them or shift to others, then answer from what is left.
@@ -140,15 +146,16 @@ def mixed(
     The paper applies it to multi-image models only. For other models, the images are put side by side, or all but the
     last are described, as in shifting.
     """
-    talk = _Talk(question, parser, split, images, max_new_tokens)
-    said = yield from talk.ask(ZOOM, prompts.ZOOM, image=talk.gridded)
+    talk = _Talk(question, parser, split, images, wording, max_new_tokens)
+    said = yield from talk.ask(ZOOM, talk.words.zoom, image=talk.gridded)
     choice = parse_zoom(said, split, parser)
-    if choice.answers:
-        yield from talk.answer(prompts.ANSWER, image=talk.gridded)
+    if choice.answers or (not choice.views and wording != TOOLKIT):  # the paper's next prompt needs a view
+        yield from talk.answer(talk.words.answer, image=talk.gridded)
         return
-    said = yield from talk.ask(OPERATE, prompts.OPERATE, image=talk.gridded, zoomed=talk.named(choice.views))
-    chosen = parse_operation(said, choice.views, split, parser).views
-    yield from talk.answer(prompts.ANSWER, image=(talk.gridded, " is the full image,", *talk.named(chosen)))
+    fields = talk.words.operate_fields(talk.gridded, talk.named(choice.views))
+    said = yield from talk.ask(OPERATE, talk.words.operate, **fields)
+    chosen = parse_operation(said, choice.views, split, parser, talk.words.keep_field).views
+    yield from talk.answer(talk.words.mixed, **talk.words.mixed_fields(talk.gridded, talk.named(chosen)))
 
 
 def text_only_template(
@@ -170,11 +177,13 @@ class _Talk:
     parser: str = OFFICIAL
     split: int = 4
     images: str = MANY
+    wording: str = TOOLKIT
     max_new_tokens: int = LENGTH
     captions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, known in (("parser", PARSERS), ("split", tuple(views.SPLITS)), ("images", IMAGE_SUPPORT)):
+        known_settings = {"parser": PARSERS, "split": tuple(views.SPLITS), "images": IMAGE_SUPPORT, "wording": WORDINGS}
+        for name, known in known_settings.items():
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(str, known))}")
         if len(self.question.images) != _FIRST_VIEW + len(views.NAMES):
@@ -182,6 +191,10 @@ class _Talk:
                 f"question {self.question.id} has {len(self.question.images)} images, but this protocol needs "
                 "ActiView's seven: as taken, resized, gridded, and four views"
             )
+
+    @property
+    def words(self) -> Wording:
+        return WORDINGS[self.wording]
 
     @property
     def full(self) -> Image:
@@ -219,12 +232,33 @@ class _Talk:
         """The annotated views."""
         return needed_views(self.question, self.split)
 
-    def name(self, number: int) -> str:
-        return prompts.view_name(number, self.split)
+    def named(self, numbers: Iterable[int]) -> list[NamedView]:
+        return [NamedView(self.view(number), self.words.view_name(number, self.split)) for number in numbers]
 
-    def named(self, numbers: Iterable[int]) -> prompts.Content:
-        """The views with their names, as the released pipelines list them in the text."""
-        return tuple(p for n in numbers for p in (" ", self.view(n), f", the {self.name(n)} view,"))
+    def shift_in_order(self, order: Sequence[int]) -> Generator[Turn, Reply, list[int]]:
+        """Show the views in this order until the reply needs no more; return those that were shown."""
+        seen: list[int] = []
+        for number in order:
+            seen.append(number)
+            if len(seen) == len(order) and self.parser != OFFICIAL:
+                break
+            said = yield from self.ask(MORE, self.words.more, **self.words.more_fields(self.named(seen), ()))
+            if not needs_more(said, self.parser):
+                break
+        return seen
+
+    def shift_to_named(self, order: Sequence[int]) -> Generator[Turn, Reply, list[int]]:
+        """Show the first view, then those that replies name; return those that were shown."""
+        seen = list(order[:1])
+        while len(seen) < len(order):
+            others = [number for number in range(1, self.split + 1) if number not in seen]
+            fields = self.words.more_fields(self.named(seen), [view.name for view in self.named(others)])
+            said = yield from self.ask(MORE, self.words.more, **fields)
+            missing = parse_missing(said, seen, self.split, self.parser)
+            if missing.answers:
+                break
+            seen += missing.views or [next(number for number in order if number not in seen)]
+        return seen
 
     def ask(self, step: str, template: str, **fields: prompts.Part) -> Said:
         """Yield a turn without options; return the reply, or what the toolkit replaces a failed reply by."""
@@ -241,27 +275,27 @@ class _Talk:
 
     def answer_from_view(self, number: int, step: str = ANSWER) -> Dialogue:
         """From one view alone."""
-        yield from self.answer(prompts.ANSWER, step=step, image=(self.view(number), f", the {self.name(number)} view."))
+        (view,) = self.named([number])
+        yield from self.answer(self.words.answer, step=step, **self.words.view_fields(view))
 
     def answer_zoomed(self, chosen: Sequence[int]) -> Dialogue:
         """From the full image and the chosen views; with one image per turn, from each of the views in turn.
 
         A view side by side with others would be no closer, so it is shown alone; or with descriptions of the others.
         """
-        parts = [p for n in chosen for p in (self.view(n), f" is your selected {self.name(n)} view. ")]
+        fields = self.words.zoomed_fields(self.full, self.named(chosen))
         if self.images == MANY or not chosen:
-            yield from self.answer(prompts.ZOOMED, image=self.full, zoomed=parts)
+            yield from self.answer(self.words.zoomed, **fields)
             return
         for number in chosen:
             step = ANSWER if number == chosen[-1] else VIEW
             if self.images == CONCATENATED:
                 yield from self.answer_from_view(number, step)
             else:
-                current = self.view(number)
-                yield from self.answer(prompts.ZOOMED, step=step, current=current, image=self.full, zoomed=parts)
+                yield from self.answer(self.words.zoomed, step=step, current=self.view(number), **fields)
 
     def _filled(self, template: str, fields: dict[str, prompts.Part]) -> prompts.Content:
-        described = prompts.description(self.split)
+        described = self.words.description(self.split)
         known = {"question": self.question.text, "options": prompts.options(self.question)}
         return prompts.fill(template, **known, split=str(self.split), description=described, **fields)
 
@@ -292,8 +326,13 @@ def needed_views(question: Question, split: int) -> tuple[int, ...]:
 
 
 def _impossible(settings: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The published starting views are those of the split into four."""
+    """The published starting views, and the paper's prompts, are those of the split into four."""
     split = settings.get("split", 4)
+    wording = settings.get("wording", TOOLKIT)
+    if wording not in WORDINGS:
+        return "wording", f"{wording!r} is not one of {', '.join(WORDINGS)}"
+    if split != 4 and wording != TOOLKIT:
+        return "wording", f"the paper prints prompts for 4 views, not for {split}: use wording {TOOLKIT}"
     if split != 4 and settings.get("level", "R") != "R":
         return "level", f"levels are published for 4 views, not for {split}: use level R"
     return None

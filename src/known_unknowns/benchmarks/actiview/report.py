@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from known_unknowns.benchmarks.actiview import case_figures, figures
 from known_unknowns.benchmarks.actiview.audit import CHANCE, HUMAN
+from known_unknowns.benchmarks.actiview.averages import of_split
 from known_unknowns.benchmarks.actiview.format import TYPES
-from known_unknowns.benchmarks.actiview.metrics import of_split
 from known_unknowns.benchmarks.actiview.outcomes import DIFFERENCE, Outcomes, empty_metric
 from known_unknowns.benchmarks.actiview.views import SPLITS
 from known_unknowns.comparison import OFFICIAL, ROBUST, ComparisonRow, PublishedCell, load

@@ -15,16 +15,22 @@ from known_unknowns.metrics.score_tables import load
 from known_unknowns.metrics.selective import risks
 from known_unknowns.records import OVERALL
 from known_unknowns.report.drawing import (
+    DOT_PLOT_SIZE,
     GREY,
     MUTED,
     PUBLISHED,
     Coordinate,
     Figure,
     Point,
+    dot_channels,
+    facet_rows,
     figure,
+    interval_dots,
     model_colours,
+    parts_legend,
     percent_axis,
     placeholder,
+    stacked_shares,
 )
 from known_unknowns.report.formatting import Head, Row, Table, metric_cell
 from known_unknowns.report.paper_tables import table_scorer
@@ -44,7 +50,6 @@ QUADRANTS = {
     "quadrant_unread": ("unparsed", "#7d858f"),
 }
 _COVERAGES = np.arange(1, 101) / 100
-_STEP = 8  # px between two models in a row of the dot plot
 
 
 def _main(run: Run) -> str:
@@ -196,25 +201,11 @@ def subtasks(run: Run) -> Figure:
 def _subtasks_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     import altair as alt
 
-    names, colours = model_colours(run.models)
     order = [task for tasks in SUB_TASKS.values() for task in tasks]
-    y = alt.Y("task:N", sort=order, title=None, axis=alt.Axis(grid=True, tickBand="extent", ticks=False))
-    base = alt.Chart().encode(
-        y=y,
-        yOffset=alt.YOffset("model:N", sort=names),
-        color=alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=_legend()),
-    )
-    title = "score_AR, percent"
-    bars = base.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False)
-    dots = base.mark_point(filled=True, size=34, opacity=1)
-    layers = alt.layer(
-        bars.encode(x=alt.X(**percent_axis("low", title)), x2="high:Q"),
-        dots.encode(x=alt.X(**percent_axis("value", title))),
-        data=alt.Data(values=rows),
-    ).properties(width=470, height={"step": _STEP, "for": "offset"})
-    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
-    row = alt.Row("subset:N", sort=list(SUBSETS), title=None, header=header)
-    return layers.facet(row=row, spacing=14).resolve_scale(y="independent")
+    base = alt.Chart().encode(**dot_channels("task", order, run.models))
+    layers = alt.layer(*interval_dots(base, "score_AR, percent"), data=alt.Data(values=rows))
+    faceted = layers.properties(**DOT_PLOT_SIZE).facet(row=facet_rows("subset", SUBSETS), spacing=14)
+    return faceted.resolve_scale(y="independent")
 
 
 def _subtasks_table(run: Run, variant: str) -> Table:
@@ -254,25 +245,14 @@ def quadrant(run: Run) -> Figure:
 
 
 def _quadrant_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
-    import altair as alt
-
-    labels, colours = zip(*QUADRANTS.values(), strict=True)
-    scale = alt.Scale(domain=list(labels), range=list(colours))
-    legend = alt.Legend(title=None, columns=2, columnPadding=60, rowPadding=4, symbolType="square", labelLimit=320)
-    ticks = alt.Axis(values=[0, 25, 50, 75, 100], format="d")
-    share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
-    header = alt.Header(orient="top", labelAnchor="start", labelFontWeight="bold", labelPadding=3)
-    return (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar(height={"band": 0.82})
-        .encode(
-            x=share.title("percent of questions"),
-            y=alt.Y("model:N", sort=list(run.models), title=None),
-            color=alt.Color("part:N", scale=scale, legend=legend),
-            order=alt.Order("place:Q"),
-        )
-        .properties(width=520, height={"step": 17})
-        .facet(row=alt.Row("category:N", sort=[OVERALL, *SUBSETS], title=None, header=header), spacing=16)
+    return stacked_shares(
+        rows,
+        run.models,
+        part="part",
+        colours=dict(QUADRANTS.values()),
+        facet="category",
+        order=[OVERALL, *SUBSETS],
+        legend=parts_legend(),
     )
 
 

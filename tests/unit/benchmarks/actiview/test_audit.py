@@ -16,9 +16,9 @@ from known_unknowns.benchmarks.actiview.audit import (
     overall_accuracies,
     type_averages,
 )
+from known_unknowns.benchmarks.actiview.averages import AVERAGED
 from known_unknowns.benchmarks.actiview.format import CATEGORIES
 from known_unknowns.benchmarks.actiview.format import TYPES as TYPES_OF_DATA
-from known_unknowns.benchmarks.actiview.metrics import AVERAGED
 from known_unknowns.comparison import load
 from known_unknowns.comparison.audit import audit, audit_published, published, with_notes
 from known_unknowns.comparison.published import cells_by_row

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.benchmarks.actiview.averages import AVERAGED
 from known_unknowns.benchmarks.actiview.metrics import (
-    AVERAGED,
     DialogueViews,
     ViewNecessity,
     cost,

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from known_unknowns.benchmarks.actiview import figures, report
-from known_unknowns.benchmarks.actiview.metrics import AVERAGED
+from known_unknowns.benchmarks.actiview.averages import AVERAGED
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes, empty_metric
 from known_unknowns.comparison import ComparisonRow, compare, compare_cells, load
 from known_unknowns.config import Params
