@@ -1,4 +1,4 @@
-"""Five thousand questions at once, with every fault there is, and SIGKILL in between; and what that takes in memory."""
+"""Two thousand questions at once, with every fault there is, and SIGKILL in between; and what that takes in memory."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def killed_after(answers: int, server: Endpoint, journal: Path, count: int) -> N
 
 @pytest.mark.slow
 def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp_path):
-    count, journal = 5000, tmp_path / "journal"
+    count, journal = 2000, tmp_path / "journal"
     identifiers = [f"q{number}" for number in range(count)]
     with Endpoint(faults) as server:
-        killed_after(1500, server, journal, count)
-        killed_after(3200, server, journal, count)
+        killed_after(600, server, journal, count)
+        killed_after(1300, server, journal, count)
         outcome = run_all(identifiers, journal, server.url, **ENTRY)
     rows = {row.question_id: row.reply for row in outcome.replies["original", 0]}
     assert list(rows) == identifiers
@@ -81,10 +81,10 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
         else:
             assert (reply.error is None) == (fault == "empty")
     seen = Counter(map(misfortune, identifiers))
-    assert min(seen[fault] for fault in (*PASSING, *OUTCOMES)) > 20 and seen["burst"] > 1
+    assert min(seen[fault] for fault in (*PASSING, *OUTCOMES)) > 8 and seen["burst"] > 1
     # What was answered and not yet in the journal when the axe fell is asked again, and nothing else.
     assert sum(server.answered.values()) - len(server.answered) <= 2 * CONCURRENCY
-    assert outcome.newly_asked <= count - 3200 + 2 * CONCURRENCY + seen["dead"]
+    assert outcome.newly_asked <= count - 1300 + 2 * CONCURRENCY + seen["dead"]
 
 
 def test_images_are_in_memory_only_while_they_are_asked_about(monkeypatch):

@@ -17,7 +17,7 @@ from known_unknowns.data.questions import normalise, vary
 from tests.factories import published_row, write_published
 from tests.paths import ROOT
 
-KILLS = 10
+KILLS = 6
 
 
 @pytest.fixture(scope="module")
