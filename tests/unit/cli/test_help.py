@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from known_unknowns import cli
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
-NAMES = "fetch lock questions vary infer score measure compare summarise track report check rescore export models"
+NAMES = "fetch lock questions vary infer score measure compare summarise track report check rescore export audit models"
 
 
 def commands() -> list[str]:

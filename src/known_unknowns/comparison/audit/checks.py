@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from known_unknowns.comparison.audit._finding import ALL, Finding
@@ -51,22 +51,53 @@ def identical_rows(published: Published) -> Iterator[Finding]:
 def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each number that differs from the first print of the same number.
 
-    The finding is on the cell with fewer decimals, or else on the later one.
+    The finding is on the cell with fewer decimals, or else on the later one. If at least two numbers of one row differ
+    and all of them are those of exactly one other model, a further finding names it.
 
     Two cells are the same number if they have the same model, variant, metric, category and scorer, and were measured
     on the same data. The one with fewer decimals may be the rounded other one.
     """
     first: dict[tuple[str | None, ...], PublishedCell] = {}
+    odd_rows: dict[tuple[str, str], list[PublishedCell]] = {}
     for cell in cells:
-        key = (cell.model, cell.variant, cell.metric, cell.category, cell.scorer, cell.revision, cell.unit)
-        if cell.kind == DATA:
-            key = ("", "", cell.metric, cell.category, None, cell.revision, cell.unit)
-        other = first.setdefault(key, cell)
+        other = first.setdefault(_number_key(cell), cell)
         if other is not cell and not _is_same_number(cell, other):
             odd, known = (other, cell) if other.decimals < cell.decimals else (cell, other)
-            arithmetic = f"{_with_count(odd)} against {_with_count(known)}"
             shown = f"{known.value:.{max(odd.decimals, 2)}f}" if known.decimals > odd.decimals else known.printed
+            arithmetic = f"{_with_count(odd)} against {_with_count(known)}"
             yield Finding.of(odd, f"{known.table} has {shown}.", arithmetic)
+            odd_rows.setdefault((odd.table, odd.row), []).append(odd)
+    for row in odd_rows.values():
+        yield from _other_model(row, first)
+
+
+def _other_model(
+    row: Sequence[PublishedCell], first: Mapping[tuple[str | None, ...], PublishedCell]
+) -> Iterator[Finding]:
+    """Yield a finding if at least two numbers of a row are those of exactly one other model."""
+    models = [
+        model
+        for model in dict.fromkeys(cell.model for cell in first.values())
+        if model != row[0].model
+        and all(
+            (other := first.get((model, *_number_key(cell)[1:]))) is not None and _is_same_number(cell, other)
+            for cell in row
+        )
+    ]
+    if len(row) > 1 and len(models) == 1:
+        same = [first[models[0], *_number_key(cell)[1:]] for cell in row]
+        for cell in row:
+            text = f"It is the number of {models[0]}, as are the other odd numbers of the row."
+            arithmetic = "; ".join(
+                f"{_with_count(one)} as in {_with_count(two)}" for one, two in zip(row, same, strict=True)
+            )
+            yield Finding.of(cell, text, arithmetic)
+
+
+def _number_key(cell: PublishedCell) -> tuple[str | None, ...]:
+    """Return what makes two cells the same number; the model is its first part."""
+    model, variant = ("", "") if cell.kind == DATA else (cell.model, cell.variant)
+    return model, variant, cell.metric, cell.category, cell.scorer, cell.revision, cell.unit
 
 
 def _is_same_number(one: PublishedCell, other: PublishedCell) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from known_unknowns.comparison.audit._finding import Finding
@@ -116,33 +116,32 @@ def ratio(cell: PublishedCell, part: PublishedCell, whole: PublishedCell) -> Der
 
 
 def inconsistent(derived: Iterable[Derived], text: str) -> Iterator[Finding]:
-    """Yield a finding for each value that does not follow; ``{}`` in the text is the implied value."""
-    for one in derived:
-        if not one.is_consistent:
-            yield one.finding(text)
-
-
-def swapped(derived: Sequence[Derived]) -> Iterator[Finding]:
-    """Yield a finding for both cells of a column whose implied values agree only after an exchange of their rows.
+    """Yield a finding for each value that does not follow, and for two of one column that fit after an exchange.
 
     Parameters
     ----------
-    derived : sequence of Derived
-        The implied values of one column, one per row.
+    derived : iterable of Derived
+        The values.
+    text : str
+        The sentence; ``{}`` in it is the implied value.
     """
     odd = [one for one in derived if not one.is_consistent]
     for one in odd:
+        yield one.finding(text)
         for other in odd:
-            if (
-                one is not other
-                and one.cell.table == other.cell.table
-                and abs(one.value - other.cell.value) <= one.tolerance
-                and abs(other.value - one.cell.value) <= other.tolerance
-            ):
-                text = f"The numbers of {one.cell.row} and {other.cell.row} are exchanged."
+            if one is not other and _are_exchanged(one, other):
                 yield Finding.of(
                     one.cell,
-                    text,
-                    f"{one.cell.row}: {one.arithmetic} = {one.value:.2f}, printed for {other.cell.row}; "
-                    f"{other.cell.row}: {other.arithmetic} = {other.value:.2f}, printed for {one.cell.row}",
+                    f"The numbers of {one.cell.row} and {other.cell.row} are exchanged.",
+                    f"{one.arithmetic} = {one.value:.2f}, printed for {other.cell.row}; "
+                    f"{other.arithmetic} = {other.value:.2f}, printed for {one.cell.row}",
                 )
+
+
+def _are_exchanged(one: Derived, other: Derived) -> bool:
+    """Whether each of two values of one column is printed for the other one."""
+    return (
+        (one.cell.table, one.cell.column) == (other.cell.table, other.cell.column)
+        and abs(one.value - other.cell.value) <= one.tolerance
+        and abs(other.value - one.cell.value) <= other.tolerance
+    )

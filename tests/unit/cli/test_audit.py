@@ -1,0 +1,47 @@
+"""The command that recomputes published numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from known_unknowns import benchmarks, cli
+from known_unknowns.errors import ConfigError
+
+KEYS = ["benchmark", "table", "row", "column", "printed", "finding", "arithmetic"]
+
+
+def test_the_json_is_a_list_of_findings_of_all_benchmarks():
+    result = CliRunner().invoke(cli.app, ["audit", "--json"])
+    findings = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert {finding["benchmark"] for finding in findings} == set(benchmarks.names())
+    assert all(
+        list(finding) == KEYS and all(isinstance(text, str) and text for text in finding.values())
+        for finding in findings
+    )
+    assert len({tuple(finding.values()) for finding in findings}) == len(findings)
+
+
+def test_the_text_has_every_finding_with_its_arithmetic():
+    result = CliRunner().invoke(cli.app, ["audit", "--benchmark", "mmsap"])
+    assert result.exit_code == 0
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[0].startswith("MM-SAP: ") and "HumbleBench" not in result.stdout
+    place = lines.index("Qwen-VL-Plus, Total score_ku: 24.18")
+    assert lines[place + 1] == "Does not follow from its row: the subsets' cells give 22.96."
+    assert lines[place + 2].startswith("(350 x 2.86 + 400 x 63.50) / 1,150 = 22.96")
+    assert max(map(len, result.stdout.splitlines())) <= 120
+
+
+def test_an_unknown_benchmark():
+    result = CliRunner().invoke(cli.app, ["audit", "--benchmark", "nothing"])
+    assert isinstance(result.exception, ConfigError) and "nothing" in str(result.exception)
+
+
+@pytest.mark.parametrize("name", ["humblebench", "mmsap"])
+def test_a_benchmark_can_be_repeated(name):
+    once, twice = (CliRunner().invoke(cli.app, ["audit", *["--benchmark", name] * n, "--json"]) for n in (1, 2))
+    assert once.stdout == twice.stdout

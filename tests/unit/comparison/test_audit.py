@@ -1,0 +1,236 @@
+"""The checks of any benchmark, on toy numbers that are computed by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.comparison.audit import ALL, Finding, with_notes
+from known_unknowns.comparison.audit.checks import distribution, generic_checks, row_count
+from known_unknowns.comparison.audit.relations import inconsistent, product, ratio, total, weighted_mean
+from known_unknowns.comparison.published import Published, read
+from known_unknowns.errors import DataError
+
+TOY = """
+benchmark: toy
+sources: {paper: A paper}
+data:
+  published: {source: A paper, questions: {Overall: 300, Red: 100, Blue: 200}}
+  older: {source: A paper, questions: {Overall: 80}}
+models: {One (again): One}
+blocks:
+  - table: Table 1
+    source: paper
+    variant: original
+    metric: accuracy
+    columns: [{name: All, category: Overall}, {name: Red, category: Red}, {name: Blue, category: Blue}]
+    rows:
+      One: 60.00 50.00 65.00
+      Two: 70.00 60.00 75.00
+      Three: 80.00 80.00 80.00
+"""
+
+
+def toy(tmp_path: Path, more: str = "", *, instead: tuple[str, str] = ("", "")) -> Published:
+    text = TOY.replace(*instead) if instead[0] else TOY
+    path = tmp_path / "toy.yaml"
+    path.write_text(text + more, encoding="utf-8")
+    return read(path, "toy")
+
+
+def findings(published: Published) -> list[tuple[str, str, str, str]]:
+    return [(f.table, f.row, f.column, f.finding) for f in generic_checks(published)]
+
+
+def test_consistent_numbers_have_no_findings(tmp_path):
+    assert findings(toy(tmp_path)) == []
+
+
+def test_fields_of_a_cell(tmp_path):
+    cell = toy(tmp_path).cells[1]
+    assert (cell.questions, cell.revision, cell.runs, cell.kind, cell.countable) == (100, "published", 1, "model", True)
+
+
+def test_identical_rows(tmp_path):
+    found = findings(toy(tmp_path, "      Four: 60.00 50.00 65.00\n"))
+    assert found == [
+        ("Table 1", "One", ALL, "The row is that of Four in every digit."),
+        ("Table 1", "Four", ALL, "The row is that of One in every digit."),
+    ]
+
+
+def test_percentages_that_no_count_gives(tmp_path):
+    """61 of 100 is 61.00; 182 / 300 = 60.667 rounds to 60.67 and truncates to 60.66."""
+    assert findings(toy(tmp_path, "      Four: 60.66 61.00 60.50\n")) == []
+    found = findings(toy(tmp_path, "      Four: 60.68 61.25 60.50\n"))
+    assert found == [
+        ("Table 1", "Four", "All", "No count among 300 questions gives it; the nearest is 60.67."),
+        ("Table 1", "Four", "Red", "No count among 100 questions gives it; the nearest is 61.00."),
+    ]
+
+
+REPEATED = """
+  - table: {table}
+    kind: statement
+    source: paper
+    variant: original
+    metric: accuracy
+    columns: [{{name: Accuracy, category: Overall}}]
+    rows:
+      {row}: "{printed}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "printed", "texts"),
+    [
+        ("One", "60.00", []),
+        ("One", "60", []),
+        ("One", "59.67", ["Table 1 has 60.00."]),  # 179 of 300
+        ("One", "59.9", ["Table 1 has 60.00.", "No count among 300 questions gives it; the nearest is 60.0."]),
+        ("One", "60.33333", ["Text has 60.33."]),  # the finding is on the number with fewer decimals
+        ("One (again)", "70.00", ["Table 1 has 60.00."]),  # of Two, but a single number can be so by chance
+        ("Won", "60.00", ["No table has a model named Won."]),
+    ],
+)
+def test_a_number_that_is_printed_twice(tmp_path, row, printed, texts):
+    found = findings(toy(tmp_path, REPEATED.format(table="Text", row=row, printed=printed)))
+    assert [one[3] for one in found] == texts
+
+
+def test_a_row_with_the_numbers_of_another_model(tmp_path):
+    text = REPEATED.format(table="Text", row="One", printed="70.00 75.00").replace('"', "")
+    text = text.replace(
+        "[{name: Accuracy, category: Overall}]", "[{name: All, category: Overall}, {name: Blue, category: Blue}]"
+    )
+    found = findings(toy(tmp_path, text))
+    assert [one[3] for one in found] == [
+        "Table 1 has 60.00.",
+        "Table 1 has 65.00.",
+        *["It is the number of Two, as are the other odd numbers of the row."] * 2,
+    ]
+    assert len(findings(toy(tmp_path, text.replace("75.00", "80.00")))) == 2  # of Two and of Three
+
+
+def test_numbers_on_other_data_are_other_numbers(tmp_path):
+    other = REPEATED.format(table="Text", row="One", printed="65.00") + "    data: older\n"
+    assert findings(toy(tmp_path, other)) == []
+    with pytest.raises(DataError, match="'newer'"):
+        toy(tmp_path, other.replace("older", "newer"))
+
+
+RUNS = """
+  - table: Runs
+    source: paper
+    runs: 2
+    variant: shuffled_options
+    metric: accuracy
+    columns: [{{name: Red, category: Red}}]
+    rows:
+      One: {printed}
+"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "text"),
+    [
+        ("50.50±0.50", None),  # 50 and 51 of 100: 0.50 with ddof = 0, 0.71 with ddof = 1
+        ("50.50±0.71", None),
+        ("50.50±0.60", "No counts in the runs have this mean and this standard deviation."),
+        ("50.25±0.50", "No count among 100 questions in 2 runs gives it; the nearest is 50.00."),
+    ],
+)
+def test_spreads_over_runs(tmp_path, printed, text):
+    found = {one[3] for one in findings(toy(tmp_path, RUNS.format(printed=printed)))}
+    assert found == set() if text is None else text in found
+
+
+def test_implied_values(tmp_path):
+    rows = {row: cells for (_, row), cells in toy(tmp_path).rows().items()}
+    one = rows["One"]
+    mean = weighted_mean(one["All"], [(one["Red"], 100), (one["Blue"], 200)])
+    assert mean.value == pytest.approx(60) and mean.is_consistent  # (100 x 50 + 200 x 65) / 300
+    assert mean.arithmetic == "(100 x 50.00 + 200 x 65.00) / 300"
+    assert mean.tolerance == pytest.approx(0.01)  # half a hundredth of the parts and of the cell
+    partial = weighted_mean(one["All"], [(one["Red"], 100)], whole=300)
+    assert partial.value == pytest.approx(50 / 3)
+    assert total(one["All"], [one["Red"], one["Blue"]]).value == 115
+    found = product(one["All"], one["Red"], one["Blue"], unit=100)
+    assert (found.value, found.slack) == (32.5, pytest.approx((50 * 0.005 + 65 * 0.005 + 0.005**2) / 100))
+    assert ratio(one["All"], one["Red"], one["Blue"]).value == pytest.approx(100 * 50 / 65)
+
+
+def overall(published: Published) -> list[Finding]:
+    derived = [
+        weighted_mean(row["All"], [(row["Red"], 100), (row["Blue"], 200)]) for row in published.rows("Table 1").values()
+    ]
+    return list(inconsistent(derived, "The parts give {}."))
+
+
+def test_totals_that_do_not_follow(tmp_path):
+    assert overall(toy(tmp_path)) == []
+    (found,) = overall(toy(tmp_path, instead=("60.00 50.00", "60.33 50.00")))
+    assert (found.row, found.printed, found.finding) == ("One", "60.33", "The parts give 60.00.")
+    assert found.arithmetic.startswith("(100 x 50.00 + 200 x 65.00) / 300 = 60.00; printed 60.33")
+
+
+def test_exchanged_models(tmp_path):
+    swapped = toy(tmp_path, instead=("One: 60.00", "One: 70.00"))
+    assert [f.finding for f in overall(swapped)] == ["The parts give 60.00."]
+    cells = [
+        "One: 60.00 50.00 65.00\n      Two: 70.00 60.00 75.00",
+        "One: 70.00 50.00 65.00\n      Two: 60.00 60.00 75.00",
+    ]
+    texts = [(f.row, f.finding) for f in overall(toy(tmp_path, instead=(cells[0], cells[1])))]
+    assert ("One", "The numbers of One and Two are exchanged.") in texts
+    assert ("Two", "The numbers of Two and One are exchanged.") in texts and len(texts) == 4
+
+
+SHARES = """
+  - table: Figure 1
+    kind: data
+    source: paper
+    columns: [{name: Share}]
+    rows:
+"""
+
+
+@pytest.mark.parametrize(
+    ("shares", "n", "found"),
+    [
+        (("33.3", "33.3", "33.3"), 300, []),  # 100 each
+        (("33.3", "66.6"), 300, []),  # truncated
+        (
+            ("33.3", "66.4"),
+            300,
+            ["No count of the 300 questions gives it.", "The shares add up to 99.7%, not to 100%."],
+        ),
+        (("25.00", "50.00"), 4, ["The shares add up to 75.00%, not to 100%."]),
+        (("25", "50", "26"), 4, ["No count of the 4 questions gives it."]),  # rounding explains 101
+    ],
+)
+def test_shares_of_a_whole(tmp_path, shares, n, found):
+    rows = "".join(f'      part {place}: "{share}"\n' for place, share in enumerate(shares))
+    cells = toy(tmp_path, SHARES + rows).rows("Figure 1")
+    assert [f.finding for f in distribution([next(iter(row.values())) for row in cells.values()], n)] == found
+
+
+def test_numbers_of_rows(tmp_path):
+    published = toy(tmp_path, SHARES.replace("{name: Share}", "{name: Number, unit: models}") + '      Models: "4"\n')
+    cell = published.cells[-1]
+    (found,) = row_count(cell, published, "Table 1")
+    assert (found.finding, found.arithmetic) == ("Table 1 has 3 rows.", "3 rows: One, Two, Three; printed 4")
+
+
+def test_findings_become_notes(tmp_path):
+    published = toy(tmp_path)
+    on_cell = Finding.of(published.cells[0], "It is odd.", "1 + 1 = 3")
+    on_column = Finding("toy", "Table 1", ALL, "Red", "50.00", "All of it is odd.", "1 + 1 = 3")
+    elsewhere = Finding("toy", "Table 2", ALL, ALL, "50.00", "Not here.", "1 + 1 = 3")
+    notes = {
+        cell.key[1:]: cell.note for cell in with_notes(published.cells, [on_cell, on_column, elsewhere]) if cell.note
+    }
+    assert notes == {("One", "All"): "It is odd."} | {
+        (row, "Red"): "All of it is odd." for row in ("One", "Two", "Three")
+    }
