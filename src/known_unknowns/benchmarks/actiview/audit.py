@@ -1,16 +1,24 @@
-"""Inconsistencies in the published tables of ActiView; see README.md.
+"""Inconsistencies in the published numbers of ActiView: tables against tables; see README.md.
 
 All values are computed from the printed numbers. A difference counts only if rounding cannot explain it.
+`known_unknowns.benchmarks.actiview.audit_text` compares the paper's text with its tables.
+
+References
+----------
+.. [1] Wang et al., "ActiView: Evaluating Active Perception Ability for Multimodal Large Language Models".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
+from known_unknowns.benchmarks.actiview.audit_text import text_findings
 from known_unknowns.benchmarks.actiview.format import TYPES
-from known_unknowns.comparison.audit import Finding, Published
-from known_unknowns.comparison.audit.relations import Derived, inconsistent, weighted_mean
-from known_unknowns.comparison.published import PublishedCell, cells_by_row
+from known_unknowns.comparison.audit import ALL, Finding, Published
+from known_unknowns.comparison.audit.grim import grim_counts, nearest_percentages
+from known_unknowns.comparison.audit.relations import ROUNDING, Derived, inconsistent, weighted_mean
+from known_unknowns.comparison.published import MODEL, PublishedCell, cells_by_row
 
 TableRow = Mapping[str, PublishedCell]
 
@@ -19,36 +27,38 @@ HUMAN = 84.67
 CHANCE = 33.95
 """Percent, as printed (Section 5); the published options give 34.24."""
 
-QUESTIONS: Mapping[str, int] = {
-    "Geo-Loc": 37,
-    "Orient": 30,
-    "Daily-Loc": 41,
-    "Obj-Attr": 50,
-    "Obj-Rel": 46,
-    "Count-Dis": 47,
-    "Event-M": 34,
-    "Event-S": 40,
-    "Type I": 108,
-    "Type II": 143,
-    "Type III": 74,
-    "Overall": 325,
-}
-"""Numbers of questions of the published data."""
 PIPELINES = ("Zooming", "Shifting-R", "Shifting-E", "Shifting-M", "Shifting-H")
 """The columns of Table 2 that its AVG column averages."""
 BY_CLASS: Mapping[str, str] = dict(zip((f"Table {n}" for n in range(8, 13)), PIPELINES, strict=True))
 """The tables of sub-classes, and the column of Table 2 with the accuracy over all their sub-classes."""
+_CLASSES = tuple(name for names in TYPES.values() for name in names)
 _OVERALL_TABLES = ("Table 2", "Table 7")
-_ALL_VIEWS, _RECALL_OFF_BY_ONE = 4.00, 74.62
+_VIEWS, _RECALL = 4, "view_recall_as_published"
+_LEAST_MATCHES = 2  # one sum can equal another column's by chance
+
+
+def audit(published: Published) -> Iterator[Finding]:
+    """Yield the findings on the numbers of this benchmark (`known_unknowns.comparison.audit`)."""
+    cells = published.cells
+    models = [cell for cell in cells if cell.kind == MODEL]
+    yield from inconsistent(averages(cells), "Does not follow from its row: the pipelines' cells give {}.")
+    text = "Does not follow from its row: with the published numbers of questions, the sub-classes' cells give {}."
+    yield from inconsistent(type_averages(models), text)
+    table_of = {column: table for table, column in BY_CLASS.items()}
+    for one in overall_accuracies(models):
+        yield from inconsistent([one], f"{table_of[one.cell.column]}'s sub-classes give {{}}.")
+    yield from _sub_classes_of_another_pipeline(models)
+    yield from _people(published)
+    annotated = int(published.facts["annotated_views"].value)
+    yield from _recalls_below_their_minimum(models, annotated)
+    yield from _impossible_recalls(cells, annotated)
+    yield from _more_shifts_than_views(models)
+    yield from _backbones(published)
+    yield from text_findings(published)
 
 
 def averages(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute the AVG columns of Tables 2, 7 and 14, which are means of accuracies over pipelines.
-
-    References
-    ----------
-    arXiv:2410.04659, Tables 2, 7 and 14.
-    """
+    """Recompute the AVG columns of Tables 2, 7 and 14, which are means of accuracies over pipelines."""
     found = []
     for (table, _), row in cells_by_row(cells).items():
         if table in _OVERALL_TABLES:
@@ -62,14 +72,9 @@ def averages(cells: Iterable[PublishedCell]) -> list[Derived]:
 
 
 def type_averages(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute the AVG columns of Tables 8 to 12: the accuracy of each type from its sub-classes.
-
-    References
-    ----------
-    arXiv:2410.04659, Tables 8 to 12.
-    """
+    """Recompute the AVG columns of Tables 8 to 12: the accuracy of each type from its sub-classes."""
     return [
-        _mean(row[f"{name} AVG"], [(row[part], QUESTIONS[part]) for part in parts])
+        _mean(row[f"{name} AVG"], [(row[part], _questions(row[part])) for part in parts])
         for (table, _), row in cells_by_row(cells).items()
         if table in BY_CLASS
         for name, parts in TYPES.items()
@@ -77,20 +82,14 @@ def type_averages(cells: Iterable[PublishedCell]) -> list[Derived]:
 
 
 def overall_accuracies(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute the accuracies of Tables 2 and 7 from the sub-classes of Tables 8 to 12.
-
-    References
-    ----------
-    arXiv:2410.04659, Tables 2 and 7 to 12.
-    """
+    """Recompute the accuracies of Tables 2 and 7 from the sub-classes of Tables 8 to 12."""
     rows = cells_by_row(cells)
     overall = _by_model(rows)
     found = []
     for (table, _), row in rows.items():
         whole = overall.get(next(iter(row.values())).model) if table in BY_CLASS else None
         if whole is not None:
-            parts = [(row[part], QUESTIONS[part]) for names in TYPES.values() for part in names]
-            found.append(_mean(whole[BY_CLASS[table]], parts))
+            found.append(_mean(whole[BY_CLASS[table]], [(row[part], _questions(row[part])) for part in _CLASSES]))
     return found
 
 
@@ -99,29 +98,107 @@ def _mean(cell: PublishedCell, parts: Iterable[tuple[PublishedCell, int]]) -> De
     return weighted_mean(cell, parts, truncation=True)
 
 
-def audit(published: Published) -> Iterator[Finding]:
-    """Yield the findings on the tables of this benchmark (`known_unknowns.comparison.audit`)."""
-    cells = published.cells
-    yield from inconsistent(averages(cells), "Does not follow from its row: the pipelines' cells give {}.")
-    yield from inconsistent(type_averages(cells), "Does not follow from its row: the sub-classes' cells give {}.")
-    table_of = {column: table for table, column in BY_CLASS.items()}
-    for one in overall_accuracies(cells):
-        yield from inconsistent([one], f"{table_of[one.cell.column]}'s sub-classes give {{}}.")
-    yield from _recalls_off_by_one(cells)
-    yield from _more_shifts_than_views(cells)
+def _questions(cell: PublishedCell) -> int:
+    if cell.questions is None:
+        raise ValueError(f"{', '.join(cell.key)}: the number of questions of {cell.category} is not stated")
+    return cell.questions
 
 
-def _recalls_off_by_one(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
-    """Flag recalls of models that used all four views: Equation 1 gives 100."""
-    for (table, _), row in cells_by_row(cells).items():
-        if table == "Table 13" and row["Shifting-R #view"].value == _ALL_VIEWS:
-            cell = row["Shifting-R R_select"]
-            text = "All four views were used, so that Equation 1 gives 100."
-            if cell.value == _RECALL_OFF_BY_ONE:
-                text += " Numbering the used views from 0 and the annotated ones from 1 gives 641 of 859, as printed."
-            yield Finding.of(
-                cell, text, f"4 of 4 views used, so that 859 of 859 annotated views were; {cell.printed} printed"
+def _right(cell: PublishedCell) -> int:
+    """Return the number of right answers that is nearest to a percentage."""
+    return round(cell.value * _questions(cell) / 100)
+
+
+def _sub_classes_of_another_pipeline(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+    """Flag rows of Tables 9 to 12 whose sum is the next pipeline's in Table 2, if this holds for several of a model."""
+    rows = cells_by_row(cells)
+    shifting = list(BY_CLASS.items())[1:]
+    for model, whole in _by_model(rows).items():
+        found = []
+        for (table, column), (_, following) in pairwise(shifting):
+            row = next((row for (name, _), row in rows.items() if name == table and _model(row) == model), None)
+            if row is not None:
+                right = sum(_right(row[name]) for name in _CLASSES)
+                if right == _right(whole[following]) != _right(whole[column]):
+                    found.append((row, right, column, following))
+        for row, right, column, following in found if len(found) >= _LEAST_MATCHES else ():
+            first, n = next(iter(row.values())), _questions(whole[column])
+            yield Finding(
+                first.benchmark,
+                first.table,
+                first.row,
+                ALL,
+                " ".join(cell.printed for cell in row.values()),
+                f"The sub-classes add up to {following} of {whole[column].table}, not to {column}.",
+                f"{' + '.join(str(_right(row[name])) for name in _CLASSES)} = {right} of {n}; {following} "
+                f"{whole[following].printed} is {_right(whole[following])}, {column} {whole[column].printed} is "
+                f"{_right(whole[column])}",
             )
+
+
+def _people(published: Published) -> Iterator[Finding]:
+    """Check Table 4: percentages of the 60 questions, and the means of the six people."""
+    rows = {name: row for (_, name), row in published.rows("Table 4").items()}
+    people = [row for name, row in rows.items() if name != "Average"]
+    for row in people:
+        for cell in row.values():
+            if cell.n and not any(grim_counts(cell.printed, cell.n, truncated=cut) for cut in (False, True)):
+                yield _no_count(cell, cell.n, "questions")
+    for column, cell in rows.get("Average", {}).items():
+        yield from inconsistent(
+            [_mean(cell, [(row[column], 1) for row in people])], f"The {len(people)} people give {{}}."
+        )
+
+
+def _no_count(cell: PublishedCell, n: int, of: str) -> Finding:
+    below, above = nearest_percentages(cell.printed, n)
+    nearest = min((below, above), key=lambda count: abs(100 * count / n - cell.value))
+    return Finding.of(
+        cell,
+        f"No count of the {n:,} {of} gives it; the nearest is {100 * nearest / n:.{cell.decimals}f}.",
+        f"{below:,} / {n:,} = {100 * below / n:.3f}% and {above:,} / {n:,} = {100 * above / n:.3f}%",
+    )
+
+
+def _recalls_below_their_minimum(cells: Iterable[PublishedCell], annotated: int) -> Iterator[Finding]:
+    """Flag recalls that are too small for the mean number of views in use (#view).
+
+    Views that are not in use can all be annotated at most. With u views in use over all questions, at least
+    ``annotated`` - (4 x questions - u) annotated ones are among them, so that Equation 1 has a minimum.
+    """
+    for (table, _), row in cells_by_row(cells).items():
+        for name in PIPELINES[:2] if table == "Table 13" else ():
+            recall, views = row[f"{name} R_select"], row[f"{name} #view"]
+            n = _questions(views)
+            used = (views.value - views.half_unit) * n
+            least = 100 * (annotated - (_VIEWS * n - used)) / annotated
+            if recall.value + recall.half_unit + ROUNDING >= least:
+                continue
+            if views.value == _VIEWS:
+                text = "All four views were used, so that Equation 1 gives 100."
+                arithmetic = f"4 of 4 views used, so that {annotated} of {annotated} annotated views were"
+            else:
+                text = f"With {views.printed} of four views in use, Equation 1 gives at least {least:.2f}."
+                arithmetic = (
+                    f"{annotated} - ({_VIEWS * n:,} - {views.value - views.half_unit:.3f} x {n}) = "
+                    f"{least * annotated / 100:.1f} of {annotated}"
+                )
+            from_zero = grim_counts(recall.printed, annotated)
+            if views.value == _VIEWS and len(from_zero) == 1:
+                text += (
+                    f" Numbering the used views from 0 and the annotated ones from 1 gives {from_zero[0]} of "
+                    f"{annotated}, as printed."
+                )
+            yield Finding.of(recall, text, f"{arithmetic}; printed {recall.printed}")
+
+
+def _impossible_recalls(cells: Iterable[PublishedCell], annotated: int) -> Iterator[Finding]:
+    """Flag recalls that are no whole number of the annotated views."""
+    for cell in cells:
+        if cell.metric == _RECALL and not any(
+            grim_counts(cell.printed, annotated, truncated=cut) for cut in (False, True)
+        ):
+            yield _no_count(cell, annotated, "annotated views")
 
 
 def _more_shifts_than_views(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
@@ -132,6 +209,25 @@ def _more_shifts_than_views(cells: Iterable[PublishedCell]) -> Iterator[Finding]
             yield Finding.of(row["#shift"], text, arithmetic)
 
 
+def _backbones(published: Published) -> Iterator[Finding]:
+    """Flag models of Table 6 that are named after another language model than the one that the table has."""
+    families = ("llama3", "vicuna")
+    for row, (backbone, _) in published.facts["backbones"].value.items():
+        for family in families:
+            if family in _plain(row) and family not in _plain(backbone):
+                text = "The model is named after another language model."
+                arithmetic = f"the name {row} against the LLM backbone {backbone}"
+                yield Finding(published.benchmark, "Table 6", row, "LLM Backbone", backbone, text, arithmetic)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "")
+
+
+def _model(row: TableRow) -> str:
+    return next(iter(row.values())).model
+
+
 def _by_model(rows: Mapping[tuple[str, str], TableRow]) -> dict[str, TableRow]:
     """Return the rows of Tables 2 and 7 by model."""
-    return {next(iter(row.values())).model: row for (table, _), row in rows.items() if table in _OVERALL_TABLES}
+    return {_model(row): row for (table, _), row in rows.items() if table in _OVERALL_TABLES}

@@ -68,6 +68,11 @@ LAYOUTS: dict[str, Layout] = {
         "Table 14, splits into more views",
         conditions={(of_split("zooming", split), None): f"{split} views" for split in SPLITS},
     ),
+    "Table 15": Layout("Table 15, images side by side and described in words"),
+    "Appendix F.2": Layout(
+        "Appendix F.2, recalls of Shifting-E and Shifting-H",
+        secondary={"view_recall_as_published": ("view_recall", "by Equation 1: ")},
+    ),
     "Table 5": Layout("Table 5, without an image"),
     **{
         f"Table {number}": _grouped(
