@@ -2,10 +2,7 @@
 
 import io
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -18,14 +15,6 @@ from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS
 
 SEED, IMAGES = 1, 330
 REFUSAL = "Sorry, I can't help with it"
-
-PROGRAM = """
-import sys
-from known_unknowns_pocket.benchmarks import mmsap
-folder = mmsap.build(sys.argv[1], seed=3, images=30)
-print(mmsap.content_digest(folder), *[hash_ for hash_ in map(lambda p: __import__("hashlib").sha256(
-    p.read_bytes()).hexdigest(), sorted(folder.rglob("*.*")))])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -211,20 +200,6 @@ def test_every_variant_can_be_made_of_every_question(loaded, name):
         assert benchmark.prompt(varied).endswith("directly.")
 
 
-def test_same_bytes_in_any_process(tmp_path):
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, str(tmp_path / hash_seed)],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for hash_seed in ("0", "5")
-    }
-    assert len(told) == 1
-
-
 def test_digest_follows_content_and_not_encoding(tmp_path):
     folder = mmsap.build(tmp_path, seed=2, images=3)
     digest, file = mmsap.content_digest(folder), folder / "KnowVisQA.json"
@@ -262,10 +237,3 @@ def test_an_error_leaves_nothing_that_could_be_taken_for_a_benchmark(tmp_path, m
     with pytest.raises(OSError, match="disk full"):
         mmsap.build(tmp_path, seed=3, images=5, advance=lambda: steps.append(1))
     assert not list(tmp_path.glob("*.json")) and not list(tmp_path.rglob("*.part"))
-
-
-@pytest.mark.parametrize("arguments", [{"images": 2}, {"questions_per_image": 0}, {"questions_per_image": 4}])
-def test_bad_arguments_are_told_before_anything_is_written(tmp_path, arguments):
-    with pytest.raises(ValueError, match=next(iter(arguments))):
-        mmsap.build(tmp_path / "new", seed=1, **arguments)
-    assert not (tmp_path / "new").exists()
