@@ -26,7 +26,7 @@ import openai
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from known_unknowns.images import drawn  # noqa: E402
+from known_unknowns.images import recipe_image  # noqa: E402
 from tests.servers.client import engine, run_all, turn  # noqa: E402
 from tests.servers.endpoint import MODEL  # noqa: E402
 
@@ -34,7 +34,7 @@ Seconds = tuple[float, float]
 """By the clock, and of this process's CPU, which other work on the machine does not stretch."""
 
 
-def timed(work: Callable[[], object]) -> Seconds:
+def seconds_of(work: Callable[[], object]) -> Seconds:
     clock, cpu = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - clock, time.process_time() - cpu
@@ -62,14 +62,14 @@ def bare(url: str, questions: int, concurrency: int) -> Seconds:
 
             await asyncio.gather(*(one(number) for number in range(questions)))
 
-    return timed(lambda: asyncio.run(go()))
+    return seconds_of(lambda: asyncio.run(go()))
 
 
 def ours(url: str, questions: int, concurrency: int) -> Seconds:
     """A run: runner, journal and engine."""
     identifiers = [f"q{number}" for number in range(questions)]
     with tempfile.TemporaryDirectory() as folder:
-        return timed(lambda: run_all(identifiers, Path(folder) / "journal", url, concurrency=concurrency))
+        return seconds_of(lambda: run_all(identifiers, Path(folder) / "journal", url, concurrency=concurrency))
 
 
 def peak_mib() -> float:
@@ -78,9 +78,9 @@ def peak_mib() -> float:
 
 def memory(url: str, concurrency: int, questions: int = 10_000, first: int = 500) -> float:
     """MiB that the peak grew by between the first questions and the last, with an image of 64 x 64 pixels each."""
-    asked = [turn(f"q{number}", drawn("normal-noise", 64, 64, number)) for number in range(questions)]
+    turns = [turn(f"q{number}", recipe_image("normal-noise", 64, 64, number)) for number in range(questions)]
     before = done = 0
-    for rows in engine(url, concurrency=concurrency).answer(asked, folder=Path()):
+    for rows in engine(url, concurrency=concurrency).answer(turns, folder=Path()):
         done += len(rows)
         if not before and done >= first:
             before = peak_mib()

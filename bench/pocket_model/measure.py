@@ -52,9 +52,9 @@ PIPELINES: dict[str, Callable[[Question], Dialogue]] = {
     "annotated views": views.groundtruth_views,
     "the easiest view alone": partial(views.single_view, level="E"),
     "the hardest view alone": partial(views.single_view, level="H"),
-    "zooming": partial(views.zooming, reading="robust"),
-    "shifting": partial(views.shifting, reading="robust"),
-    "mixed": partial(views.mixed, reading="robust"),
+    "zooming": partial(views.zooming, parser="robust"),
+    "shifting": partial(views.shifting, parser="robust"),
+    "mixed": partial(views.mixed, parser="robust"),
     "text only, guess": partial(views.text_only_template, template="guess"),
 }
 BY_SUB_CLASS = ("full image", "annotated views")
@@ -73,19 +73,19 @@ def row(*cells: object) -> None:
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def headed(*cells: str) -> None:
+def print_heading(*cells: str) -> None:
     print()
     row(*cells)
     row(*("---" for _ in cells))
 
 
-def answered(engine: TransformersEngine, turns: Sequence[Turn], folder: Path) -> list[Reply]:
+def answer_turns(engine: TransformersEngine, turns: Sequence[Turn], folder: Path) -> list[Reply]:
     """The reply to each turn, in order."""
     replies = dict(found for batch in engine.answer(turns, folder=folder) for found in batch)
     return [replies[number] for number in range(len(turns))]
 
 
-def talked(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Path) -> list[Said]:
+def run_dialogues(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Path) -> list[Said]:
     """Run all dialogues to their ends, one turn of each open dialogue at a time."""
     said: list[Said] = []
     waiting = {}
@@ -93,7 +93,7 @@ def talked(engine: TransformersEngine, dialogues: Iterable[Dialogue], folder: Pa
         said.append([])
         waiting[number] = (dialogue, next(dialogue))
     while waiting:
-        replies = answered(engine, [turn for _, turn in waiting.values()], folder)
+        replies = answer_turns(engine, [turn for _, turn in waiting.values()], folder)
         following = {}
         for (number, (dialogue, turn)), reply in zip(waiting.items(), replies, strict=True):
             said[number].append((turn, reply))
@@ -109,7 +109,7 @@ def is_right(question: Question, turn: Turn, reply: Reply, scorer: str) -> bool:
 
 
 def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> None:
-    headed("variant", "n", *TYPES, "overall", "overall, robust")
+    print_heading("variant", "n", *TYPES, "overall", "overall, robust")
     kinds = [made.kind for _, asked in pocket_humblebench.questions(seed, images) for made in asked]
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         pocket_humblebench.build(raw, seed=seed, images=images)
@@ -117,7 +117,7 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
         for name, (vary, few) in VARIANTS.items():
             questions = [vary(question) for question in (every[:FEW] if few else every)]
             turns = [ask(question, humblebench.prompt(question)) for question in questions]
-            replies = answered(engine, turns, Path(folder))
+            replies = answer_turns(engine, turns, Path(folder))
             found = [
                 Counted(question.category, kind, question.answer != question.refusal, *right)
                 for question, turn, reply, kind in zip(questions, turns, replies, kinds, strict=False)
@@ -127,7 +127,7 @@ def measure_humblebench(engine: TransformersEngine, seed: int, images: int) -> N
             if name == "original":
                 whole = found
                 type_row("original, answerable only", [one for one in found if one.answerable])
-    headed("type of question (original)", "n", "right", "answerable", "right")
+    print_heading("type of question (original)", "n", "right", "answerable", "right")
     for kind in sorted(set(kinds)):
         of_kind = [one for one in whole if one.kind == kind]
         answerable = [one for one in of_kind if one.answerable]
@@ -158,7 +158,7 @@ def measure_mmsap(engine: TransformersEngine, seed: int, images: int) -> None:
         mmsap_tally(engine, seed=seed, images=max(90, round(3.3 * images)), refusal_prompt=prompt, scorer="official")
         for prompt in (False, True)
     )
-    headed("questions", "n", "plain prompt", "refusal prompt")
+    print_heading("questions", "n", "plain prompt", "refusal prompt")
     whole = [tuple(map(sum, zip(*found.values(), strict=True))) for found in (plain, refusing)]
     row("all", whole[0][1], *(percent(*found) for found in whole))
     for sort, (_, asked) in plain.items():
@@ -169,10 +169,10 @@ def measure_actiview(engine: TransformersEngine, seed: int, images: int) -> None
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         pocket_actiview.build(raw, seed=seed, images=images)
         questions = list(actiview.load(Path(raw), Path(folder)))
-        headed(f"pipeline (n = {len(questions)}; guessing {guessing(questions)})", "official", "robust")
+        print_heading(f"pipeline (n = {len(questions)}; guessing {guessing(questions)})", "official", "robust")
         robust = {}
         for name, pipeline in PIPELINES.items():
-            said = talked(engine, (pipeline(question) for question in questions), Path(folder))
+            said = run_dialogues(engine, (pipeline(question) for question in questions), Path(folder))
             released, robust[name] = (right_of(questions, said, scorer) for scorer in ("official", "robust"))
             row(name, *(percent(sum(found), len(found)) for found in (released, robust[name])))
         sub_class_rows(questions, robust)
@@ -185,7 +185,7 @@ def guessing(questions: Sequence[Question]) -> str:
 
 
 def sub_class_rows(questions: Sequence[Question], robust: Mapping[str, Sequence[bool]]) -> None:
-    headed("sub-class (robust)", "n", "guessing", *BY_SUB_CLASS)
+    print_heading("sub-class (robust)", "n", "guessing", *BY_SUB_CLASS)
     for sub_class in sorted({question.category for question in questions}):
         ours = [number for number, question in enumerate(questions) if question.category == sub_class]
         shares = (percent(sum(robust[name][number] for number in ours), len(ours)) for name in BY_SUB_CLASS)
@@ -210,8 +210,10 @@ def measure_views(engine: TransformersEngine, questions: Sequence[Question], fol
         "the other views": map(pipeline, others),
         "none": map(views.full_image, asked),
     }
-    headed(f"full image and ... (n = {len(asked)})", "robust", "right only with the clues' views", "right only so")
-    right = {name: right_of(asked, talked(engine, talks, folder), "robust") for name, talks in shown.items()}
+    print_heading(
+        f"full image and ... (n = {len(asked)})", "robust", "right only with the clues' views", "right only so"
+    )
+    right = {name: right_of(asked, run_dialogues(engine, talks, folder), "robust") for name, talks in shown.items()}
     best = next(iter(right.values()))
     for name, found in right.items():
         only = (sum(one > other for one, other in zip(*pair, strict=True)) for pair in ((best, found), (found, best)))

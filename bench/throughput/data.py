@@ -18,7 +18,7 @@ from PIL import Image as Pillow
 
 from known_unknowns import variants
 from known_unknowns.benchmarks.humblebench.loader import prompt
-from known_unknowns.images import draw, is_drawn
+from known_unknowns.images import is_recipe_image, recipe_pixels
 from known_unknowns.records import Image, Option, Question, Turn
 
 SIZES = ((594, 473), (640, 480), (640, 427), (480, 640), (640, 424))
@@ -89,12 +89,12 @@ def _file(folder: Path, file: Path, size: tuple[int, int]) -> Image:
 
 def _on_disk(folder: Path, image: Image) -> Image:
     """The image as a file, because the other tools' loops read files."""
-    if not is_drawn(image):
+    if not is_recipe_image(image):
         return image
     file = Path("images") / f"{image.sha256[:16]}.png"
     if not (folder / file).is_file():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        Pillow.fromarray(draw(image)).save(folder / file)
+        Pillow.fromarray(recipe_pixels(image)).save(folder / file)
     return _file(folder, file, (image.width, image.height))
 
 
@@ -109,7 +109,7 @@ def _set(name: str, folder: Path, questions: Sequence[Question]) -> QuestionSet:
     return QuestionSet(name, folder, tuple(turn(asked, folder) for asked in questions))
 
 
-def _asked(folder: Path, images: int, each: int, seed: int, sizes: Sequence[tuple[int, int]]) -> list[Question]:
+def _new_questions(folder: Path, images: int, each: int, seed: int, sizes: Sequence[tuple[int, int]]) -> list[Question]:
     draw_from = random.Random(seed)
     found = []
     for number in range(images):
@@ -121,14 +121,14 @@ def _asked(folder: Path, images: int, each: int, seed: int, sizes: Sequence[tupl
 
 def five_questions(folder: Path, *, images: int, seed: int, questions: int = 5) -> QuestionSet:
     """HumbleBench's form: several questions on each image."""
-    return _set("5 questions per image", folder, _asked(folder, images, questions, seed, SIZES))
+    return _set("5 questions per image", folder, _new_questions(folder, images, questions, seed, SIZES))
 
 
 def five_shuffles(folder: Path, *, images: int, seed: int) -> QuestionSet:
     """MM-SAP's form: one question on each image, asked with its options in five orders."""
     shuffled = [
         replace(variants.shuffled_options(asked, seed=order), id=f"{asked.id}-{order}")
-        for asked in _asked(folder, images, 1, seed, SIZES)
+        for asked in _new_questions(folder, images, 1, seed, SIZES)
         for order in range(5)
     ]
     return _set("5 shuffles of a question", folder, shuffled)
@@ -146,12 +146,12 @@ def one_noise_image(folder: Path, *, questions: int, seed: int) -> QuestionSet:
 
 def one_question(folder: Path, *, images: int, seed: int) -> QuestionSet:
     """One image for each question, so that nothing can be shared."""
-    return _set("1 question per image", folder, _asked(folder, images, 1, seed, SIZES))
+    return _set("1 question per image", folder, _new_questions(folder, images, 1, seed, SIZES))
 
 
 def humblebench(folder: Path, variant: str, *, questions: int, seed: int) -> QuestionSet:
     """The shape of HumbleBench's three runs ("", "-E", "-GN"): five questions per image of 594 x 473 pixels."""
-    made = _asked(folder, -(-questions // 5), 5, seed, SIZES[:1])[:questions]
+    made = _new_questions(folder, -(-questions // 5), 5, seed, SIZES[:1])[:questions]
     change = {"": variants.original, "-E": variants.nota_only, "-GN": variants.noise}[variant]
     return _set(f"HumbleBench{variant}", folder, [change(asked) for asked in made])
 

@@ -181,7 +181,7 @@ class MatrixRate:
             torch.cuda.synchronize()
 
 
-def executed(work: Callable[[], Any]) -> int:
+def executed_flops(work: Callable[[], Any]) -> int:
     """The FLOPs that ``work`` really executes: matrix products, convolutions and attention, as torch is called.
 
     Half of a causal attention is not executed, and not counted.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.throughput.data import Maker, QuestionSet
-from bench.throughput.floor import Flops, Group, MatrixRate, executed, groups
+from bench.throughput.floor import Flops, Group, MatrixRate, executed_flops, groups
 from bench.throughput.loops import Loop, Said
 
 PLAIN = ("plain loop, batch 1", "plain loop, batch 4")
@@ -96,7 +96,7 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
         part = asked[0].turns
         least = whole if part == sets[0].turns else flops.shared(groups(bench.processor, part, bench.folder))
         loop(warm.turns, bench.folder)
-        done = executed(partial(loop, counted.turns, bench.folder))
+        done = executed_flops(partial(loop, counted.turns, bench.folder))
         measured.records[name] = Record(asked, least, counted=needed, executed=done)
     for repeat in range(repeats):
         measured.matrix_rates.append(rate.measure())
@@ -151,7 +151,7 @@ def _summary(measured: Measured, name: str) -> dict[str, Any]:
         "ratio_to_best_plain": _ratio_to_best_plain(measured, name),
         "share_of_floor": rate / statistics.median(measured.matrix_rates),
         "share_of_onednns_floor": rate / statistics.median(measured.onednn_rates) if measured.onednn_rates else None,
-        "executed_flops": record.executed,
+        "executed_flops": record.executed_flops,
         "useful_share": record.counted / record.executed if record.executed else None,
         "visual_tokens": span([n for said in record.said for n in said.visual_tokens if n is not None]),
         "letters": compare(measured, name),

@@ -16,7 +16,7 @@ from bench.throughput.loops import Loop, Ours
 from known_unknowns.records import Turn
 
 EVERY = 50
-"""Images between two readings."""
+"""Images between two measurements."""
 MIB = 2**20
 
 
@@ -34,23 +34,23 @@ def peak_mib() -> float:
     raise RuntimeError("/proc/self/status tells no VmHWM")
 
 
-def readings(loop: Loop, folder: Path, *, images: int, questions: int) -> list[dict[str, float]]:
+def measurements(loop: Loop, folder: Path, *, images: int, questions: int) -> list[dict[str, float]]:
     """After every ``EVERY`` images, each with ``questions`` questions: MiB held now, and the peak until then.
 
     The engine is asked all of them at once, as in a run, where it may cache images for the next wave.
     """
     asked = data.five_questions(folder, images=images, seed=500_000, questions=questions).turns
-    found = [_reading(0)]
-    for done in _asked(loop, asked, folder, EVERY * questions):
+    found = [_measurement(0)]
+    for done in _counts_of_answers(loop, asked, folder, EVERY * questions):
         if done // questions >= found[-1]["images"] + EVERY or done == len(asked):
-            found.append(_reading(done // questions))
+            found.append(_measurement(done // questions))
     for turn in asked:
         (folder / turn.images[0].source).unlink(missing_ok=True)
     return found
 
 
-def _asked(loop: Loop, turns: Sequence[Turn], folder: Path, slice_of: int) -> Iterator[int]:
-    """How many turns have been answered, every now and then."""
+def _counts_of_answers(loop: Loop, turns: Sequence[Turn], folder: Path, slice_of: int) -> Iterator[int]:
+    """Yield the number of answered turns, after each batch or slice."""
     done = 0
     if isinstance(loop, Ours):
         for batch in loop.engine.answer(turns, folder=folder):
@@ -62,11 +62,11 @@ def _asked(loop: Loop, turns: Sequence[Turn], folder: Path, slice_of: int) -> It
             yield min(start + slice_of, len(turns))
 
 
-def _reading(images: int) -> dict[str, float]:
-    reading = {"images": images, "resident_mib": resident_mib(), "peak_mib": peak_mib()}
+def _measurement(images: int) -> dict[str, float]:
+    measurement = {"images": images, "resident_mib": resident_mib(), "peak_mib": peak_mib()}
     if torch.cuda.is_available():
-        reading["gpu_peak_mib"] = torch.cuda.max_memory_allocated() / MIB
-    return reading
+        measurement["gpu_peak_mib"] = torch.cuda.max_memory_allocated() / MIB
+    return measurement
 
 
 def summary(found: Sequence[dict[str, float]]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def summary(found: Sequence[dict[str, float]]) -> dict[str, Any]:
         "peak_mib": last["peak_mib"],
         "growth_after_a_tenth_mib": growth(0.1),
         "growth_after_half_mib": growth(0.5),
-        "readings": list(found),
+        "measurements": list(found),
     }
 
 

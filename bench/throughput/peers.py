@@ -49,7 +49,7 @@ VLMEVALKIT = Limits(1280 * FACTOR**2, 16384 * FACTOR**2)
 """For Qwen2.5-VL in its config.py."""
 
 
-def resized(image: Pillow.Image, limits: Limits) -> Pillow.Image:
+def resize(image: Pillow.Image, limits: Limits) -> Pillow.Image:
     """As qwen_vl_utils 0.0.14 prepares an image: RGB, whole multiples of 28 pixels, bicubic."""
     rgb = image.convert("RGB")
     height, width = smart_resize(rgb.height, rgb.width, FACTOR, limits.least, limits.most)
@@ -93,7 +93,7 @@ class HumbleBench:
     def _infer(self, batch: Sequence[dict[str, Any]], said: Said) -> None:
         processor = self.loaded.processor
         texts = prompts(processor, [sample["question"] for sample in batch])
-        images = [resized(Pillow.open(sample["image"]["path"]), self.limits) for sample in batch]
+        images = [resize(Pillow.open(sample["image"]["path"]), self.limits) for sample in batch]
         inputs = processor(text=texts, images=images, padding=True, padding_side="left", return_tensors="pt")
         generate(self.loaded, inputs, said, max_new_tokens=128)
 
@@ -129,7 +129,7 @@ class VLMEvalKit:
 
     def _ask(self, turn: Turn, folder: Path, said: Said) -> None:
         processor = self.loaded.processor
-        image = resized(Pillow.open(folder / turn.images[0].source), self.limits)
+        image = resize(Pillow.open(folder / turn.images[0].source), self.limits)
         inputs = processor(text=prompts(processor, [turn]), images=[image], padding=True, return_tensors="pt")
         sampling = {"do_sample": True, "top_p": 0.001, "top_k": 1, "temperature": 0.01, "repetition_penalty": 1.0}
         generate(self.loaded, inputs, said, max_new_tokens=2048, **sampling)
@@ -178,7 +178,7 @@ def _data_url(image: Pillow.Image) -> str:
 
 
 def _read_data_url(url: str, limits: Limits) -> Pillow.Image:
-    return resized(Pillow.open(BytesIO(base64.b64decode(url.partition("base64,")[2]))), limits)
+    return resize(Pillow.open(BytesIO(base64.b64decode(url.partition("base64,")[2]))), limits)
 
 
 class LmmsEval(_LmmsEval):

@@ -61,7 +61,7 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def filled(options: argparse.Namespace) -> argparse.Namespace:
+def with_defaults(options: argparse.Namespace) -> argparse.Namespace:
     """Fill in what depends on --quick."""
     full = {"model": "60m", "images": 8, "noise_questions": 48, "repeats": 3}
     quick = {"model": "tiny", "images": 2, "noise_questions": 10, "repeats": 1}
@@ -175,7 +175,7 @@ def memory_of(options: argparse.Namespace) -> None:
     """Print one loop's memory as a line of JSON: what ``--memory`` starts for each loop."""
     (loop,) = Setup(options).make([options.memory_of]).values()
     folder = options.cache / "images"
-    found = memory.readings(loop, folder, images=options.memory_images, questions=options.memory_questions)
+    found = memory.measurements(loop, folder, images=options.memory_images, questions=options.memory_questions)
     print(json.dumps(memory.summary(found)))
 
 
@@ -190,7 +190,7 @@ def all_memory(options: argparse.Namespace, given: list[str]) -> None:
 
 def main() -> None:
     given = sys.argv[1:]
-    options = filled(arguments().parse_args(given))
+    options = with_defaults(arguments().parse_args(given))
     torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()

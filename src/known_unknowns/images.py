@@ -3,7 +3,7 @@
 The source of a recipe is "name:key=value,..." (`RECIPES`). Recipes need no storage (PNG files of normal noise for a few
 thousand images would take gigabytes), and a variant that uses them is a pure function of the question.
 
-A recipe can also be made of other images (`DERIVED`). Its source is "name:" and a JSON object, whose "of" holds the
+A recipe can also be made of other images (`COMPOSITES`). Its source is "name:" and a JSON object, whose "of" holds the
 sources of the other images. The source of a file contains its sha256, so the sha256 of the recipe pins the pixels.
 """
 
@@ -56,7 +56,7 @@ RECIPES: dict[str, Callable[[int, int, int], np.ndarray]] = {
 """Functions of width, height and seed that return the pixels: uint8 of shape (height, width) or (height, width, 3)."""
 
 
-def drawn(recipe: str, width: int, height: int, seed: int = 0) -> Image:
+def recipe_image(recipe: str, width: int, height: int, seed: int = 0) -> Image:
     """Return a reference to an image of one of `RECIPES`.
 
     Parameters
@@ -79,12 +79,12 @@ def drawn(recipe: str, width: int, height: int, seed: int = 0) -> Image:
     return Image(source, sha256(source.encode()).hexdigest(), width, height)
 
 
-def is_drawn(image: Image) -> bool:
+def is_recipe_image(image: Image) -> bool:
     """Whether the image is one of `RECIPES`."""
     return image.source.partition(":")[0] in RECIPES
 
 
-def draw(image: Image) -> np.ndarray:
+def recipe_pixels(image: Image) -> np.ndarray:
     """Return the pixels of one of `RECIPES`."""
     return _pixels(image.source)
 
@@ -140,20 +140,20 @@ def _side_by_side(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
 
 _GRID_WHITE, _GRID_SHARE = 15, 32
 
-DERIVED: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
+COMPOSITES: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
     "view": _view,
     "side-by-side": _side_by_side,
 }
 """Recipes that are made of other images."""
 
 
-def derived(recipe: str, width: int, height: int, *, of: Image | Sequence[Image], **arguments: Any) -> Image:
-    """Return a reference to an image that one of `DERIVED` makes of other images.
+def composite_image(recipe: str, width: int, height: int, *, of: Image | Sequence[Image], **arguments: Any) -> Image:
+    """Return a reference to an image that one of `COMPOSITES` makes of other images.
 
     Parameters
     ----------
     recipe : str
-        A key of `DERIVED`.
+        A key of `COMPOSITES`.
     width, height : int
         The size in pixels.
     of : Image or sequence of Image
@@ -166,8 +166,8 @@ def derived(recipe: str, width: int, height: int, *, of: Image | Sequence[Image]
     ValueError
         If there is no such recipe, or the size is not between 1 and `MAX_PIXELS` pixels.
     """
-    if recipe not in DERIVED:
-        raise ValueError(f"{recipe!r} is not a recipe; there are {', '.join(DERIVED)}")
+    if recipe not in COMPOSITES:
+        raise ValueError(f"{recipe!r} is not a recipe; there are {', '.join(COMPOSITES)}")
     if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise ValueError(f"an image of {width} x {height} pixels: give 1 to {MAX_PIXELS:,}")
     sources = of.source if isinstance(of, Image) else [image.source for image in of]
@@ -200,14 +200,14 @@ def _open(source: str, folder: Path) -> Pillow.Image:
     recipe, _, arguments = source.partition(":")
     if recipe in RECIPES:
         return Pillow.fromarray(_pixels(source)).convert("RGB")
-    if recipe in DERIVED:
-        return DERIVED[recipe](json.loads(arguments), lambda of: _open_part(of, folder))
+    if recipe in COMPOSITES:
+        return COMPOSITES[recipe](json.loads(arguments), lambda of: _open_part(of, folder))
     return _read(folder / source)
 
 
 def _open_part(source: str, folder: Path) -> Pillow.Image:
     """Open an image that another image is made of. Decoded files are cached, since many views use the same file."""
-    if source.partition(":")[0] in RECIPES | DERIVED:
+    if source.partition(":")[0] in RECIPES | COMPOSITES:
         return _open(source, folder)
     return _FILE_CACHE.get(folder / source)
 

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
 
 Variant = Callable[..., Question]
@@ -154,7 +154,7 @@ def noise(question: Question, *, seed: int = 0, noise_seed: int = OFFICIAL_NOISE
     ----------
     .. [1] Tong et al., 2025, arXiv:2509.09658, Section 3.3, Algorithm 1 and Figure 5.
     """
-    image = drawn("uniform-noise", _NOISE_SIDE, _NOISE_SIDE, noise_seed)
+    image = recipe_image("uniform-noise", _NOISE_SIDE, _NOISE_SIDE, noise_seed)
     return _with_images(question, [image] * len(question.images))
 
 
@@ -165,7 +165,7 @@ def gaussian(question: Question, *, seed: int = 0) -> Question:
     """
     return _with_images(
         question,
-        [drawn("normal-noise", i.width, i.height, _derived_seed(seed, i.sha256)) for i in question.images],
+        [recipe_image("normal-noise", i.width, i.height, _derived_seed(seed, i.sha256)) for i in question.images],
     )
 
 
@@ -174,7 +174,7 @@ def blank(question: Question, *, seed: int = 0) -> Question:
 
     No paper uses this variant. Its images have no content and, unlike those of `noise`, no texture.
     """
-    return _with_images(question, [drawn("blank", i.width, i.height) for i in question.images])
+    return _with_images(question, [recipe_image("blank", i.width, i.height) for i in question.images])
 
 
 def _with_images(question: Question, images: list[Image]) -> Question:

@@ -143,7 +143,7 @@ def test_our_noise_has_the_pixels_of_its_noise(tmp_path):
         assert theirs.mode == "L"
         pixels = np.asarray(theirs)
     ours = variants.noise(as_question(1, PUBLISHED[0], "B", "Object"))
-    np.testing.assert_array_equal(images.draw(ours.images[0]), pixels)
+    np.testing.assert_array_equal(images.recipe_pixels(ours.images[0]), pixels)
     assert sample["label"] == "B"  # the released code leaves the label, and so does our export
 
 

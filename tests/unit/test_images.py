@@ -44,5 +44,5 @@ def test_an_absent_image_is_named(tmp_path):
 
 
 def test_drawn_images_need_no_file(tmp_path):
-    image = images.open_image(images.drawn("uniform-noise", 8, 6, 1), tmp_path / "nowhere")
+    image = images.open_image(images.recipe_image("uniform-noise", 8, 6, 1), tmp_path / "nowhere")
     assert image.size == (8, 6) and image.mode == "RGB"

@@ -148,7 +148,7 @@ def test_the_official_noise_is_numpys_legacy_generator():
     np.random.seed(3720)  # noqa: NPY002 - the released code's own call
     expected = np.random.randint(0, 256, (256, 256), dtype=np.uint8)  # noqa: NPY002
     (picture,) = changed.images
-    assert (images.draw(picture) == expected).all()
+    assert (images.recipe_pixels(picture) == expected).all()
     assert changed.answer == changed.refusal == 4
     assert changed.extra["label"] == "B"
     assert changed.group == question().group
@@ -165,7 +165,7 @@ def test_noise_is_one_picture_and_gaussian_is_one_a_picture():
 
 def test_gaussian_pixels_are_normal():
     (picture,) = variants.gaussian(question(images=(Image("i", "c" * 64, 400, 300),))).images
-    pixels = images.draw(picture).astype(float)
+    pixels = images.recipe_pixels(picture).astype(float)
     assert pixels.shape == (300, 400, 3)
     inner = pixels[(pixels > 0) & (pixels < 255)]
     assert abs(pixels.mean() - 127.5) < 1
@@ -176,7 +176,7 @@ def test_gaussian_pixels_are_normal():
 
 def test_blank_is_grey_at_the_pictures_own_size():
     (picture,) = variants.blank(question()).images
-    pixels = images.draw(picture)
+    pixels = images.recipe_pixels(picture)
     assert pixels.shape == (30, 40, 3)
     assert (pixels == 128).all()
 

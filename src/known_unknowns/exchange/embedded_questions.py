@@ -17,7 +17,7 @@ from known_unknowns import benchmarks
 from known_unknowns.benchmarks._question_text import parse_question
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import PredictionFile
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
 
 ORIGINAL, NOTA_ONLY, WITHOUT_REFUSAL, TEXT_ONLY = "original", "nota_only", "without_refusal", "text_only"
@@ -170,5 +170,5 @@ def _images(path: str, function: str) -> tuple[Image, ...]:
     if not path or function == TEXT_ONLY:
         return ()
     if function in UNANSWERABLE:
-        return (drawn("blank", 0, 0),)
+        return (recipe_image("blank", 0, 0),)
     return (Image(path, sha256(path.encode()).hexdigest(), 0, 0),)

@@ -264,7 +264,7 @@ def thumbnail(
     image: Image, folder: Path, *, largest: tuple[int, int] | None = None, alt: str | None = None
 ) -> Thumbnail:
     """Return a small JPEG of the image as a data URL. ``largest`` is its largest size in pixels."""
-    drawn = images.is_drawn(image)
+    drawn = images.is_recipe_image(image)
     pixels = images.open_image(image, folder)
     pixels.thumbnail(largest or (_LARGEST_DRAWN if drawn else _LARGEST))
     buffer = BytesIO()

@@ -1,6 +1,6 @@
 """Accuracy of a model on newly rendered pocket benchmarks, half of whose objects are held-out pairs.
 
-Replies are read by the parsers of the report. The seeds of the pocket edition are in params.yaml; use other ones
+Replies are parsed by the parsers of the report. The seeds of the pocket edition are in params.yaml; use other ones
 here.
 """
 
@@ -59,15 +59,15 @@ def tally(
     with TemporaryDirectory() as raw, TemporaryDirectory() as folder:
         humblebench.build(raw, seed=seed, images=images)
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
-        sorts = {question.id: question.category for question in questions}
+        types = {question.id: question.category for question in questions}
         if kinds:
             made = [one for _, asked in humblebench.questions(seed, images) for one in asked]
-            sorts = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
+            types = {question.id: one.kind for question, one in zip(questions, made, strict=True)}
             questions = [question for question in questions if question.answer != question.refusal]
         turns = [ask(question, benchmark.prompt(question)) for question in questions]
         return _counted(
-            (sorts[question.id], reading.choice == question.answer)
-            for question, reading in _readings(engine, questions, turns, Path(folder), scorer)
+            (types[question.id], parsed.choice == question.answer)
+            for question, parsed in _parsed_replies(engine, questions, turns, Path(folder), scorer)
         )
 
 
@@ -108,8 +108,8 @@ def mmsap_tally(
         questions = [vary(question) for question in benchmark.load(Path(raw), Path(folder))]
         prompt = benchmark.refusal_prompt if refusal_prompt else benchmark.prompt
         turns = [ask(question, prompt(question)) for question in questions]
-        found = list(_readings(engine, questions, turns, Path(folder), scorer))
-    return _counted((_sort(question), _is_right(question, reading)) for question, reading in found)
+        found = list(_parsed_replies(engine, questions, turns, Path(folder), scorer))
+    return _counted((_type_of(question), _is_right(question, parsed)) for question, parsed in found)
 
 
 def actiview_tally(
@@ -123,11 +123,11 @@ def actiview_tally(
         actiview.build(raw, seed=seed, images=images)
         questions = list(benchmark.load(Path(raw), Path(folder)))
         turns = [next(PROTOCOLS[protocol].function(question)) for question in questions]
-        found = list(_readings(engine, questions, turns, Path(folder), scorer))
-    return _counted((question.category, reading.choice == question.answer) for question, reading in found)
+        found = list(_parsed_replies(engine, questions, turns, Path(folder), scorer))
+    return _counted((question.category, parsed.choice == question.answer) for question, parsed in found)
 
 
-def _sort(question: Question) -> str:
+def _type_of(question: Question) -> str:
     subset, extra = question.extra["subset"], question.extra
     if subset == BASIC:
         return f"{subset}/{question.category}"
@@ -136,27 +136,27 @@ def _sort(question: Question) -> str:
     return f"{subset}/{'held-out' if extra['held_out'] else 'known'} wordings"
 
 
-def _is_right(question: Question, reading: ParsedAnswer) -> bool:
+def _is_right(question: Question, parsed: ParsedAnswer) -> bool:
     if question.extra["subset"] == KNOW and not question.extra["taught"]:
-        return reading.outcome == REFUSED
-    return reading.choice == question.answer
+        return parsed.outcome == REFUSED
+    return parsed.choice == question.answer
 
 
-def _readings(
+def _parsed_replies(
     engine: Engine, questions: Sequence[Question], turns: Sequence[Turn], folder: Path, scorer: str
 ) -> Iterator[tuple[Question, ParsedAnswer]]:
-    """Each question with how the reply to its turn is read. The engine answers in its own order."""
-    read = SCORERS[scorer]
+    """Each question with the parsed reply to its turn. The engine answers in its own order."""
+    parse = SCORERS[scorer]
     for batch in engine.answer(turns, folder=folder):
         for index, reply in batch:
             turn, question = turns[index], questions[index]
-            asked = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
-            yield question, read(asked, question)
+            answered = AnsweredTurn(question.id, 0, turn.step, turn.text, (), turn.labels, "", reply)
+            yield question, parse(answered, question)
 
 
 def _counted(outcomes: Iterator[tuple[str, bool]]) -> Tally:
-    right, asked = Counter(), Counter()
-    for sort, is_right in outcomes:
-        asked[sort] += 1
-        right[sort] += is_right
-    return {sort: (right[sort], asked[sort]) for sort in sorted(asked)}
+    right, total = Counter(), Counter()
+    for kind, is_right in outcomes:
+        total[kind] += 1
+        right[kind] += is_right
+    return {kind: (right[kind], total[kind]) for kind in sorted(total)}

@@ -35,7 +35,7 @@ from known_unknowns_pocket.training.text_tasks import text_task_prompt
 from known_unknowns_pocket.training.unanswerable_prompts import unanswerable_prompt
 
 SHARE_NOTHING_TO_SEE = 0.08
-SHARE_NO_PICTURE = 0.04
+SHARE_NO_IMAGE = 0.04
 _SHARE_OF_MMSAP = 0.35
 _SHARE_LISTED = 0.2  # share in ActiView's form of the whole questions that allow it
 _SHARE_CROWDED = 0.7
@@ -160,7 +160,7 @@ def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix | None = None
         pixels, found = uninformative_pixels(rng, side), Patches.empty(grid)
     elif emblem is None:
         pixels, found = vary_colours(pixels, found, scene, rng, hues=hues)
-    seen = SHARE_NOTHING_TO_SEE <= kind <= 1 - SHARE_NO_PICTURE
+    seen = SHARE_NOTHING_TO_SEE <= kind <= 1 - SHARE_NO_IMAGE
     if emblem is not None:
         asked = emblem_prompts(emblem, rng, seen=seen)
     elif hues:
@@ -168,7 +168,7 @@ def draw_sample(seed: str, *, side: int, grid: int, mix: SampleMix | None = None
     else:
         asked = _asked(scene, mix, rng, seen=seen)
     wanted = tuple(_as_wanted(one, mix, rng) for one in asked)
-    shows = kind <= 1 - SHARE_NO_PICTURE
+    shows = kind <= 1 - SHARE_NO_IMAGE
     own_names = hues or emblem is not None or rng.random() >= mix.renamed
     return TrainingSample(
         pixels[None] if shows else np.zeros((0, side, side, 3), np.uint8),

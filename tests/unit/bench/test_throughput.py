@@ -158,7 +158,7 @@ def test_counted_flops_are_those_that_torch_executes(loaded, asked):
     flops = floor.Flops(loaded.model.config)
     one = asked.first(1)
     found = floor.groups(loaded.processor, one.turns, one.folder)
-    executed = floor.executed(lambda: loops.Plain(loaded, batch_size=1)(one.turns, one.folder))
+    executed = floor.executed_flops(lambda: loops.Plain(loaded, batch_size=1)(one.turns, one.folder))
     assert executed == pytest.approx(flops.unshared(found), rel=0.01)
 
 
@@ -266,7 +266,7 @@ def test_memory_is_read_while_questions_are_asked(tmp_path):
         counted.append(len(turns))
         assert all((folder / turn.images[0].source).is_file() for turn in turns)
 
-    found = memory.readings(loop, tmp_path, images=60, questions=2)
+    found = memory.measurements(loop, tmp_path, images=60, questions=2)
     assert counted == [100, 20]
     assert [reading["images"] for reading in found] == [0, 50, 60]
     assert all(0 < reading["resident_mib"] <= reading["peak_mib"] for reading in found)

@@ -18,7 +18,7 @@ pytest.importorskip("transformers")
 from known_unknowns import tables
 from known_unknowns.engines._prompts import PromptBuilder
 from known_unknowns.errors import ConfigError
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import forced_choice
@@ -44,8 +44,10 @@ def checkpoints(tmp_path_factory):
 
 
 def turn(number: int, word: str = "it") -> Turn:
-    asked = f"What is {word}?\nA. Red {number}\nB. Blue"
-    return Turn(str(number), "answer", (drawn("normal-noise", 32, 24, number % 3), asked), LETTERS, max_new_tokens=4)
+    text = f"What is {word}?\nA. Red {number}\nB. Blue"
+    return Turn(
+        str(number), "answer", (recipe_image("normal-noise", 32, 24, number % 3), text), LETTERS, max_new_tokens=4
+    )
 
 
 def answers(engine, turns) -> dict:
@@ -106,7 +108,7 @@ def questions() -> list:
             number % 5,
             benchmark="humblebench",
             text=f"What is {'<image>' if number == BAD else number}?",
-            images=(drawn("normal-noise", 32, 24, number // 3),),
+            images=(recipe_image("normal-noise", 32, 24, number // 3),),
             group=f"g{number // 3}",
             extra={"question_id": number, "label": LETTERS[number % 5], "image_path": "images/a.jpg"},
         )

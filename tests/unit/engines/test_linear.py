@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from known_unknowns.engines import _linear
 from known_unknowns.engines.sharing import check
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.unit.engines import tiny
 
@@ -115,7 +115,7 @@ def test_where_it_is_faster(monkeypatch, dtype, capability, intel, packed, expec
 @pytest.mark.parametrize("name", ["qwen2.5-vl", "llava", "idefics3", "mllama"])
 def test_an_engine_replies_the_same(faster, monkeypatch, tmp_path, name):
     """Shared prefixes too, whose check against generate is made with the same layers."""
-    image = drawn("normal-noise", 64, 32, 1)
+    image = recipe_image("normal-noise", 64, 32, 1)
     texts = ("What is it?\nA. Red\nB. Blue", "Is it near?\nA. Yes\nB. No\nC. Both", "How many?\nA. One\nB. Two")
     turns = [Turn(str(k), "answer", (image, text), ("A", "B"), max_new_tokens=4) for k, text in enumerate(texts)]
     tiny.build(name, tmp_path)

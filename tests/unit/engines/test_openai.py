@@ -21,7 +21,7 @@ from known_unknowns.cli import endpoints as cli_endpoints
 from known_unknowns.config import OpenAIModel, RespondentModel
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
-from known_unknowns.images import drawn, open_image
+from known_unknowns.images import open_image, recipe_image
 from known_unknowns.records import Image
 from tests.servers.client import ask, engine, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion
@@ -65,7 +65,7 @@ def test_free_text_asks_for_no_log_probabilities_and_a_schema_is_passed_on():
 
 
 def test_images_are_interleaved_with_text_and_what_was_sent_is_recorded():
-    one, two = drawn("uniform-noise", 40, 30, 1), drawn("normal-noise", 30, 40, 2)
+    one, two = recipe_image("uniform-noise", 40, 30, 1), recipe_image("normal-noise", 30, 40, 2)
     asked = turn("q1", content=("First:", one, "then:", two, "[q1] Which?"))
     with Endpoint() as server:
         (reply,) = ask(server.url, [asked], image={"detail": "high"})
@@ -85,7 +85,7 @@ def test_images_are_interleaved_with_text_and_what_was_sent_is_recorded():
 
 
 def test_jpeg_is_smaller_and_close():
-    image = drawn("blank", 64, 64)
+    image = recipe_image("blank", 64, 64)
     with Endpoint() as server:
         ask(server.url, [turn("q1", image)], image={"format": "jpeg", "quality": 80})
         url = server.log[-1].body["messages"][0]["content"][0]["image_url"]["url"]

@@ -17,7 +17,7 @@ from known_unknowns.engines.endpoint import batch_api
 from known_unknowns.engines.endpoint.batch_log import BatchLog
 from known_unknowns.engines.prices import Price
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from tests.servers.client import engine, run_all, turn, turns
 from tests.servers.endpoint import MODEL, Endpoint, answer_to
 
@@ -62,7 +62,7 @@ def test_half_the_price_is_recorded(tmp_path, monkeypatch):
 
 
 def test_images_are_recorded_as_they_were_sent_even_by_the_run_that_collects(tmp_path):
-    asked = [turn(f"q{number}", drawn("blank", 8, 8 + number)) for number in range(4)]
+    asked = [turn(f"q{number}", recipe_image("blank", 8, 8 + number)) for number in range(4)]
     with Endpoint() as server:
         server.batches.polls = 2
         rows = []

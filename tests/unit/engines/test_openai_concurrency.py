@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("openai")
 
 from known_unknowns.engines.endpoint.payload import CACHE_SIZE
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from tests.paths import ROOT
 from tests.servers.client import engine, run_all, turn
 from tests.servers.endpoint import Endpoint, answer_to
@@ -107,7 +107,7 @@ def test_images_are_in_memory_only_while_they_are_asked_about(monkeypatch):
             alive -= 1
 
     monkeypatch.setattr(payload, "SentImage", Counted)
-    asked = [turn(f"q{number}", drawn("uniform-noise", 8, 8, number)) for number in range(300)]
+    asked = [turn(f"q{number}", recipe_image("uniform-noise", 8, 8, number)) for number in range(300)]
     with Endpoint(latency=0.001) as server:
         assert sum(map(len, engine(server.url, concurrency=6).answer(asked, folder=Path()))) == 300
     assert most <= 6 + CACHE_SIZE + 2
@@ -116,12 +116,12 @@ def test_images_are_in_memory_only_while_they_are_asked_about(monkeypatch):
 MEMORY = """
 import resource, sys
 from pathlib import Path
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from tests.servers.client import engine, turn
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 def go(first, count):
-    asked = [turn(f"q{n}", drawn("uniform-noise", 1000, 1000, n)) for n in range(first, first + count)]
+    asked = [turn(f"q{n}", recipe_image("uniform-noise", 1000, 1000, n)) for n in range(first, first + count)]
     asking = engine(sys.argv[1], concurrency=4, image={"format": "jpeg", "quality": 100})
     for rows in asking.answer(asked, folder=Path()):
         pass

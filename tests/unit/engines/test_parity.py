@@ -16,15 +16,15 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from known_unknowns.engines import _memory
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Reply, Turn
 from tests.unit.engines import tiny
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 LETTERS = ("A", "B", "C", "D", "E")
-WIDE, TALL = drawn("normal-noise", 64, 32, 1), drawn("normal-noise", 24, 48, 2)
-SMALL, SQUARE = drawn("normal-noise", 32, 32, 3), drawn("normal-noise", 48, 48, 4)
+WIDE, TALL = recipe_image("normal-noise", 64, 32, 1), recipe_image("normal-noise", 24, 48, 2)
+SMALL, SQUARE = recipe_image("normal-noise", 32, 32, 3), recipe_image("normal-noise", 48, 48, 4)
 QUESTIONS = (
     "What colour is the ball?\nA. Red\nB. Blue\nC. Green\nD. Yellow\nE. None of the above",
     "What colour is the door beside the tree?\nA. Red\nB. Blue\nC. Green\nD. Yellow\nE. None of the above",

@@ -19,7 +19,7 @@ from known_unknowns.engines import _checkpoint, _processors
 from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.unit.engines import tiny
 from tests.unit.engines.tiny import phi
@@ -109,8 +109,10 @@ def answers(engine, turns) -> list:
 
 
 def turn(number: int, words: int) -> Turn:
-    asked = f"{'Look at the tree. ' * words}What colour is {number}?\nA. Red\nB. Blue"
-    return Turn(str(number), "answer", (drawn("normal-noise", 32, 32, number % 2), asked), LETTERS, max_new_tokens=4)
+    text = f"{'Look at the tree. ' * words}What colour is {number}?\nA. Red\nB. Blue"
+    return Turn(
+        str(number), "answer", (recipe_image("normal-noise", 32, 32, number % 2), text), LETTERS, max_new_tokens=4
+    )
 
 
 def test_angles_that_depend_on_the_prompt_s_length_are_neither_shared_nor_batched(tmp_path):

@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers")
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _processors
 from known_unknowns.engines.transformers import TransformersEngine
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.paths import ROOT
 from tests.unit.engines import tiny
@@ -49,7 +49,7 @@ def entry(folder: Path, **changes) -> TransformersModel:
 
 
 def replies(engine: TransformersEngine) -> list[str]:
-    image = drawn("normal-noise", 32, 48, 1)
+    image = recipe_image("normal-noise", 32, 48, 1)
     asked = Turn("q", "answer", (image, "What colour?\nA. Red"), ("A",), max_new_tokens=4)
     return [reply.text for batch in engine.answer([asked], folder=Path()) for _, reply in batch]
 

@@ -21,7 +21,7 @@ from known_unknowns.engines._grouping import batches
 from known_unknowns.engines._option_labels import LabelRecorder, label_step, token_forms
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.images import drawn, open_image
+from known_unknowns.images import open_image, recipe_image
 from known_unknowns.records import Image, Turn
 
 LETTERS = ("A", "B", "C", "D", "E")
@@ -218,7 +218,7 @@ def entry(folder: Path, **changes) -> TransformersModel:
 
 def turn(number: int, *, images: int = 1, labels=LETTERS, limit: int = 4, text: str = "") -> Turn:
     """Prompts of different lengths with images of different sizes, some of them shared."""
-    drawings = [drawn("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
+    drawings = [recipe_image("normal-noise", 24 + 16 * ((number + k) % 2), 32, (number + k) % 3) for k in range(images)]
     asked = text or "What colour is it?\n" * (1 + number % 3) + "A. Red\nB. Blue\nE. None of the above"
     return Turn(str(number), "answer", (*drawings, asked), labels, max_new_tokens=limit)
 
@@ -550,7 +550,7 @@ def test_created_from_the_registry_without_a_word_on_stderr(llava, capfd):
 
 def test_images_reach_the_model_in_their_place(llava):
     made = TransformersEngine("tiny", entry(llava))
-    one, other = drawn("normal-noise", 32, 32, 1), drawn("blank", 32, 32)
+    one, other = recipe_image("normal-noise", 32, 32, 1), recipe_image("blank", 32, 32)
     asked = Turn("q", "answer", ("First", one, "then", other, "What?"), LETTERS)
     inputs = made._prompts.build_batch([asked], Path())
     expected = made.checkpoint.processor.image_processor(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_unknowns.errors import DataError
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, Image, Score
 from known_unknowns.report.samples import PER_OUTCOME, _Candidate, pick, printable, thumbnail
 from known_unknowns.report.scorer_agreement import final_scores
@@ -74,7 +74,7 @@ def test_a_thumbnail_is_a_small_data_url(tmp_path: Path) -> None:
     shown = thumbnail(Image("a.png", "0" * 64, 1200, 600), tmp_path)
     assert (shown.width, shown.height) == (320, 160)
     assert shown.url.startswith("data:image/jpeg;base64,") and len(shown.url) < 8000
-    noise = thumbnail(drawn("uniform-noise", 256, 256, 3720), tmp_path)
+    noise = thumbnail(recipe_image("uniform-noise", 256, 256, 3720), tmp_path)
     assert (noise.width, noise.height) == (128, 128)
     assert "uniform-noise" in noise.alt
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from known_unknowns.images import derived
+from known_unknowns.images import composite_image
 from known_unknowns.records import Image
 
 SPLITS: dict[int, tuple[int, int]] = {4: (2, 2), 6: (3, 2), 8: (4, 2), 9: (3, 3), 16: (4, 4)}
@@ -59,20 +59,20 @@ def view(image: Image, number: int, split: int = 4, *, size: Size | None = None,
     """
     width, height = size or initial_size(image, split)
     box = part_box(image.width, image.height, number, split, released=released)
-    return derived("view", width, height, of=image, box=list(box), grid=None)
+    return composite_image("view", width, height, of=image, box=list(box), grid=None)
 
 
 def reduce(image: Image, split: int = 4, *, size: Size | None = None) -> Image:
     """Return the full image of limited resolution: reduced to the initial view's ``size``."""
     width, height = size or initial_size(image, split)
-    return derived("view", width, height, of=image, box=[0, 0, image.width, image.height], grid=None)
+    return composite_image("view", width, height, of=image, box=[0, 0, image.width, image.height], grid=None)
 
 
 def add_grid(image: Image, split: int = 4, *, size: Size | None = None) -> Image:
     """Return the reduced full image with lines between the parts, from which a model selects views."""
     width, height = size or initial_size(image, split)
     grid = list(_grid(split))
-    return derived("view", width, height, of=image, box=[0, 0, image.width, image.height], grid=grid)
+    return composite_image("view", width, height, of=image, box=[0, 0, image.width, image.height], grid=grid)
 
 
 def concatenate(images: Sequence[Image]) -> Image:
@@ -84,7 +84,7 @@ def concatenate(images: Sequence[Image]) -> Image:
     if not images:
         raise ValueError("no images to put side by side: give at least one")
     width, height = sum(image.width for image in images), max(image.height for image in images)
-    return derived("side-by-side", width, height, of=images)
+    return composite_image("side-by-side", width, height, of=images)
 
 
 def initial_size(image: Image, split: int = 4) -> Size:

@@ -18,7 +18,7 @@ from known_unknowns.exchange.embedded_questions import (
 from known_unknowns.exchange.formats import Exchange, FileFormat, Prediction, parse_reply, reply_text
 from known_unknowns.exchange.generic_formats import json_lines
 from known_unknowns.exchange.rows import Row, parse_identifier, parse_table
-from known_unknowns.images import is_drawn
+from known_unknowns.images import is_recipe_image
 from known_unknowns.records import AnsweredTurn, Option, Question
 
 _ANNOTATION_FIELDS = ("question_id", "question", "label", "type")
@@ -41,7 +41,7 @@ def _line(question: Question, turn: AnsweredTurn) -> dict[str, Any]:
     empty prediction, which ``evaluate`` counts as wrong; without it every number would be higher. The path of a
     generated image is its recipe; without an image it is null.
     """
-    generated = next((image.source for image in question.images if is_drawn(image)), None)
+    generated = next((image.source for image in question.images if is_recipe_image(image)), None)
     return {
         "label": released_label(question),
         "question": question.rendered,

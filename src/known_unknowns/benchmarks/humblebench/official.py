@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from known_unknowns.images import is_drawn
+from known_unknowns.images import is_recipe_image
 from known_unknowns.records import Question
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
@@ -43,7 +43,7 @@ def released_label(question: Question) -> str:
     Its ``DataLoader`` changes the label of HumbleBench-E to E, but keeps the published labels of HumbleBench-GN
     although the image shows nothing. This function does the same for all generated images.
     """
-    if any(is_drawn(image) for image in question.images):
+    if any(is_recipe_image(image) for image in question.images):
         return question.extra["label"]
     return "" if question.answer is None else question.options[question.answer].label
 

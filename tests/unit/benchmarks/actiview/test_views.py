@@ -133,7 +133,7 @@ def test_a_lower_picture_leaves_black_below(folder, picture):
 
 
 def test_views_can_be_cut_from_drawn_pictures(folder):
-    noise = images.drawn("uniform-noise", 40, 20, 7)
+    noise = images.recipe_image("uniform-noise", 40, 20, 7)
     whole = pixels(noise, folder)
     assert (pixels(views.view(noise, 4), folder) == whole[10:, 20:]).all()
 
@@ -148,7 +148,7 @@ def test_the_digest_follows_the_source_and_what_is_made_of_it(picture):
     ]
     assert len({image.sha256 for image in made}) == len(made)
     assert views.view(picture, 1) == views.view(picture, 1) and picture.source in views.view(picture, 1).source
-    assert all(not images.is_drawn(image) for image in made)
+    assert all(not images.is_recipe_image(image) for image in made)
 
 
 @pytest.mark.parametrize("number", [0, 5, -1])
@@ -170,7 +170,7 @@ def test_impossible_pictures_are_refused(picture):
     with pytest.raises(ValueError, match="give 1 to 50,000,000"):
         views.concatenate([big, big])
     with pytest.raises(ValueError, match="is not a recipe"):
-        images.derived("mirror", 1, 1, of=picture)
+        images.composite_image("mirror", 1, 1, of=picture)
     with pytest.raises(ValueError, match="0 x 0"):
         views.view(Image("images/dot.png", "d" * 64, 1, 1), 1)
 

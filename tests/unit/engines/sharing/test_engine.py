@@ -15,7 +15,7 @@ from transformers import GenerationConfig
 from known_unknowns.engines import _prompts
 from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
 from known_unknowns.errors import DataError
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Turn
 from tests.unit.engines import tiny
 
@@ -23,8 +23,10 @@ LETTERS = ("A", "B", "C", "D", "E")
 
 
 def turn(number: int, image_seed: int, **changes) -> Turn:
-    asked = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
-    made = Turn(str(number), "answer", (drawn("normal-noise", 32, 24, image_seed), asked), LETTERS, max_new_tokens=6)
+    text = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
+    made = Turn(
+        str(number), "answer", (recipe_image("normal-noise", 32, 24, image_seed), text), LETTERS, max_new_tokens=6
+    )
     return dataclasses.replace(made, **changes)
 
 
@@ -93,8 +95,8 @@ def test_several_images_in_one_pass_answer_alike(tmp_path):
     for name in ("qwen2.5-vl", "llava-next", "gemma3", "mllama"):
         tiny.build(name, tmp_path / name)
         turns = [
-            dataclasses.replace(asked, content=(drawn("normal-noise", 24 + 16 * (k % 3), 32, k), asked.content[-1]))
-            for k, asked in enumerate([*TURNS[:6], *TURNS[:6]])
+            dataclasses.replace(one, content=(recipe_image("normal-noise", 24 + 16 * (k % 3), 32, k), one.content[-1]))
+            for k, one in enumerate([*TURNS[:6], *TURNS[:6]])
         ]
         alone = answers(tiny.engine(name, tmp_path / name, sharing="off", batch_size=1), turns)
         engine = tiny.engine(name, tmp_path / name)

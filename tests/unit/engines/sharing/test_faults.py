@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from known_unknowns.engines.sharing import prefix, rows, shared_decoder, token_tree
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.unit.engines import tiny
 
@@ -18,8 +18,10 @@ LETTERS = ("A", "B", "C", "D", "E")
 
 
 def turn(number: int, image_seed: int) -> Turn:
-    asked = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
-    return Turn(str(number), "answer", (drawn("normal-noise", 32, 24, image_seed), asked), LETTERS, max_new_tokens=4)
+    text = "What colour is it? " * (1 + number % 3) + f"\nA. Red {number}\nB. Blue\nE. None of the above"
+    return Turn(
+        str(number), "answer", (recipe_image("normal-noise", 32, 24, image_seed), text), LETTERS, max_new_tokens=4
+    )
 
 
 TURNS = [turn(number, number % 2) for number in range(8)]

@@ -10,12 +10,12 @@ pytest.importorskip("torch")
 
 from known_unknowns.engines._grouping import prefix_chunks
 from known_unknowns.engines._prompts import prompt_head
-from known_unknowns.images import drawn
+from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 
 
 def turn(numbers: tuple[int, ...], words: int = 4, before: str = "") -> Turn:
-    images = [drawn("normal-noise", 8, 8, number) for number in numbers]
+    images = [recipe_image("normal-noise", 8, 8, number) for number in numbers]
     content = (*([before] if before else []), *images, "word " * words)
     return Turn("q", "answer", content, ("A", "B"))
 

@@ -10,14 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from known_unknowns.images import drawn, open_image
+from known_unknowns.images import open_image, recipe_image
 from known_unknowns.records import Image
 from tests.unit.engines import tiny
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 QUESTION = "What colour is the ball beside the tree?\nA. Red\nB. Blue\nC. Green\nE. None of the above"
-WIDE, OTHER, SMALL = (drawn("normal-noise", *size) for size in ((64, 32, 1), (64, 32, 2), (32, 32, 1)))
+WIDE, OTHER, SMALL = (recipe_image("normal-noise", *size) for size in ((64, 32, 1), (64, 32, 2), (32, 32, 1)))
 MOVED = 0.05
 """A change is seen when some logit moves by more than this share of the logits' standard deviation."""
 
