@@ -223,7 +223,11 @@ def _cell(
         raise ValueError(f"{table}, {row}, {column['name']}: {number!r} is not a printed percentage")
     settings = dict(block) | dict(column)
     category = settings.get("category", "Overall") if kind == DATA else column["category"]
-    metric = block.get("quantities", {}).get(row, f"{row}, {column['name']}") if kind == DATA else settings["metric"]
+    if kind == DATA:
+        own = row if len(block["columns"]) == 1 else f"{row}, {column['name']}"
+        metric = block.get("quantities", {}).get(row, own)
+    else:
+        metric = settings["metric"]
     revision, questions = _data(raw, block, category)
     return PublishedCell(
         benchmark=raw["benchmark"],

@@ -55,6 +55,14 @@ def read(folder: Path | None, benchmarks: Sequence[str]) -> list[CheckSummary]:
     return [_read(path, benchmark) for benchmark, path in paths.items() if path.is_file()]
 
 
+def counted(folder: Path | None, benchmark: str) -> dict[str, float]:
+    """Return the quantities that the check of a benchmark counts, by name; empty without a check."""
+    path = None if folder is None else folder / f"{benchmark}.json"
+    if path is None or not path.is_file():
+        return {}
+    return {number["what"].strip(): number["found"] for number in json.loads(path.read_text(encoding="utf-8"))["held"]}
+
+
 def _read(path: Path, benchmark: str) -> CheckSummary:
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))

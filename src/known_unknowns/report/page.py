@@ -91,7 +91,7 @@ def build(
     compared = read_comparison(comparison)
     description = provenance.describe_run(params, results=results, data=data, root=root or Path.cwd())
     parts = [
-        _part(run_of(params, numbers, benchmark), description, compared, results=results, data=data)
+        _part(run_of(params, numbers, benchmark), description, compared, results=results, data=data, checks=checks)
         for benchmark in params.benchmarks
     ]
     page_values = {
@@ -148,10 +148,17 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
 
 
 def _part(
-    run: Run, description: RunDescription, compared: Sequence[ComparisonRow], *, results: Path, data: Path
+    run: Run,
+    description: RunDescription,
+    compared: Sequence[ComparisonRow],
+    *,
+    results: Path,
+    data: Path,
+    checks: Path | None,
 ) -> dict[str, Any]:
     """Return everything that the page shows of one benchmark."""
-    from known_unknowns.report import scorer_agreement, tables, verdict_tables
+    from known_unknowns.report import audit_tables, scorer_agreement, tables, verdict_tables
+    from known_unknowns.report import checks as checking
 
     rows = [row for row in compared if row.benchmark == run.benchmark]
     extra = ExtraContent()
@@ -168,6 +175,9 @@ def _part(
         "parsers": scorer_agreement.disagreement(run, results),
         "samples": _samples(run, description, results=results, data=data),
         "verdicts": verdict_tables.comparison(rows, run.scorers),
+        "audit": audit_tables.tables(
+            run.benchmark, run.section.title, {} if run.is_rendered else checking.counted(checks, run.benchmark)
+        ),
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
 

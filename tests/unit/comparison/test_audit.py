@@ -226,11 +226,11 @@ def test_numbers_of_rows(tmp_path):
 def test_findings_become_notes(tmp_path):
     published = toy(tmp_path)
     on_cell = Finding.of(published.cells[0], "It is odd.", "1 + 1 = 3")
-    on_column = Finding("toy", "Table 1", ALL, "Red", "50.00", "All of it is odd.", "1 + 1 = 3")
-    elsewhere = Finding("toy", "Table 2", ALL, ALL, "50.00", "Not here.", "1 + 1 = 3")
-    notes = {
-        cell.key[1:]: cell.note for cell in with_notes(published.cells, [on_cell, on_column, elsewhere]) if cell.note
-    }
+    on_row = Finding("toy", "Table 1", "Two", ALL, "70.00 60.00 75.00", "All of it is odd.", "1 + 1 = 3")
+    on_table = Finding("toy", "Table 1", ALL, "Red", "50.00", "No cell has this note.", "1 + 1 = 3")
+    elsewhere = Finding("toy", "Table 2", "One", ALL, "50.00", "Not here.", "1 + 1 = 3")
+    noted = with_notes(published.cells, [on_cell, on_row, on_table, elsewhere])
+    notes = {cell.key[1:]: cell.note for cell in noted if cell.note}
     assert notes == {("One", "All"): "It is odd."} | {
-        (row, "Red"): "All of it is odd." for row in ("One", "Two", "Three")
+        ("Two", column): "All of it is odd." for column in ("All", "Red", "Blue")
     }

@@ -122,7 +122,8 @@ def _labels_of_noise(published: Published) -> Iterator[Finding]:
 def _chance(published: Published) -> Iterator[Finding]:
     """Recompute the accuracy of guessing on HumbleBench-E: one option is removed unless the label is E."""
     (cell,) = published.row("Section 3.2, random guess", "Random guess").values()
-    options, labelled = published.facts["options"].value, published.facts["labelled E"].value
+    (refusals,) = published.row("overall.log, implied", "questions labelled E").values()
+    options, labelled = published.facts["options"].value, int(refusals.value)
     whole = next(iter(published.rows("Table 3").values()))["Overall"].questions or 0
     value = 100 * (labelled / options + (whole - labelled) / (options - 1)) / whole
     arithmetic = (

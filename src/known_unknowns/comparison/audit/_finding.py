@@ -44,10 +44,8 @@ class Finding:
         return cls(cell.benchmark, cell.table, cell.row, cell.column, printed, finding, arithmetic)
 
     def is_on(self, cell: PublishedCell) -> bool:
-        """Whether the finding is on a cell."""
-        return (
-            self.table == cell.table and self.row in (cell.row, ALL) and self.column in (cell.column, ALL)
-        )  # fmt: skip
+        """Whether the finding is on a cell. One on all rows of a table is on none of them."""
+        return (self.table, self.row) == (cell.table, cell.row) and self.column in (cell.column, ALL)
 
 
 def with_notes(cells: Iterable[PublishedCell], findings: Sequence[Finding]) -> list[PublishedCell]:
