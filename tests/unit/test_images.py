@@ -43,6 +43,6 @@ def test_an_absent_image_is_named(tmp_path):
         images.open_image(Image("images/gone.png", "a" * 64, 40, 30), tmp_path)
 
 
-def test_drawn_images_need_no_file(tmp_path):
+def test_recipe_images_need_no_file(tmp_path):
     image = images.open_image(images.recipe_image("uniform-noise", 8, 6, 1), tmp_path / "nowhere")
     assert image.size == (8, 6) and image.mode == "RGB"

@@ -13,7 +13,7 @@ def loaded(program):
     return set(subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True).stdout.split())
 
 
-def test_the_command_line_loads_nothing_heavy():
+def test_the_command_line_imports_no_large_package():
     heavy = {"torch", "transformers", "pandas", "pyarrow", "numpy", "scipy", "mlflow", "dvc", "snakemake", "altair"}
     assert not loaded("import known_unknowns.cli") & heavy
 

@@ -82,11 +82,11 @@ def test_a_refused_question_is_asked_again_without_the_refusal(said):
 
 
 @pytest.mark.parametrize("said", ["E", "A", "F", "", "I do not know", "Answer: E", "not C"])
-def test_whatever_is_no_refusal_ends_the_dialogue(said):
+def test_a_reply_that_is_no_refusal_ends_the_dialogue(said):
     assert len(talk(forced_choice(question()), said)) == 1
 
 
-def test_a_failed_reply_is_not_read():
+def test_a_failed_reply_is_not_parsed():
     assert len(talk(forced_choice(question()), Reply("C", error="out of memory"))) == 1
 
 
@@ -104,25 +104,25 @@ def test_a_refusal_under_any_scorer_is_followed_by_the_forced_choice(reply):
 
 
 @pytest.mark.parametrize("subset", ["BasicVisQA", "BeyondVisQA"])
-def test_only_knowvisqa_is_forced(subset):
+def test_forced_choice_applies_to_knowvisqa_only(subset):
     answer = 2 if subset == "BeyondVisQA" else 4
     assert len(talk(forced_choice(question(subset=subset, answer=answer)), "C")) == 1
 
 
 @pytest.mark.parametrize("variant", ["nota_only", "noise", "gaussian", "blank", "without_refusal"])
-def test_nothing_is_forced_where_the_refusal_is_right_or_gone(variant):
+def test_no_forced_choice_if_the_refusal_is_right_or_absent(variant):
     varied = variants.VARIANTS[variant](question())
     said = "C" if varied.refusal is not None else "A"
     assert len(talk(forced_choice(varied), said)) == 1
 
 
-def test_without_a_picture_the_answer_is_still_forced():
+def test_forced_choice_applies_without_an_image():
     first, second = talk(forced_choice(variants.text_only(question())), "C", "B")
     assert first.images == second.images == ()
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_shuffled_options_are_forced_by_their_own_letters(seed):
+def test_forced_choice_keeps_the_letters_of_shuffled_options(seed):
     shuffled = variants.shuffled_options(question(), seed=seed)
     refuse, right = shuffled.labels[shuffled.refusal], shuffled.labels[shuffled.answer]
     assert shuffled.options[shuffled.answer].text == "Mapo Tofu"
@@ -131,7 +131,7 @@ def test_shuffled_options_are_forced_by_their_own_letters(seed):
     assert f"\n{right}. Mapo Tofu\n" in second.text and REFUSAL not in second.text
 
 
-def test_the_refusal_prompt_is_said_in_the_first_turn_alone():
+def test_the_refusal_prompt_is_in_the_first_turn_only():
     hint = " If you don't know the answer, please reply with 'Sorry, I can't help with it'."
     first, second = talk(refusal_prompt(question()), "C", "E")
     assert first.text == PROMPT + hint
@@ -140,12 +140,12 @@ def test_the_refusal_prompt_is_said_in_the_first_turn_alone():
     assert len(talk(refusal_prompt(question(subset="BasicVisQA")), "C")) == 1
 
 
-def test_a_benchmark_without_a_refusal_prompt_says_so():
+def test_a_benchmark_without_a_refusal_prompt_is_an_error():
     with pytest.raises(ValueError, match="humblebench has no refusal prompt"):
         next(refusal_prompt(humble_question()))
 
 
-def test_humblebench_can_be_forced_too_and_is_not_offered_what_is_gone():
+def test_forced_choice_on_humblebench_removes_the_refusal():
     _, second = talk(forced_choice(humble_question(answer=1)), "E", "B")
     assert second.labels == ("A", "B", "C", "D")
     assert answer_key(humble_question(answer=1), second) == AnswerKey("B", "")
@@ -170,14 +170,14 @@ def replies(tmp_path, behaviour, protocol, questions):
 
 
 @pytest.mark.parametrize("protocol", ["forced_choice", "refusal_prompt"])
-def test_the_oracle_is_right_at_once_and_never_forced(tmp_path, protocol):
+def test_the_oracle_has_no_second_turn(tmp_path, protocol):
     rows = replies(tmp_path, "oracle", protocol, mixed())
     assert {step for _, step in rows} == {"answer"}
     for q in mixed():
         assert {read(rows[q.id, "answer"], q).choice for read in SCORERS.values()} == {q.answer}
 
 
-def test_who_only_refuses_knows_nothing_in_the_forced_choice(tmp_path):
+def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):
     rows = replies(tmp_path, "always_refuse", "forced_choice", mixed())
     forced = {identifier for identifier, step in rows if step == "forced"}
     assert forced == {"k0", "k1", "k2"}
@@ -189,7 +189,7 @@ def test_who_only_refuses_knows_nothing_in_the_forced_choice(tmp_path):
             assert {read(row, q).outcome for read in SCORERS.values()} == {"unparsed"}
 
 
-def test_the_uniform_respondent_draws_from_what_is_on_offer_in_each_turn(tmp_path):
+def test_the_uniform_respondent_chooses_among_the_options_of_each_turn(tmp_path):
     many = [replace(q, id=f"{q.id}-{k}") for k in range(60) for q in mixed()[4:7]]
     rows = replies(tmp_path, "uniform", "forced_choice", many)
     forced = [row for (_, step), row in rows.items() if step == "forced"]
@@ -217,7 +217,7 @@ def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkey
 
 
 @pytest.mark.parametrize(("scorers", "turns"), [(["official"], 1), (["robust"], 2), (["likelihood", "robust"], 2)])
-def test_of_the_scorers_only_those_that_are_configured_are_used(scorers, turns):
+def test_only_configured_scorers_are_used(scorers, turns):
     """Only the robust parser accepts this sentence."""
     protocol = PROTOCOLS["forced_choice"].bind({}, context=context("mmsap", scorers))
     assert len(talk(protocol(question()), "The answer is C.", "E")) == turns
@@ -236,6 +236,6 @@ def test_of_the_scorers_only_those_that_are_configured_are_used(scorers, turns):
         ("mmsap", "original", "zooming", "'zooming' is a protocol of another benchmark"),
     ],
 )
-def test_impossible_combinations_are_found_before_anything_is_asked(benchmark, variant, protocol, reason):
+def test_impossible_combinations_are_found_before_inference(benchmark, variant, protocol, reason):
     found = impossible_combination(benchmarks.get(benchmark), variant, protocol)
     assert found is None if reason is None else reason in found

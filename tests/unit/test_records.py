@@ -48,7 +48,7 @@ def test_the_key_changes_with_everything_that_can_change_a_reply(change):
     assert turn.key(FACTS | {"revision": "2"}) != turn.key(FACTS)
 
 
-def test_the_key_ignores_what_a_model_never_sees():
+def test_the_key_ignores_values_that_no_model_receives():
     turn = ask(question(), "What?")
     hidden = replace(turn, question_id="other", seed=5, step="forced")
     assert hidden.key(FACTS) == turn.key(FACTS)
@@ -66,7 +66,7 @@ def test_a_scripted_respondent_sees_the_answer_key_and_the_seed():
         assert turn.key(FACTS, answer_key=replace(key, **change)) != scripted
 
 
-def test_the_answer_key_of_scripted_respondents_is_hashed_as_it_was_in_published_journals():
+def test_answer_keys_are_hashed_as_in_published_journals():
     """The JSON text is written out here, so that a journal of an earlier version stays valid."""
     turn = replace(ask(question(), "What?"), seed=3)
     text = (

@@ -73,7 +73,7 @@ def test_relettered_uses_the_labels_of_the_question():
     assert (forced.answer, forced.refusal) == (1, None)
 
 
-def test_relettered_changes_only_the_label_of_a_mark():
+def test_relettered_changes_only_the_label_of_a_reference():
     options = tuple(
         Option(label, text, f"Choice {label}: ") for label, text in zip("BCD", ("x", "y", "z"), strict=True)
     )
@@ -96,7 +96,7 @@ def test_shuffling_moves_texts_and_follows_the_answer(q, seed):
     assert variants.shuffled_options(q, seed=seed) == shuffled
 
 
-def test_none_of_the_above_keeps_its_place_and_other_refusals_move():
+def test_none_of_the_above_keeps_its_position_and_other_refusals_move():
     seeds = range(40)
     assert {variants.shuffled_options(question(), seed=s).refusal for s in seeds} == {4}
     sorry = question(options=(*question().options[:4], Option("E", "Sorry, I can't help with it", "E. ")))
@@ -118,7 +118,7 @@ def test_none_of_the_above_keeps_its_place_and_other_refusals_move():
         ("Sorry, I can't help with it", False),
     ],
 )
-def test_only_an_option_that_points_at_the_others_keeps_its_place(text, kept):
+def test_only_an_option_that_refers_to_the_others_keeps_its_position(text, kept):
     changed = question(
         options=(*question().options[:2], Option("C", text, "C. "), *question().options[3:4]), refusal=None
     )
@@ -130,7 +130,7 @@ def test_only_an_option_that_points_at_the_others_keeps_its_place(text, kept):
 
 
 @given(questions(), st.booleans())
-def test_without_refusal_takes_the_refusal_and_nothing_else(q, relettered):
+def test_without_refusal_removes_only_the_refusal(q, relettered):
     changed = variants.without_refusal(q, relettered=relettered)
     kept = [option for i, option in enumerate(q.options) if i != q.refusal]
     assert [option.text for option in changed.options] == [option.text for option in kept]
@@ -154,7 +154,7 @@ def test_the_official_noise_is_numpys_legacy_generator():
     assert changed.group == question().group
 
 
-def test_noise_is_one_picture_and_gaussian_is_one_a_picture():
+def test_noise_has_one_image_and_gaussian_one_for_each_image():
     other = question(images=(Image("images/b.png", "b" * 64, 50, 60),))
     assert variants.noise(question()).images == variants.noise(other).images
     first, second = variants.gaussian(question(), seed=1), variants.gaussian(other, seed=1)
@@ -174,7 +174,7 @@ def test_gaussian_pixels_are_normal():
     assert inner.size > 0.9 * pixels.size
 
 
-def test_blank_is_grey_at_the_pictures_own_size():
+def test_blank_is_grey_at_the_size_of_the_image():
     (picture,) = variants.blank(question()).images
     pixels = images.recipe_pixels(picture)
     assert pixels.shape == (30, 40, 3)

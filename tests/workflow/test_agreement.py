@@ -60,7 +60,7 @@ def test_the_respondents_land_exactly(metrics, edition, model, expected):
     }
 
 
-def test_guessing_stays_around_chance(metrics):
+def test_accuracy_of_guessing_is_near_chance(metrics):
     chances = {
         (m.variant, m.scorer): m.value
         for m in metrics

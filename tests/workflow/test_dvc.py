@@ -60,7 +60,7 @@ def test_the_stage_makes_its_outputs_and_is_then_up_to_date(pinned):
     assert "up to date" in dvc(pinned, "status")
 
 
-def test_git_has_the_pins_and_not_the_data(pinned):
+def test_git_tracks_the_pins_and_not_the_data(pinned):
     tracked = pinned.run("git", "ls-files").stdout.splitlines()
     assert "dvc.lock" in tracked
     assert "data/pocket/raw/humblebench.dvc" in tracked
@@ -85,7 +85,7 @@ def test_metrics_are_shown(pinned):
     )
 
 
-def test_a_clone_pulls_what_was_pushed(pinned, tmp_path):
+def test_a_clone_pulls_the_pushed_data(pinned, tmp_path):
     pinned.run("git", "clone", "--quiet", pinned.root, tmp_path / "clone")
     clone = Project(tmp_path / "clone")
     assert not (clone.root / "results" / "pocket").exists()
@@ -100,7 +100,7 @@ def test_a_clone_pulls_what_was_pushed(pinned, tmp_path):
     assert "up to date" in dvc(clone, "status")
 
 
-def test_diffs_tell_what_changed(pinned, tmp_path):
+def test_diffs_show_the_changes(pinned, tmp_path):
     changed = pinned.twin(tmp_path / "changed")
     changed.change_params(lambda params: params["models"]["always_a"].update(behaviour="always_refuse"))
     params = shown(changed, "params", "diff")["params.yaml"]

@@ -24,7 +24,7 @@ def add_model(params, url, source=MODEL):
     params["editions"]["pocket"]["models"] = ["oracle", "hosted"]
 
 
-def test_the_whole_run_and_no_key_in_anything_that_it_wrote(rerun, monkeypatch):
+def test_a_whole_run_writes_the_key_to_no_file(rerun, monkeypatch):
     monkeypatch.setenv("A_KEY_OF_OURS", KEY)
     with Endpoint(reply=telling) as server:
         rerun.change_params(lambda params: add_model(params, server.url))
@@ -39,7 +39,7 @@ def test_the_whole_run_and_no_key_in_anything_that_it_wrote(rerun, monkeypatch):
     assert KEY not in said
 
 
-def test_a_model_that_is_not_served_is_found_out_before_any_question(rerun, monkeypatch):
+def test_a_model_that_is_not_served_is_found_before_inference(rerun, monkeypatch):
     monkeypatch.setenv("A_KEY_OF_OURS", KEY)
     with Endpoint() as server:
         rerun.change_params(lambda params: add_model(params, server.url, source="parrot-2"))

@@ -9,7 +9,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
-def test_a_failed_job_is_explained_and_the_rest_goes_on(rerun):
+def test_a_failed_job_is_explained_and_other_jobs_continue(rerun):
     scores = rerun.root / "results/pocket/scores"
     shutil.rmtree(scores)
     broken = rerun.root / "results/pocket/replies/oracle/humblebench/noise/seed0.parquet"

@@ -33,7 +33,7 @@ def hub(monkeypatch, tmp_path):
         yield hub
 
 
-def test_what_makes_the_rule_fetch_again(hub, tmp_path):
+def test_changes_that_rerun_the_rule_fetch(hub, tmp_path):
     project = Project.copy_of_tree(tmp_path / "project")
 
     def lock(*arguments: str) -> None:

@@ -45,7 +45,7 @@ def test_an_imported_model_is_measured_beside_the_others(rerun: Project):
     assert "Nothing to be done" in rerun.snakemake()
 
 
-def test_a_cell_that_is_not_there_is_missed_by_name(rerun: Project):
+def test_a_missing_cell_is_named(rerun: Project):
     def change(params):
         params["models"]["theirs"] = {"engine": "imported", "cells": {"humblebench": {"noise": [0]}}}
         params["editions"]["pocket"]["models"].append("theirs")

@@ -32,7 +32,7 @@ def at_work(rerun):
     rerun.kill(process)
 
 
-def test_a_killed_run_is_picked_up_by_the_same_command(at_work):
+def test_the_same_command_continues_a_killed_run(at_work):
     project, process, journal = at_work
     project.kill(process)
     assert process.returncode == -signal.SIGKILL
@@ -47,7 +47,7 @@ def test_a_killed_run_is_picked_up_by_the_same_command(at_work):
     assert lines[: len(asked) - 1] == asked[:-1]  # the last line may have been torn
 
 
-def test_two_runs_do_not_work_in_one_folder(at_work):
+def test_a_second_run_in_the_same_folder_is_refused(at_work):
     project, process, _ = at_work
     settings = project.root / "results/pocket/params.yaml"
     before = settings.read_bytes()

@@ -40,7 +40,7 @@ def environment(path):
     return pins(next(entry["pip"] for entry in dependencies if isinstance(entry, dict)))
 
 
-def test_everything_that_pyproject_asks_for_is_pinned_within_its_bounds(locked):
+def test_every_requirement_of_pyproject_is_pinned_within_its_bounds(locked):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = project["dependencies"] + list(chain(*project["optional-dependencies"].values()))
     for requirement in map(Requirement, asked):
@@ -67,7 +67,7 @@ def test_every_rule_has_an_environment_that_exists():
     assert {name for name in named if not (ROOT / "envs" / name).is_file()} == set()
 
 
-def test_no_registry_and_no_cuda_package_is_forced_on_anyone(locked):
+def test_the_lock_names_no_registry_and_no_cuda_package(locked):
     for path in [ROOT / "requirements.lock", *(ROOT / "envs").glob("*.yaml")]:
         assert "://" not in path.read_text(encoding="utf-8")
     assert not [name for name in locked if name.startswith(("nvidia-", "cuda-"))]

@@ -15,7 +15,7 @@ def test_help_is_the_default_and_lists_the_commands(untouched):
         assert f"\n{command} " in printed
 
 
-def test_an_old_python_is_refused_with_what_to_do(fresh):
+def test_an_old_python_is_refused_with_instructions(fresh):
     old = fresh.root / "python3.9"
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2\nexit 1\n')
     old.chmod(0o755)

@@ -42,7 +42,7 @@ def test_a_changed_model_reruns_only_that_model(rerun):
     assert "report/index.html" in again
 
 
-def test_what_cannot_change_a_reply_asks_nothing_again(rerun):
+def test_settings_that_change_no_reply_do_not_rerun_inference(rerun):
     def change(params):
         params["models"]["oracle"]["seconds_per_reply"] = 60
 
@@ -50,7 +50,7 @@ def test_what_cannot_change_a_reply_asks_nothing_again(rerun):
     assert written_again(rerun, ONE_MODEL) == {"params.yaml"}
 
 
-def test_other_statistics_measure_again_and_ask_nothing(rerun):
+def test_other_statistics_rerun_metrics_only(rerun):
     def change(params):
         params["statistics"]["confidence"] = 0.9
 
@@ -58,7 +58,7 @@ def test_other_statistics_measure_again_and_ask_nothing(rerun):
     assert written_again(rerun, ONE_MODEL) == {"params.yaml", "metrics/oracle/humblebench.parquet"}
 
 
-def test_an_edited_scorer_scores_again_and_asks_nothing(rerun):
+def test_an_edited_scorer_reruns_scoring_only(rerun):
     with (rerun.root / "src/known_unknowns/scoring/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
@@ -73,14 +73,14 @@ def test_an_edited_scorer_scores_again_and_asks_nothing(rerun):
     assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
 
 
-def test_an_edited_check_checks_again_and_asks_nothing(rerun):
+def test_an_edited_check_reruns_the_check_only(rerun):
     with (rerun.root / "src/known_unknowns/benchmarks/humblebench/check.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     checks = "results/pocket/checks/humblebench.json"
     assert written_again(rerun, ONE_MODEL, checks) == {"checks/humblebench.json"}
 
 
-def test_a_new_seed_leaves_the_journal_to_answer_for_the_old_one(rerun):
+def test_a_new_seed_takes_the_other_replies_from_the_journal(rerun):
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
     kept = journal.read_bytes()
     reply = rerun.root / "results/pocket/replies/oracle/humblebench/original/seed0.parquet"

@@ -34,7 +34,7 @@ def share_of_answer(project: Project, letter: str) -> float:
     return counts[letter] / len(questions)
 
 
-def test_everything_that_the_documents_name_is_made(finished):
+def test_every_documented_file_is_written(finished):
     project, _ = finished
     results = project.root / "results/pocket"
     expected = ["report/index.html", "tables/metrics.csv", "metrics.json", "plots/humblebench.csv"]
@@ -48,14 +48,14 @@ def test_everything_that_the_documents_name_is_made(finished):
     assert list(results.rglob("*.part")) == []
 
 
-def test_the_run_ends_with_where_to_look(finished):
+def test_the_run_ends_with_the_paths_of_its_results(finished):
     _, printed = finished
     for line in ("results/pocket/report/index.html", "results/pocket/tables/metrics.csv"):
         assert line in printed
     assert "mlflow ui --backend-store-uri sqlite:///mlflow.db" in printed
 
 
-def test_no_question_is_lost_on_the_way(finished):
+def test_no_question_is_lost(finished):
     project, _ = finished
     questions = tables.read_questions(project.root / "data/pocket/questions/humblebench/questions.parquet")
     ids = [question.id for question in questions]
@@ -70,7 +70,7 @@ def test_no_question_is_lost_on_the_way(finished):
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_the_respondents_score_what_they_must(finished, scorer):
+def test_the_respondents_have_their_known_scores(finished, scorer):
     project, _ = finished
     if scorer == "likelihood" and accuracy(project, "oracle", "original", scorer).value is None:
         pytest.skip("respondents give no log-probabilities")

@@ -86,7 +86,7 @@ def pull(owner: Project, other: Project) -> None:
         assert pulled.keys() == {path for path in ours if not path.endswith(".snakemake_timestamp")} != set()
 
 
-def test_a_clone_runs_the_whole_workflow_and_asks_nothing(finished, tmp_path):
+def test_a_clone_runs_the_whole_workflow_without_inference(finished, tmp_path):
     owner = pushed(finished, tmp_path / "owner", tmp_path / "store")
     other = clone(owner, tmp_path / "clone")
     use_remote(other, tmp_path / "store")
@@ -121,7 +121,7 @@ def test_a_static_web_server_over_the_folder(finished, tmp_path):
     check_a_model_is_read_from_its_journal(owner, other)
 
 
-def test_object_storage_that_speaks_s3(finished, tmp_path):
+def test_object_storage_with_the_s3_interface(finished, tmp_path):
     pytest.importorskip("dvc_s3")
     with object_storage(tmp_path) as address:
         settings = {"endpointurl": address, "access_key_id": "any", "secret_access_key": SECRET, "region": "us-east-1"}
@@ -220,7 +220,7 @@ def stored(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_what_may_not_be_passed_on_is_not_pushed_and_a_clone_pulls_the_rest(published, tmp_path):
+def test_data_that_may_not_be_redistributed_are_not_pushed(published, tmp_path):
     said = published.run("known-unknowns", "pin", "--edition", "full").stdout
     assert "data/full/raw/actiview.dvc  hash only: no licence is granted" in said
     assert "journal/full/qwen2.5-vl-7b.dvc  shared by dvc push" in said
@@ -243,7 +243,7 @@ def test_what_may_not_be_passed_on_is_not_pushed_and_a_clone_pulls_the_rest(publ
     assert "modified:" in dvc(other, "status", "--recursive", "data/full")
 
 
-def test_the_user_may_say_otherwise_and_take_it_back(published, tmp_path):
+def test_the_user_may_allow_and_disallow_redistribution(published, tmp_path):
     published.run("known-unknowns", "pin", "--edition", "full")
     use_remote(published, tmp_path / "store")
     said = published.run("known-unknowns", "pin", "--edition", "full", "--redistribute", "actiview").stdout
@@ -262,7 +262,7 @@ def test_the_user_may_say_otherwise_and_take_it_back(published, tmp_path):
     assert UNLICENSED not in stored(tmp_path / "store")
 
 
-def test_licence_and_citation_go_with_the_pin(published):
+def test_licence_and_citation_are_stored_with_the_pin(published):
     published.run("known-unknowns", "pin", "--edition", "full")
     meta = yaml.safe_load((published.root / "data/full/questions/humblebench.dvc").read_text())["meta"]
     assert "arXiv:2509.09658" in meta["cite"] and "COCO" in meta["parts"]["images"]
@@ -271,7 +271,7 @@ def test_licence_and_citation_go_with_the_pin(published):
     assert meta["model"] == "Qwen/Qwen2.5-VL-7B-Instruct" and meta["licence of the model"] == "Apache-2.0"
 
 
-def test_pinning_says_what_is_wrong(published):
+def test_invalid_pinning_is_an_error(published):
     said = published.run("known-unknowns", "pin", "--edition", "full", "--redistribute", "activiev", code=2).stdout
     assert "--redistribute: 'activiev' is not known; did you mean 'actiview'" in said
     (published.root / "data/full/raw/mmsap.dvc").write_text("outs: [{path: other}]\n")

@@ -8,7 +8,7 @@ import sys
 from tests.paths import ROOT
 
 
-def test_it_measures_every_way():
+def test_every_loop_is_measured():
     command = [
         sys.executable,
         "bench/normalise/normalise.py",

@@ -45,7 +45,7 @@ def test_a_reply_is_a_letter_and_letters_differ(plain, settings):
     assert max(facts["letters"].values()) < 0.5
 
 
-def test_a_checkpoint_that_is_finished_is_kept_and_another_made_anew(settings):
+def test_a_finished_checkpoint_is_kept_and_another_is_created(settings):
     cache = settings.checkpoint.parent
     again = model.ensure(cache, "tiny", dtype="float32", device="cpu")
     weights = again / "model.safetensors"
@@ -74,7 +74,7 @@ def test_the_published_shape_has_the_published_number_of_parameters():
         lambda loaded, settings: peers.VLMEvalKit(loaded),
     ],
 )
-def test_all_loops_say_the_same(make, loaded, settings, asked, plain):
+def test_all_loops_give_the_same_replies(make, loaded, settings, asked, plain):
     said = make(loaded, settings)(asked.turns, asked.folder)
     assert said.texts == plain.texts
     assert said.visual_tokens == plain.visual_tokens == [357] * 5 + [391] * 5
@@ -106,7 +106,7 @@ def test_peers_pixels_by_hand():
     assert peers.resized(image, peers.VLMEVALKIT).mode == "RGB"
 
 
-def test_sets_share_what_they_say(tmp_path):
+def test_variants_of_a_set_share_their_images(tmp_path):
     shuffles = data.five_shuffles(tmp_path, images=2, seed=1)
     assert len(shuffles.turns) == 10
     assert len({turn.images for turn in shuffles.turns}) == 2
@@ -126,7 +126,7 @@ def test_sets_share_what_they_say(tmp_path):
     assert gap.first(2).turns == gap.turns[:2]
 
 
-def test_no_image_is_seen_twice(tmp_path):
+def test_no_image_occurs_twice(tmp_path):
     """An engine caches images, so the images of another repeat or set would cost no time."""
     makers = data.makers(images=1, noise_questions=2, questions=5)
     sets = [make(tmp_path, seed, 1000) for make in makers.values() for seed in (0, 1, 100)]
@@ -205,7 +205,7 @@ def measured(asked) -> measure.Measured:
     return measure.Measured(two, [group], {"ours": ours, measure.REFERENCE: theirs}, [100.0, 300.0], [400.0])
 
 
-def test_loops_are_held_against_the_batch_1_loop(measured, loaded):
+def test_loops_are_compared_with_the_batch_1_loop(measured, loaded):
     """By hand: the engine, asked half of each set, answers 2 a second; the other 0.5 and 1."""
     found = measure.summary(measured, floor.Flops(loaded.model.config))
     ours, theirs = found["loops"]["ours"], found["loops"][measure.REFERENCE]
@@ -259,7 +259,7 @@ def test_memory_growth_by_hand():
     assert "| ours | 500 | 100 MiB | 160 MiB | 10 MiB | 0 MiB |" in report.memory_table({"ours": summary})
 
 
-def test_memory_is_read_while_questions_are_asked(tmp_path):
+def test_memory_is_measured_during_inference(tmp_path):
     counted = []
 
     def loop(turns, folder: Path):

@@ -52,7 +52,7 @@ def test_a_conference_paper_in_quotes_without_a_last_comma(tmp_path):
         (PREPRINT.replace("Núria", "N{\\'u}ria"), "LaTeX commands are not supported"),
     ],
 )
-def test_an_unsound_file_is_refused_by_name(tmp_path, text, message):
+def test_an_invalid_file_is_refused_by_name(tmp_path, text, message):
     with pytest.raises(ConfigError, match=message) as error:
         read(tmp_path, text)
     assert str(tmp_path / "citation.bib") in str(error.value)

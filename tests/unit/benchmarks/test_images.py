@@ -55,7 +55,7 @@ def test_the_number_of_processes_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_of_several_mistakes_the_first_is_told(tmp_path, workers):
+def test_the_first_of_several_mistakes_is_reported(tmp_path, workers):
     """A picture that is found to be broken later, by another process, still comes before what came after it."""
     torn, place = png()[:60], WORTH_PROCESSES + 20
     published = rows(row3=png(), **{f"row{place}": torn, f"row{place + 1}": torn})
@@ -68,7 +68,7 @@ def test_of_several_mistakes_the_first_is_told(tmp_path, workers):
         list(humblebench.load(write_published(tmp_path / "other", published).parent, tmp_path / "out", workers=workers))
 
 
-def test_a_truncated_file_of_an_earlier_run_is_not_believed(tmp_path):
+def test_a_truncated_file_of_an_earlier_run_is_replaced(tmp_path):
     data = png()
     target = tmp_path / f"images/{sha256(data).hexdigest()}.png"
     target.parent.mkdir()
@@ -79,7 +79,7 @@ def test_a_truncated_file_of_an_earlier_run_is_not_believed(tmp_path):
     assert files(tmp_path) == {target.relative_to(tmp_path).as_posix(): data}
 
 
-def test_a_full_disk_is_a_fault_of_the_machine(tmp_path, monkeypatch):
+def test_a_full_disk_is_a_machine_error(tmp_path, monkeypatch):
     def full(data, target):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -94,7 +94,7 @@ def children(pid: int) -> set[int]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for processes in /proc")
-def test_a_run_that_is_killed_leaves_nothing_half_done_and_nobody_at_work(tmp_path):
+def test_a_killed_run_leaves_no_partial_file_and_no_process(tmp_path):
     raw, out = write_published(tmp_path / "raw", rows(2000)).parent, tmp_path / "out"
     program = (
         "import sys, pathlib; from known_unknowns.data.questions import normalise; "

@@ -46,7 +46,7 @@ def test_without_a_licence_file_nothing_may_be_redistributed(tmp_path):
         (SOUND.replace("why: it says so\n", ""), "the key why is missing"),
     ],
 )
-def test_an_unsound_file_is_refused_by_name(tmp_path, text, message):
+def test_an_invalid_file_is_refused_by_name(tmp_path, text, message):
     (tmp_path / "licence.yaml").write_text(text)
     with pytest.raises(ConfigError, match=message) as error:
         read_terms(tmp_path, "roses")

@@ -31,7 +31,7 @@ def check(models, *, own=None, edition="full"):
     return configuration.check(raw)
 
 
-def test_every_entry_is_a_sound_model_of_params_yaml():
+def test_every_entry_is_a_valid_model_of_params_yaml():
     params = check(list(ENTRIES))
     assert params.models == list(ENTRIES)
     _check_rows(params, {name: load(name) for name in params.benchmarks})
@@ -47,7 +47,7 @@ def test_every_entry_is_a_sound_model_of_params_yaml():
 
 
 @pytest.mark.parametrize("name", OF_TRANSFORMERS)
-def test_transformers_has_a_class_of_its_own_for_each_entry_that_it_is_to_load(name):
+def test_transformers_has_a_class_for_each_entry(name):
     import transformers
     from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING_NAMES as PICTURES
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as PROCESSORS
@@ -66,13 +66,13 @@ def test_transformers_has_a_class_of_its_own_for_each_entry_that_it_is_to_load(n
     assert [part for part in parts if part != "audio_processor"] == ["image_processor", "tokenizer"]
 
 
-def test_nothing_is_prepared_by_another_package_where_pillow_can():
+def test_pillow_prepares_images_wherever_it_can():
     """torchvision is for Phi-4's pictures alone, which transformers prepares by nothing else."""
     assert [name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]] == ["phi-4-multimodal"]
 
 
 @pytest.mark.parametrize("benchmark", RAW["benchmarks"])
-def test_every_published_row_has_a_model_or_a_reason_why_there_is_none(benchmark):
+def test_every_published_row_has_a_model_or_a_reason_for_its_absence(benchmark):
     rows = {cell.model for cell in load(benchmark)}
     standing = [row for entry in ENTRIES.values() if (row := catalogue.stands_for(entry, benchmark))]
     absent = list(catalogue.absent()[benchmark])
@@ -84,13 +84,13 @@ def test_an_entry_is_off_until_an_edition_names_it():
     assert check(["gemma-3-4b"]).model("gemma-3-4b") == ENTRIES["gemma-3-4b"]
 
 
-def test_what_params_yaml_says_is_laid_over_an_entry():
+def test_params_yaml_overrides_keys_of_an_entry():
     params = check(["oracle", "gemma-3-4b"], own={"gemma-3-4b": {"device": "cpu", "dtype": "float32"}})
     assert params.model("gemma-3-4b") == ENTRIES["gemma-3-4b"] | {"device": "cpu", "dtype": "float32"}
     assert catalogue.entries()["gemma-3-4b"]["dtype"] == "bfloat16"
 
 
-def test_a_mistake_in_such_a_key_names_it():
+def test_a_mistake_in_an_overridden_key_is_named():
     with pytest.raises(ConfigError, match=r"models\.gemma-3-4b\.dtpye: .*'dtpye'.*did you mean 'dtype'"):
         check(["gemma-3-4b"], own={"gemma-3-4b": {"dtpye": "float32"}})
     with pytest.raises(ConfigError, match=r"editions\.full\.models\[0\]"):
@@ -98,7 +98,7 @@ def test_a_mistake_in_such_a_key_names_it():
 
 
 @pytest.mark.parametrize("raw", [None, [], {}, {"models": 3}, {"models": {}, "editions": 3}, {"models": {"a": 1}}])
-def test_what_is_no_configuration_is_left_to_the_schema(raw):
+def test_invalid_configurations_are_left_to_the_schema(raw):
     assert catalogue.with_named(raw) == raw
 
 
@@ -122,7 +122,7 @@ def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
 
 
-def test_a_model_stands_for_another_row_in_each_benchmark():
+def test_a_model_may_correspond_to_another_row_in_each_benchmark():
     params = check(["idefics3-8b", "llava-next-vicuna-7b"])
     assert _published_rows(params, "humblebench") == {"idefics3-8b": "Idefics3"}
     assert _published_rows(params, "actiview") == {
@@ -164,7 +164,7 @@ def run(*arguments):
     return done.output
 
 
-def test_the_list_marks_what_fits_and_what_is_on(monkeypatch):
+def test_the_list_marks_models_that_fit_and_enabled_ones(monkeypatch):
     monkeypatch.setattr(memory_needs, "this_machine", lambda: Machine(64, (("A card", 12.0),)))
     lines = {line[2:].split()[0]: line for line in run("--edition", "full").splitlines() if line[:1] in ("*", " ")}
     assert {name for name, line in lines.items() if line.startswith("*")} == {"qwen2.5-vl-7b"}
@@ -178,7 +178,7 @@ def test_the_list_marks_what_fits_and_what_is_on(monkeypatch):
     assert found["machine"]["gpus"] == [["A card", 12.0]]
 
 
-def test_rows_without_a_model_are_told_with_the_reason():
+def test_rows_without_a_model_are_listed_with_the_reason():
     printed = run("--absent")
     assert any(line.startswith("actiview     Gemini-1.5-pro") for line in printed.splitlines())
     assert "no longer served" in printed

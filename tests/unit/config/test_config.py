@@ -22,7 +22,7 @@ def changed(*changes):
     return raw
 
 
-def test_the_shipped_params_are_sound_in_both_editions():
+def test_the_shipped_params_are_valid_in_both_editions():
     for edition in ("pocket", "full"):
         assert configuration.load(ROOT / "params.yaml", edition=edition).edition == edition
 
@@ -119,7 +119,7 @@ def test_all_mistakes_are_reported_at_once():
     ]
 
 
-def test_entries_keep_exactly_what_the_file_says():
+def test_entries_keep_the_values_of_the_file():
     """Digests and records are made of these dictionaries."""
     params = config.check(SOUND)
     for name, entry in SOUND["models"].items():
@@ -189,7 +189,7 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path, content):
         config.load(tmp_path / "params.yaml")
 
 
-def test_an_absent_file_says_what_to_do(tmp_path):
+def test_an_absent_file_is_an_error_with_instructions(tmp_path):
     with pytest.raises(ConfigError, match="--params"):
         config.load(tmp_path / "none.yaml")
 

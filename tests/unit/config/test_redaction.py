@@ -38,13 +38,13 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("address", ADDRESSES.values(), ids=ADDRESSES)
-def test_a_bad_address_is_not_shown(address):
+def test_an_invalid_address_is_not_printed(address):
     text = message({"hosted": HOSTED | {"base_url": address}})
     assert "models.hosted.base_url: " in text
     assert SECRET not in text
 
 
-def test_an_endpoints_name_that_is_an_address_has_no_secret_either():
+def test_an_endpoint_name_that_is_an_address_may_have_no_secret():
     text = message({"hosted": HOSTED | {"endpoint": "https://me:hunter2@host/v1"}})
     assert "models.hosted.endpoint: " in text and SECRET not in text
     named = SOUND["models"] | {"hosted": HOSTED | {"endpoint": "vllm#2"}}
@@ -63,24 +63,24 @@ ENTRIES = {
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
-def test_no_value_of_a_model_that_may_be_secret_is_shown(entry):
+def test_values_of_a_model_that_may_be_secret_are_not_printed(entry):
     text = message({"hosted": entry})
     assert "models.hosted" in text and SECRET not in text
 
 
 @pytest.mark.parametrize("name", ["api_key", "token", "password", "client_secret", "Authorization"])
-def test_no_entry_is_shown_whose_name_suggests_a_secret(name):
+def test_values_whose_key_suggests_a_secret_are_not_printed(name):
     text = message({name: "hunter2"})
     assert f"models.{name}: " in text and SECRET not in text
 
 
-def test_other_values_are_shown():
+def test_other_values_are_printed():
     assert "models.hosted.max_retries: 'many' is not valid" in message({"hosted": HOSTED | {"max_retries": "many"}})
     text = message({"hosted": HOSTED | {"tokens_per_minute": "many"}})
     assert "models.hosted.tokens_per_minute: 'many' is not valid" in text
 
 
-def test_a_line_that_is_not_yaml_is_not_shown(tmp_path):
+def test_an_invalid_line_is_not_printed(tmp_path):
     """PyYAML's own message repeats the line."""
     (tmp_path / "params.yaml").write_text("models:\n  m:\n    api_key: hunter2: x\n")
     with pytest.raises(ConfigError) as raised:
@@ -90,5 +90,5 @@ def test_a_line_that_is_not_yaml_is_not_shown(tmp_path):
 
 
 @pytest.mark.parametrize("address", ["http://localhost:8000/v1", "https://api.openai.com/v1", "http://[::1]:80/v1"])
-def test_an_address_alone_is_sound(address):
+def test_an_address_without_a_secret_is_valid(address):
     assert address_mistake(address) is None

@@ -30,7 +30,7 @@ def psg(serve, place, tmp_path):
     return place
 
 
-def test_the_first_time_locks_what_comes_and_what_is_given(psg):
+def test_the_first_fetch_locks_downloaded_and_provided_files(psg):
     psg.hub.faults["val2017.zip"] = ["500", "cut"]
     out = psg.fetch("psg", user_folder=psg.mine)
     assert (out / "psg.json").read_bytes() == GRAPHS
@@ -41,13 +41,13 @@ def test_the_first_time_locks_what_comes_and_what_is_given(psg):
     assert files["coco/val2017.zip"].sha256 == sha256(PICTURES).hexdigest()
 
 
-def test_a_file_without_an_address_is_asked_for_by_name(psg):
+def test_a_file_without_an_address_is_named(psg):
     with pytest.raises(MachineError, match=r"psg\.json has no permanent address.*--from FOLDER"):
         psg.fetch("psg")
     assert not psg.lock_path.exists()
 
 
-def test_two_files_that_could_be_meant_are_not_guessed_between(psg):
+def test_ambiguous_files_are_an_error(psg):
     (psg.mine / "other").mkdir()
     (psg.mine / "other/psg.json").write_bytes(b"{}")
     with pytest.raises(ConfigError, match=r"several files could be psg\.json"):
@@ -56,7 +56,7 @@ def test_two_files_that_could_be_meant_are_not_guessed_between(psg):
     psg.fetch("psg", user_folder=psg.mine)
 
 
-def test_afterwards_others_are_refused(psg, tmp_path):
+def test_files_that_differ_from_the_lock_are_refused(psg, tmp_path):
     out = psg.fetch("psg", user_folder=psg.mine)
     for path in psg.folder.joinpath("raw").rglob("*"):
         if path.is_file():
@@ -71,7 +71,7 @@ def test_afterwards_others_are_refused(psg, tmp_path):
     assert not (out / "psg.json").exists()
 
 
-def test_the_command_lock_downloads_what_has_an_address(psg, monkeypatch, tmp_path):
+def test_the_command_lock_downloads_files_with_an_address(psg, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MachineError, match=r"psg\.json has no permanent address"):
         lock_command.run(psg.params, ["psg"], lock_path=psg.lock_path)

@@ -43,7 +43,7 @@ def held(checked: CheckResult) -> dict[str, Quantity]:
     return {number.name: number for number in checked.quantities}
 
 
-def test_sound_files(tmp_path):
+def test_valid_files_have_no_findings(tmp_path):
     checked = humblebench(tmp_path)
     assert checked.findings == ()
     assert (checked.worst, checked.exit_code) == (None, 0)
@@ -80,7 +80,7 @@ def test_sound_files(tmp_path):
         ({"image": {"bytes": None, "path": "../../etc/passwd"}}, "unreadable-image", ERROR, "leads out of"),
     ],
 )
-def test_what_can_be_wrong_with_a_row(tmp_path, changes, code, severity, says):
+def test_mistakes_of_a_row(tmp_path, changes, code, severity, says):
     checked = humblebench(tmp_path, changes)
     (finding,) = found(checked, code)
     assert finding.severity == severity
@@ -90,7 +90,7 @@ def test_what_can_be_wrong_with_a_row(tmp_path, changes, code, severity, says):
         assert "row 9" in finding.where
 
 
-def test_one_question_twice_on_one_picture(tmp_path):
+def test_one_question_twice_on_one_image(tmp_path):
     (finding,) = found(humblebench(tmp_path, {"question": TEXT}, {"question": TEXT}), "question-twice")
     assert "row 9" in finding.where
     assert "row 8" in finding.text
@@ -102,7 +102,7 @@ def encoded(scene_image: Pillow.Image, **settings: Any) -> bytes:
     return buffer.getvalue()
 
 
-def test_pictures_with_the_same_pixels_in_other_bytes(tmp_path):
+def test_images_with_the_same_pixels_in_other_bytes(tmp_path):
     scene_image = Pillow.new("RGB", (64, 64), (1, 2, 3))
     one, other = encoded(scene_image, compress_level=0), encoded(scene_image, compress_level=9)
     assert one != other
@@ -119,13 +119,13 @@ def test_pictures_with_the_same_pixels_in_other_bytes(tmp_path):
     assert (name.severity, name.text) == (NOTE, "one image has 2 names: a.png, c.png")
 
 
-def test_pictures_of_other_sizes_are_not_the_same(tmp_path):
+def test_images_of_other_sizes_are_different(tmp_path):
     black = [png((0, 0, 0), size) for size in ((20, 30), (30, 20))]
     checked = humblebench(tmp_path, *({"image": {"bytes": data, "path": f"{len(data)}.png"}} for data in black))
     assert found(checked, "duplicate-pixels") == []
 
 
-def test_a_file_that_cannot_be_read_ends_the_check_and_not_the_command(tmp_path):
+def test_an_unreadable_file_is_a_finding(tmp_path):
     humblebench(tmp_path)
     (tmp_path / "raw" / "a.parquet").write_bytes(b"PAR1 and no more")
     checked = check("humblebench", tmp_path / "raw", settings=SCENES)
@@ -134,13 +134,13 @@ def test_a_file_that_cannot_be_read_ends_the_check_and_not_the_command(tmp_path)
     assert checked.exit_code == 3
 
 
-def test_promises_of_the_paper_and_of_params_yaml(tmp_path):
+def test_expected_numbers_of_the_paper_and_of_params_yaml(tmp_path):
     assert found(humblebench(tmp_path, count=9), "count")[0].text == "questions: 9 but params.yaml states 10"
     published = check("humblebench", tmp_path / "raw")
     assert "questions: 9 but the paper (Table 1) states 22831" in [f.text for f in found(published, "count")]
 
 
-def test_a_promise_is_kept_to_the_digits_that_were_promised():
+def test_expected_numbers_are_compared_to_their_printed_digits():
     assert Quantity("x", 8.8849, 8.88).agrees
     assert Quantity("x", 8.89, 8.88).agrees is False
     assert Quantity("x", 594, 594.0).agrees
@@ -169,7 +169,7 @@ def test_a_promise_is_kept_to_the_digits_that_were_promised():
         ("Vitamin C", False),
     ],
 )
-def test_leaks(text, leak):
+def test_options_that_reveal_the_answer(text, leak):
     options = [Option("A", text, "A. "), *(Option(letter, "Other " + letter * 3, f"{letter}. ") for letter in "BCD")]
     assert bool(list(leaks(options))) == leak
 
@@ -217,13 +217,13 @@ REFUSAL = "Sorry, I can't help with it"
         ({"image": "images/none.png"}, "unreadable-image", ERROR, "none.png"),
     ],
 )
-def test_what_can_be_wrong_with_a_row_of_mmsap(tmp_path, changes, code, severity, says):
+def test_mistakes_of_a_row_of_mmsap(tmp_path, changes, code, severity, says):
     (finding,) = found(mmsap(tmp_path, **changes), code)
     assert (finding.severity, finding.where) == (severity, "KnowVisQA.json, row 0")
     assert says in finding.text
 
 
-def test_mmsap_s_promises_and_missing_subset(tmp_path):
+def test_expected_numbers_and_a_missing_subset_of_mmsap(tmp_path):
     mmsap(tmp_path)
     (tmp_path / "raw" / "BeyondVisQA.json").unlink()
     checked = check("mmsap", tmp_path / "raw")
@@ -232,7 +232,7 @@ def test_mmsap_s_promises_and_missing_subset(tmp_path):
     assert "questions of BasicVisQA: 2 but the paper (Section 3.2) states 400" in texts
 
 
-def test_the_json_and_the_table_tell_the_same(tmp_path):
+def test_the_json_and_the_table_agree(tmp_path):
     checked = humblebench(tmp_path, *({"type": "Weather"} for _ in range(7)))
     told = json.loads(as_json(checked))
     assert told["worst"] == WARNING
@@ -244,7 +244,7 @@ def test_the_json_and_the_table_tell_the_same(tmp_path):
     assert "warning type: and 2 more (--json has all)" in table
 
 
-def test_what_cannot_be_checked(tmp_path):
+def test_a_folder_that_cannot_be_checked(tmp_path):
     with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
         check("humblebunch", tmp_path)
     with pytest.raises(DataError, match="known-unknowns fetch mmsap"):

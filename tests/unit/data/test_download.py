@@ -34,7 +34,7 @@ def ranges(hub):
 
 
 @pytest.mark.parametrize("size", [len(CONTENT), None])
-def test_a_cut_download_goes_on_where_it_stopped(serve, got, size):
+def test_an_interrupted_download_continues(serve, got, size):
     hub = serve({"f": ["cut"]})
     assert got(hub, size=size) == (CONTENT, len(CONTENT))
     assert ranges(hub) == [None, f"bytes={HALF}-"]
@@ -42,27 +42,27 @@ def test_a_cut_download_goes_on_where_it_stopped(serve, got, size):
     assert sum(request.sent for request in hub.log) == len(CONTENT)
 
 
-def test_a_server_without_ranges_is_asked_for_all_of_it_again(serve, got):
+def test_without_ranges_the_whole_file_is_downloaded_again(serve, got):
     hub = serve({"f": ["cut", "no_ranges"]})
     assert got(hub) == (CONTENT, len(CONTENT))
     assert sum(request.sent for request in hub.log) == len(CONTENT) + HALF
 
 
 @pytest.mark.parametrize("faults", [["429", "500", "429"], ["cut_at_once"] * 4, ["500", "cut", "cut_at_once", "429"]])
-def test_a_server_in_trouble_is_asked_again(serve, got, faults):
+def test_server_errors_are_retried(serve, got, faults):
     hub = serve({"f": faults})
     assert got(hub)[0] == CONTENT
     assert len(hub.log) == len(faults) + 1
 
 
-def test_a_server_that_stays_in_trouble_is_given_up(serve, got):
+def test_persistent_server_errors_stop_the_download(serve, got):
     with pytest.raises(HfHubHTTPError):
         got(serve({"f": ["500"] * 50}))
     with pytest.raises(download.FAILURES):
         got(serve({"f": ["cut_at_once"] * 50}))
 
 
-def test_what_is_kept_of_a_file_of_unknown_size_goes_on_only_if_the_server_vouches_for_it(serve, got):
+def test_a_partial_file_of_unknown_size_continues_only_with_a_validator(serve, got):
     hub = serve({"f": ["cut"] + ["cut_at_once"] * 4})
     with pytest.raises(download.FAILURES):
         got(hub, size=None)
@@ -76,19 +76,19 @@ def test_what_is_kept_of_a_file_of_unknown_size_goes_on_only_if_the_server_vouch
     assert hub.log[-1].range is None
 
 
-def test_more_was_kept_than_the_file_has(serve, got):
+def test_a_partial_file_that_is_too_long_is_discarded(serve, got):
     got.part.write_bytes(bytes(500_000))
     hub = serve()
     assert got(hub) == (CONTENT, len(CONTENT) - 500_000)
     assert ranges(hub) == ["bytes=500000-", None]
 
 
-def test_a_body_without_an_end_is_not_read_to_it(serve, got):
+def test_an_endless_body_is_not_read_completely(serve, got):
     with pytest.raises(DataError, match="sends more than the 400000 bytes"):
         got(serve({"f": ["endless"]}))
 
 
-def test_nothing_secret_is_told(monkeypatch):
+def test_errors_contain_no_secret(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_abcdef")
     error = HfHubHTTPError.__new__(HfHubHTTPError)
     error.args = ("403 for https://me:pass@cdn.example/f?Signature=xyz with hf_abcdef\nmore",)

@@ -19,7 +19,7 @@ def file(request, tmp_path):
     return tmp_path / "file"
 
 
-def test_the_hashes_are_those_of_git_and_of_sha256sum(file):
+def test_hashes_equal_those_of_git_and_sha256sum(file):
     blob = subprocess.run(
         ["git", "hash-object", "--no-filters", str(file)], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -28,7 +28,7 @@ def test_the_hashes_are_those_of_git_and_of_sha256sum(file):
     assert pin(file) == FilePin(size, sha256=sha256(file.read_bytes()).hexdigest())
 
 
-def test_what_differs_is_told_by_both_hashes(file):
+def test_a_difference_names_both_hashes(file):
     right = pin(file)
     assert difference(right, right) is None
     assert is_right(file, right)
@@ -40,7 +40,7 @@ def test_what_differs_is_told_by_both_hashes(file):
         assert ("bytes instead of" in told) == (right.size != wrong.size)
 
 
-def test_what_is_no_file_is_never_right(tmp_path):
+def test_a_folder_is_never_a_valid_file(tmp_path):
     assert not is_right(tmp_path, pin(Path(__file__)))
     assert not is_right(tmp_path / "none", pin(Path(__file__)))
 
@@ -52,7 +52,7 @@ def test_a_file_has_one_hash(hashes):
 
 
 @given(st.text(alphabet="ab./\\:\0 ", max_size=12))
-def test_a_path_that_is_let_in_stays_inside(path):
+def test_accepted_paths_stay_inside_the_folder(path):
     try:
         safe(path)
     except ValueError:
@@ -75,5 +75,5 @@ def test_a_path_that_is_let_in_stays_inside(path):
         (4 * 10**12, "4000.0 GB"),
     ],
 )
-def test_sizes_for_people(size, told):
+def test_sizes_in_readable_units(size, told):
     assert human(size) == told

@@ -53,7 +53,7 @@ def check_out(entry, out, user_folder=None):
         git.check_out("actiview", entry, store, user_folder=user_folder)
 
 
-def test_the_files_of_the_commit_and_nothing_else(published, out):
+def test_only_the_files_of_the_commit_are_fetched(published, out):
     check_out(published, out)
     assert (out / "asset/data.json").read_text(encoding="utf-8") == "[1]"
     assert sorted(path.name for path in out.iterdir()) == ["asset"]
@@ -68,7 +68,7 @@ def test_a_link_becomes_a_file_that_names_its_target(published, out):
     assert link.read_text(encoding="utf-8") == "/etc/hostname"
 
 
-def test_a_rerun_needs_no_repository_until_a_file_is_changed(published, out, tmp_path):
+def test_a_rerun_needs_the_repository_only_for_a_changed_file(published, out, tmp_path):
     check_out(published, out)
     (tmp_path / "published").rename(tmp_path / "away")
     before = (out / "asset/data.json").stat().st_mtime_ns
@@ -83,7 +83,7 @@ def test_a_rerun_needs_no_repository_until_a_file_is_changed(published, out, tmp
     assert (out / "asset/data.json").read_text(encoding="utf-8") == "[1]"
 
 
-def test_a_file_that_was_added_goes_and_another_commit_replaces_all(published, out, tmp_path):
+def test_added_files_are_removed_and_another_commit_replaces_all(published, out, tmp_path):
     check_out(published, out)
     (out / "asset/extra.json").touch()
     check_out(published, out)
@@ -92,7 +92,7 @@ def test_a_file_that_was_added_goes_and_another_commit_replaces_all(published, o
     assert (out / "asset/data.json").read_text(encoding="utf-8") == "[2]"
 
 
-def test_an_unknown_commit_is_one_clear_error_and_leaves_what_was_there(published, out):
+def test_an_unknown_commit_is_an_error_and_keeps_the_folder(published, out):
     out.mkdir(parents=True)
     (out / "kept").write_text("old", encoding="utf-8")
     with pytest.raises(MachineError, match=r"cannot fetch file://.*/published at 0000"):
@@ -101,7 +101,7 @@ def test_an_unknown_commit_is_one_clear_error_and_leaves_what_was_there(publishe
     assert not [path for path in (out.parent / FOLDER).iterdir() if path.is_dir()]
 
 
-def test_a_clone_that_the_user_has_will_do_if_it_has_the_commit(published, out, tmp_path):
+def test_a_users_clone_is_accepted_if_it_has_the_commit(published, out, tmp_path):
     run(tmp_path, "clone", "--quiet", published["repository"], "mine")
     nowhere = published | {"repository": (tmp_path / "nowhere").as_uri()}
     check_out(nowhere, out, user_folder=tmp_path / "mine")
@@ -109,7 +109,7 @@ def test_a_clone_that_the_user_has_will_do_if_it_has_the_commit(published, out, 
 
 
 @pytest.mark.parametrize("has_git", [False, True])
-def test_a_folder_of_files_proves_nothing(published, out, tmp_path, has_git):
+def test_a_folder_without_the_commit_is_refused(published, out, tmp_path, has_git):
     mine = tmp_path / "mine"
     mine.mkdir()
     if has_git:
@@ -118,7 +118,7 @@ def test_a_folder_of_files_proves_nothing(published, out, tmp_path, has_git):
         check_out(published, out, user_folder=mine)
 
 
-def test_what_a_killed_fetch_left_is_no_hindrance(published, out):
+def test_files_of_a_killed_fetch_are_replaced(published, out):
     for left in ("actiview.work", "actiview.old"):
         (out.parent / FOLDER / left / ".git").mkdir(parents=True)
     check_out(published, out)
@@ -126,7 +126,7 @@ def test_what_a_killed_fetch_left_is_no_hindrance(published, out):
     assert not [path for path in (out.parent / FOLDER).iterdir() if path.is_dir()]
 
 
-def test_by_the_name_in_params(published, place, monkeypatch):
+def test_the_name_in_params_selects_the_source(published, place, monkeypatch):
     entry = GitData.model_construct(**published)  # a local folder, which params.yaml may not name
     monkeypatch.setattr(Params, "data", lambda self, benchmark: entry)
     assert (place.fetch("actiview") / "asset/data.json").read_text(encoding="utf-8") == "[1]"

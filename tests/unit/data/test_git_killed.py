@@ -133,7 +133,7 @@ def assert_made_whole(start, out: Path) -> None:
 
 
 @pytest.mark.parametrize("whole_group", [False, True], ids=["its git outlives it", "with its git"])
-def test_a_fetch_that_was_killed_while_the_pack_came(start, stalling, tmp_path, whole_group):
+def test_a_fetch_killed_during_the_transfer(start, stalling, tmp_path, whole_group):
     out = tmp_path / "data/full/raw/actiview"
     process = start(stalling)
     wait_for(process, lambda: received(tmp_path) > STALLED // 2)
@@ -143,7 +143,7 @@ def test_a_fetch_that_was_killed_while_the_pack_came(start, stalling, tmp_path, 
     assert_made_whole(start, out)
 
 
-def test_a_git_that_was_killed_is_one_clear_error_and_no_more(start, stalling, tmp_path):
+def test_a_killed_git_is_one_error(start, stalling, tmp_path):
     out = tmp_path / "data/full/raw/actiview"
     process = start(stalling)
     wait_for(process, lambda: received(tmp_path) > STALLED // 2)
@@ -158,7 +158,7 @@ def test_a_git_that_was_killed_is_one_clear_error_and_no_more(start, stalling, t
     assert_made_whole(start, out)
 
 
-def test_a_fetch_that_was_killed_while_files_were_written_out(start, slow_checkout, tmp_path):
+def test_a_fetch_killed_during_checkout(start, slow_checkout, tmp_path):
     """With a checkout of another commit in place: it stays, whole, until the new one is."""
     out = tmp_path / "data/full/raw/actiview"
     out.mkdir(parents=True)
@@ -172,7 +172,7 @@ def test_a_fetch_that_was_killed_while_files_were_written_out(start, slow_checko
     assert_made_whole(start, out)
 
 
-def test_a_killed_fetch_that_something_still_writes_into_is_no_hindrance(published, tmp_path):
+def test_a_folder_that_a_killed_fetch_still_writes_is_not_used(published, tmp_path):
     """So that its folder cannot be deleted."""
     out = tmp_path / "raw/actiview"
     left = out.parent / FOLDER / "actiview.work"

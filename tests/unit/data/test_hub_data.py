@@ -42,7 +42,7 @@ def contents(hub):
     return [request for request in hub.log if "/resolve/" in request.path or "/cdn/" in request.path]
 
 
-def test_the_hub_speaks_as_its_own_client_wants_it(hub, tmp_path):
+def test_the_fake_hub_works_with_the_official_client(hub, tmp_path):
     folder = snapshot_download(REPOSITORY, repo_type="dataset", local_dir=tmp_path / "theirs")
     found = {path: (tmp_path / "theirs" / path).read_bytes() for path in FILES}
     assert found == FILES, folder
@@ -58,7 +58,7 @@ def test_all_files_come_and_are_locked(hub, place):
     assert locked.files["README.md"].git is not None
 
 
-def test_a_rerun_asks_for_nothing_and_writes_nothing(hub, place):
+def test_a_rerun_sends_no_request_and_writes_nothing(hub, place):
     place.fetch()
     before = {path: path.stat().st_mtime_ns for path in place.folder.rglob("*.parquet")}
     hub.log.clear()
@@ -67,7 +67,7 @@ def test_a_rerun_asks_for_nothing_and_writes_nothing(hub, place):
     assert {path: path.stat().st_mtime_ns for path in place.folder.rglob("*.parquet")} == before
 
 
-def test_a_folder_that_was_deleted_comes_back_without_a_connection(hub, place):
+def test_a_deleted_folder_is_restored_without_a_connection(hub, place):
     place.fetch()
     shutil.rmtree(place.out)
     hub.down = True
@@ -75,7 +75,7 @@ def test_a_folder_that_was_deleted_comes_back_without_a_connection(hub, place):
     assert place.files() == FILES
 
 
-def test_what_was_changed_or_added_by_hand_is_put_right(hub, place, capsys):
+def test_manual_changes_are_reverted(hub, place, capsys):
     place.fetch()
     (place.out / "data/train-1.parquet").unlink()
     (place.out / "data/train-1.parquet").write_bytes(OTHER[:-1] + b"!")
@@ -90,7 +90,7 @@ def test_what_was_changed_or_added_by_hand_is_put_right(hub, place, capsys):
     assert "data/train-2.parquet" in capsys.readouterr().err
 
 
-def test_a_change_through_the_link_is_noticed_in_the_store_too(hub, place):
+def test_a_change_through_a_link_is_found_in_the_store(hub, place):
     place.fetch()
     with (place.out / "data/train-1.parquet").open("r+b") as file:
         file.write(b"????")
@@ -100,7 +100,7 @@ def test_a_change_through_the_link_is_noticed_in_the_store_too(hub, place):
 
 @pytest.mark.parametrize("fault", ["flip", "short", "long"])
 @pytest.mark.parametrize("path", ["data/train-0.parquet", "README.md"])
-def test_a_wrong_file_is_refused_with_both_hashes_and_kept_out(serve, place, fault, path):
+def test_a_wrong_file_is_refused_with_both_hashes_and_not_stored(serve, place, fault, path):
     hub = serve({path: [fault]})
     hub.commit(REPOSITORY, FILES)
     with pytest.raises(DataError) as refused:
@@ -122,7 +122,7 @@ def test_a_wrong_file_is_refused_with_both_hashes_and_kept_out(serve, place, fau
     assert hub.sent() == len(right)  # the others were kept
 
 
-def test_what_stays_wrong_does_not_touch_what_is_there(hub, place):
+def test_a_persistent_mismatch_keeps_the_existing_files(hub, place):
     place.fetch()
     hub.commit(REPOSITORY, FILES | {"data/train-1.parquet": OTHER[::-1]})
     with lock_file.update(place.lock_path) as entries:
@@ -136,7 +136,7 @@ def test_what_stays_wrong_does_not_touch_what_is_there(hub, place):
     assert place.files()["data/train-1.parquet"] == OTHER[::-1]
 
 
-def test_a_file_that_is_gone_is_named_with_its_size_and_hash(serve, place):
+def test_an_absent_file_is_named_with_its_size_and_hash(serve, place):
     hub = serve({"data/train-0.parquet": ["missing"]})
     hub.commit(REPOSITORY, FILES)
     with pytest.raises(MachineError) as error:
@@ -154,7 +154,7 @@ def test_a_branch_that_moves_changes_nothing(hub, place):
     assert place.files() == FILES
 
 
-def test_faults_of_every_kind_on_the_way(serve, place):
+def test_every_kind_of_transfer_fault_is_retried(serve, place):
     hub = serve({"data/train-0.parquet": ["500", "cut", "429", "cut_at_once"], "data/train-1.parquet": ["429", "cut"]})
     hub.commit(REPOSITORY, FILES)
     place.fetch()
@@ -162,7 +162,7 @@ def test_faults_of_every_kind_on_the_way(serve, place):
     assert hub.sent() == sum(map(len, FILES.values()))
 
 
-def test_a_part_of_another_file_is_noticed_and_fetched_anew(hub, place):
+def test_a_partial_file_with_other_content_is_downloaded_again(hub, place):
     parts = place.folder / "raw/.fetched/parts/humblebench"
     parts.mkdir(parents=True)
     (parts / f"sha256-{hash_of(LARGE)}").write_bytes(bytes(100_000))
@@ -170,14 +170,14 @@ def test_a_part_of_another_file_is_noticed_and_fetched_anew(hub, place):
     assert place.files() == FILES
 
 
-def test_a_listing_of_many_pages(serve, place):
+def test_a_listing_with_several_pages(serve, place):
     files = {f"images/{number:03}.png": b"%d" % number for number in range(50)}
     serve(page=7).commit(REPOSITORY, files)
     place.fetch()
     assert place.files() == files
 
 
-def test_the_same_content_under_two_names_comes_once(serve, place):
+def test_equal_content_is_downloaded_once(serve, place):
     hub = serve()
     hub.commit(REPOSITORY, {"a.parquet": LARGE, "b/c.parquet": LARGE})
     place.fetch()
@@ -186,7 +186,7 @@ def test_the_same_content_under_two_names_comes_once(serve, place):
 
 
 @pytest.mark.parametrize("path", ["../evil", "/etc/evil", "data/../../evil", "data\\evil", "C:evil"])
-def test_a_path_that_leads_out_of_the_folder_is_refused(serve, place, path):
+def test_a_path_outside_the_folder_is_refused(serve, place, path):
     serve().commit(REPOSITORY, {"ok": b"1", path: b"2"})
     with pytest.raises(DataError, match="leads out of"):
         place.fetch()
@@ -194,7 +194,7 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(serve, place, path):
     assert not place.lock_path.exists()
 
 
-def test_the_token_goes_to_the_hub_alone_and_is_never_told(serve, place, monkeypatch, capfd):
+def test_the_token_is_sent_only_to_the_hub_and_not_printed(serve, place, monkeypatch, capfd):
     hub = serve({"data/train-0.parquet": ["flip"], "data/train-1.parquet": ["missing"]}, token="hf_secret")
     hub.commit(REPOSITORY, FILES)
     with pytest.raises(MachineError, match="HF_TOKEN") as no_token:
@@ -213,14 +213,14 @@ def test_the_token_goes_to_the_hub_alone_and_is_never_told(serve, place, monkeyp
     assert "Signature" not in "".join(told)
 
 
-def test_an_unlocked_source_without_a_connection_says_what_to_do(place, serve, monkeypatch):
+def test_an_unlocked_source_without_a_connection_is_an_error(place, serve, monkeypatch):
     serve()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(MachineError, match=r"HF_HUB_OFFLINE is set.*known-unknowns lock humblebench"):
         place.fetch()
 
 
-def test_two_data_sets_that_share_a_file_are_fetched_at_once(serve, place):
+def test_two_data_sets_with_a_common_file_are_fetched_concurrently(serve, place):
     hub = serve(pace=0.02)
     hub.commit(REPOSITORY, FILES)
     hub.commit("Elliotwang/MM-SAP", FILES | {"BasicVisQA.json": b"[]"})
@@ -229,7 +229,7 @@ def test_two_data_sets_that_share_a_file_are_fetched_at_once(serve, place):
     assert [(out / "data/train-0.parquet").read_bytes() for out in outs] == [LARGE, LARGE]
 
 
-def test_an_empty_repository_is_no_data_set(serve, place):
+def test_an_empty_repository_is_an_error(serve, place):
     serve().commit(REPOSITORY, {})
     with pytest.raises(DataError, match="holds no files"):
         place.fetch()
@@ -241,7 +241,7 @@ def test_an_empty_repository_is_no_data_set(serve, place):
     )
 )
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_goes_wrong_the_folder_is_right_or_not_there(serve, full, tmp_path_factory, plans):
+def test_after_any_fault_the_folder_is_complete_or_absent(serve, full, tmp_path_factory, plans):
     small = FILES | {"data/train-0.parquet": LARGE[:70_000]}
     place = Place(tmp_path_factory.mktemp("place"), full)
     hub = serve(plans)
@@ -256,7 +256,7 @@ def test_whatever_goes_wrong_the_folder_is_right_or_not_there(serve, full, tmp_p
     assert place.files() == small
 
 
-def test_progress_is_told_in_megabytes(monkeypatch):
+def test_progress_is_shown_in_megabytes(monkeypatch):
     told = []
 
     @contextmanager
@@ -270,7 +270,7 @@ def test_progress_is_told_in_megabytes(monkeypatch):
     assert sum(steps for _, _, steps in told) == 2
 
 
-def test_a_name_that_is_not_known(place):
+def test_an_unknown_name_is_an_error(place):
     with pytest.raises(ConfigError, match="did you mean 'humblebench'"):
         place.fetch("humblebenhc")
 
@@ -281,7 +281,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("call", ["rename", "mkdir"])
 @pytest.mark.parametrize("at", [0, 1, 2])
-def test_killed_while_the_folder_is_put_together(hub, place, monkeypatch, call, at):
+def test_a_fetch_killed_during_assembly_is_repeated(hub, place, monkeypatch, call, at):
     place.fetch()
     (place.out / "README.md").unlink()
     broken = place.files()
@@ -307,7 +307,7 @@ def test_killed_while_the_folder_is_put_together(hub, place, monkeypatch, call, 
     assert not [path for path in (place.folder / "raw/.fetched").iterdir() if path.suffix in (".new", ".old")]
 
 
-def test_without_a_connection_nothing_is_waited_for_long_and_all_is_named(hub, place, monkeypatch):
+def test_without_a_connection_all_missing_files_are_named_quickly(hub, place, monkeypatch):
     place.fetch()
     shutil.rmtree(place.folder / "raw")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
@@ -317,7 +317,7 @@ def test_without_a_connection_nothing_is_waited_for_long_and_all_is_named(hub, p
     assert all(path in str(error.value) for path in FILES)
 
 
-def test_a_full_disk_is_no_fault_of_the_data(hub, place, monkeypatch):
+def test_a_full_disk_is_an_error_of_the_machine(hub, place, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -29,7 +29,7 @@ def start(hub, folder):
     )
 
 
-def test_a_killed_download_goes_on_and_asks_for_no_byte_again(serve, tmp_path):
+def test_a_killed_download_continues_without_repeating_a_byte(serve, tmp_path):
     hub = serve(pace=0.05)
     hub.commit(REPOSITORY, FILES)
     out, kept = tmp_path / "data/full/raw/humblebench", 0

@@ -66,7 +66,7 @@ def locked_sources():
 
 @given(entries=locked_sources())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-def test_what_is_written_is_read(entries, tmp_path):
+def test_a_written_lock_is_read_back(entries, tmp_path):
     path = tmp_path / "params.lock.yaml"
     lock_file.write(entries, path)
     assert lock_file.read(path) == entries
@@ -76,7 +76,7 @@ def test_what_is_written_is_read(entries, tmp_path):
     assert text.startswith("# The sources in params.yaml")
 
 
-def test_the_shipped_lock_is_as_its_schema_says_and_names_what_params_names(full):
+def test_the_shipped_lock_matches_its_schema_and_params(full):
     raw = yaml.safe_load((ROOT / "params.lock.yaml").read_text(encoding="utf-8"))
     schema = yaml.safe_load((ROOT / "schemas/params.lock.schema.yaml").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(raw)
@@ -95,13 +95,13 @@ def test_the_shipped_lock_is_as_its_schema_says_and_names_what_params_names(full
         ("- 1", "should be a valid dictionary"),
     ],
 )
-def test_a_file_that_is_no_lock_is_refused(tmp_path, text, told):
+def test_an_invalid_lock_is_refused(tmp_path, text, told):
     (tmp_path / "params.lock.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=told):
         lock_file.read(tmp_path / "params.lock.yaml")
 
 
-def test_a_change_that_fails_leaves_the_file(tmp_path):
+def test_a_failed_change_keeps_the_file(tmp_path):
     path = tmp_path / "params.lock.yaml"
     with lock_file.update(path) as entries:
         entries[KEY] = LockEntry(COMMIT, {})
@@ -111,7 +111,7 @@ def test_a_change_that_fails_leaves_the_file(tmp_path):
     assert lock_file.read(path) == {KEY: LockEntry(COMMIT, {})}
 
 
-def test_two_that_change_it_at_once_both_have_their_way(tmp_path):
+def test_concurrent_changes_are_both_kept(tmp_path):
     path = tmp_path / "params.lock.yaml"
 
     def add(number):
@@ -162,7 +162,7 @@ def test_everything_is_locked_once(world, capsys):
     assert world.hub.log == []
 
 
-def test_an_update_tells_what_moved_and_only_that_changes(world, capsys):
+def test_an_update_reports_and_changes_only_moved_sources(world, capsys):
     run(world)
     before = lock_file.read(world.lock_path)
     old = before[KEY].commit
@@ -183,7 +183,7 @@ def test_an_update_tells_what_moved_and_only_that_changes(world, capsys):
     assert "humblebench: has not moved" in capsys.readouterr().out
 
 
-def test_an_update_of_all_forgets_what_params_names_no_more(world):
+def test_an_update_of_all_removes_sources_that_params_does_not_name(world):
     run(world)
     world.params = Params({**world.params.raw, "models": {"pocket": world.params.raw["models"]["pocket"]}})
     run(world, "humblebench", update=True)
@@ -207,13 +207,13 @@ def test_a_model_of_the_catalogue_is_locked_by_its_name_and_then_kept(world, mon
     assert lock_file.read(world.lock_path)[key].commit == newer
 
 
-def test_what_answers_but_is_no_hub_is_told_from_one(world):
+def test_a_server_that_is_not_a_hub_is_an_error(world):
     world.hub.portal = True
     with pytest.raises(MachineError, match="does not answer like a hub"):
         run(world, "humblebench")
 
 
-def test_a_check_changes_nothing_and_tells_what_moved(world, capsys):
+def test_a_check_reports_moved_sources_and_changes_nothing(world, capsys):
     assert not run(world, "humblebench", check=True)
     assert not world.lock_path.exists()
     run(world)
@@ -226,14 +226,14 @@ def test_a_check_changes_nothing_and_tells_what_moved(world, capsys):
     assert world.lock_path.read_bytes() == before
 
 
-def test_what_cannot_be_asked_does_not_keep_the_rest_from_being_locked(world):
+def test_an_unreachable_source_does_not_prevent_locking_others(world):
     del world.hub.repositories["dataset", "Elliotwang/MM-SAP"]
     with pytest.raises(MachineError, match=r"1 source\(s\) did not answer:\n  mmsap"):
         run(world)
     assert len(lock_file.read(world.lock_path)) == 3
 
 
-def test_a_tag_or_a_commit_in_params_is_asked_as_such(world):
+def test_tags_and_commits_in_params_are_resolved(world):
     commit = world.hub.repositories["dataset", REPOSITORY].branches["main"]
     world.hub.commit(REPOSITORY, {"README.md": b"two"})
     for revision in (commit, "v1"):
@@ -246,12 +246,12 @@ def test_a_tag_or_a_commit_in_params_is_asked_as_such(world):
 @pytest.mark.parametrize(
     ("name", "told"), [("humblebenhc", "did you mean 'humblebench'"), ("pocket", "needs no lock: its revision")]
 )
-def test_a_name_that_cannot_be_locked(world, name, told):
+def test_an_unknown_name_cannot_be_locked(world, name, told):
     with pytest.raises(ConfigError, match=told):
         run(world, name)
 
 
-def test_a_hub_that_names_a_path_out_of_the_folder_is_not_locked(world):
+def test_a_path_outside_the_folder_is_not_locked(world):
     world.hub.commit(REPOSITORY, {"../x": b"1"})
     with pytest.raises(DataError, match="leads out of"):
         run(world, "humblebench")

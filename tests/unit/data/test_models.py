@@ -51,7 +51,7 @@ def weights(tmp_path):
     return path.resolve()
 
 
-def test_a_branch_that_moved_is_not_followed_until_the_lock_is(hub, tmp_path):
+def test_a_moved_branch_is_not_followed_before_the_lock_is_updated(hub, tmp_path):
     first = hub.repositories["model", REPOSITORY].branches["main"]
     newer = hub.commit(REPOSITORY, NEWER, kind="model")
     assert load(ENTRY).identity["revision"] == first
@@ -59,7 +59,7 @@ def test_a_branch_that_moved_is_not_followed_until_the_lock_is(hub, tmp_path):
     assert load(ENTRY).identity["revision"] == newer
 
 
-def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
+def test_a_pull_request_of_the_hub_is_locked_like_a_branch(hub, tmp_path):
     proposed = hub.commit(REPOSITORY, NEWER, kind="model", branch="refs/pr/70")
     entry = ENTRY | {"revision": "refs/pr/70"}
     source = lock_file.model_source(entry)
@@ -71,7 +71,7 @@ def test_a_pull_request_of_the_hub_is_held_like_a_branch(hub, tmp_path):
     assert loaded.generation.min_length == 3
 
 
-def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
+def test_corrupted_files_of_the_hub_or_the_cache_are_refused(hub, tmp_path):
     hub.faults["model.safetensors"] = ["flip"]
     with pytest.raises(DataError, match=r"model\.safetensors.*is not the pinned .*delete it"):
         load(ENTRY)
@@ -85,7 +85,7 @@ def test_files_that_the_hub_or_the_cache_spoilt_are_refused(hub, tmp_path):
         load(ENTRY)
 
 
-def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
+def test_an_adapter_is_verified_before_it_is_merged(hub, tmp_path):
     """It lies in a folder of the repository, which the loader of models leaves alone."""
     name = "base_model.model.model.language_model.layers.0.mlp.up_proj"
     model = load(ENTRY).model
@@ -111,7 +111,7 @@ def test_an_adapter_is_held_to_the_lock_before_it_is_merged(hub, tmp_path):
     assert merged.identity["adapter"] == {file: sha256(content).hexdigest() for file, content in adapter.items()}
 
 
-def test_code_of_a_repository_is_checked_before_it_is_run(hub, tmp_path, monkeypatch):
+def test_code_of_a_repository_is_verified_before_it_runs(hub, tmp_path, monkeypatch):
     hub.commit(REPOSITORY, FILES | {"code.py": b"1 / 1"}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries

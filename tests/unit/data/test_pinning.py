@@ -33,7 +33,7 @@ def test_the_shipped_stage_has_the_pocket_editions_results():
 
 
 @pytest.mark.parametrize("text", ["[", "[]", "stages: []", "x: 1"])
-def test_a_file_that_is_not_dvcs_is_an_error(tmp_path, text):
+def test_a_file_that_is_not_of_dvc_is_an_error(tmp_path, text):
     (tmp_path / "dvc.yaml").write_text(text)
     with pytest.raises(DataError, match="restore it from git"):
         stages_of("mine", tmp_path)

@@ -54,12 +54,12 @@ def test_a_repository_without_commits_is_dirty(tmp_path: Path) -> None:
     assert provenance.git_state(tmp_path) == (None, True)
 
 
-def test_outside_a_repository_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_repository_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert provenance.git_state(tmp_path) == (None, None)
 
 
-def test_without_the_tools_nothing_is_claimed(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_and_dvc_there_is_no_provenance(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert provenance.git_state(repository) == (None, None)
     assert provenance.gpu_names() == ()
@@ -81,7 +81,7 @@ def test_the_hash_of_a_pinned_folder(tmp_path: Path) -> None:
     assert provenance.dvc_hash(pin(tmp_path / "humblebench", text)) == "d3b07384d113edec49eaa6238ad5ff00.dir"
 
 
-def test_dvc_itself_pins_what_we_read(tmp_path: Path) -> None:
+def test_a_pin_written_by_dvc_is_parsed(tmp_path: Path) -> None:
     """The real tool: its pin of a file holds the file's MD5, which is computed here by hashlib."""
     from hashlib import md5
 
@@ -94,7 +94,7 @@ def test_dvc_itself_pins_what_we_read(tmp_path: Path) -> None:
     assert provenance.dvc_hash(tmp_path / "raw.bin") == md5(b"raw data").hexdigest()
 
 
-def test_no_pin_no_hash(tmp_path: Path) -> None:
+def test_without_a_pin_there_is_no_hash(tmp_path: Path) -> None:
     assert provenance.dvc_hash(tmp_path / "humblebench") is None
 
 
@@ -104,14 +104,14 @@ def test_a_broken_pin_is_named(tmp_path: Path, text: str) -> None:
         provenance.dvc_hash(pin(tmp_path / "raw", text))
 
 
-def test_versions_are_those_that_are_installed() -> None:
+def test_versions_are_the_installed_ones() -> None:
     import numpy as np
 
     versions = provenance.package_versions(["numpy", "no-such-distribution"])
     assert versions == {"numpy": np.__version__}
 
 
-def test_all_of_it_at_once(repository: Path) -> None:
+def test_provenance_of_a_finished_run(repository: Path) -> None:
     raw = pin(repository / "raw", "outs:\n- {md5: abc.dir, path: raw}\n")
     facts = provenance.collect(repository, data=[raw, repository / "unpinned"])
     assert facts.commit == git(repository, "rev-parse", "HEAD")
@@ -122,7 +122,7 @@ def test_all_of_it_at_once(repository: Path) -> None:
         facts.commit = "other"  # type: ignore[misc]
 
 
-def test_it_does_not_import_the_heavy_tools() -> None:
+def test_provenance_imports_no_large_package() -> None:
     code = (
         "import sys, known_unknowns.data.provenance as p; p.collect(); "
         "sys.exit(str(sorted({'mlflow', 'dvc', 'torch', 'git'} & set(sys.modules))) if "

@@ -31,7 +31,7 @@ def move(place, hub, content):
         entries[key] = lock_file.resolve(lock_file.Source("dataset", REPOSITORY, "main"), None)
 
 
-def test_a_fetch_that_locks_is_not_repeated_and_one_after_a_move_is_once(rule, place):
+def test_the_rule_fetch_reruns_once_after_the_source_moved(rule, place):
     was_given = rule()
     place.fetch()
     assert rule() == was_given == ""
@@ -50,7 +50,7 @@ def test_a_fetch_that_locks_is_not_repeated_and_one_after_a_move_is_once(rule, p
     assert rule() == was_given
 
 
-def test_what_was_locked_before_is_not_fetched_again(rule, place):
+def test_locked_files_are_not_downloaded_again(rule, place):
     source = lock_file.Source("dataset", REPOSITORY, "main")
     with lock_file.update(place.lock_path) as entries:
         entries[source.key] = lock_file.resolve(source, None)
@@ -60,11 +60,11 @@ def test_what_was_locked_before_is_not_fetched_again(rule, place):
     assert rule() == was_given
 
 
-def test_a_spoilt_receipt_is_as_none(rule, place):
+def test_a_damaged_stamp_is_ignored(rule, place):
     place.fetch()
     (place.folder / "raw/.fetched/humblebench.lock.json").write_text("[", encoding="utf-8")
     assert rule()
 
 
-def test_what_params_itself_pins_does_not_depend_on_the_lock(rule, place):
+def test_a_revision_in_params_does_not_depend_on_the_lock(rule, place):
     assert rule("actiview") == ""

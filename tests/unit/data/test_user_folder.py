@@ -38,7 +38,7 @@ def write(folder, files):
     return folder
 
 
-def test_without_a_connection_it_says_what_is_missing_and_how_to_place_it(offline):
+def test_without_a_connection_the_error_says_which_files_to_provide(offline):
     with pytest.raises(MachineError) as error:
         offline.fetch()
     told = str(error.value)
@@ -59,14 +59,14 @@ def test_without_a_connection_it_says_what_is_missing_and_how_to_place_it(offlin
     ],
     ids=["by path", "flat", "elsewhere"],
 )
-def test_any_layout_will_do(offline, tmp_path, layout):
+def test_any_folder_layout_is_accepted(offline, tmp_path, layout):
     mine = write(tmp_path / "mine", {layout[path]: content for path, content in FILES.items()})
     offline.fetch(user_folder=mine)
     assert offline.files() == FILES
     assert all((mine / layout[path]).read_bytes() == content for path, content in FILES.items())
 
 
-def test_the_hubs_own_cache_will_do(offline, tmp_path):
+def test_the_hubs_cache_is_accepted(offline, tmp_path):
     blobs = write(tmp_path / "hub/blobs", {str(number): content for number, content in enumerate(FILES.values())})
     for number, path in enumerate(FILES):
         link = tmp_path / "hub/snapshots/abc" / path
@@ -77,7 +77,7 @@ def test_the_hubs_own_cache_will_do(offline, tmp_path):
     assert not any(path.is_symlink() for path in offline.out.rglob("*"))
 
 
-def test_of_files_of_one_name_the_right_one_is_taken(offline, tmp_path):
+def test_among_files_of_one_name_the_right_hash_is_selected(offline, tmp_path):
     wrong = {"data/train-0.parquet": OTHER, "a/train-0.parquet": LARGE[::-1], "z/train-0.parquet": LARGE}
     offline.fetch(user_folder=write(tmp_path / "mine", FILES | wrong))
     assert offline.files() == FILES
@@ -101,13 +101,13 @@ def test_a_wrong_file_is_refused_with_both_hashes(offline, tmp_path, capsys):
     assert offline.files() == FILES
 
 
-def test_files_that_were_put_into_the_folder_by_hand_are_checked_there(offline):
+def test_files_placed_in_the_folder_are_verified(offline):
     write(offline.out, FILES)
     offline.fetch()
     assert offline.files() == FILES
 
 
-def test_what_is_not_given_is_downloaded(serve, place, tmp_path):
+def test_absent_files_are_downloaded(serve, place, tmp_path):
     hub = serve()
     hub.commit(REPOSITORY, FILES)
     place.fetch(user_folder=write(tmp_path / "mine", {"train-0.parquet": LARGE}))
@@ -115,6 +115,6 @@ def test_what_is_not_given_is_downloaded(serve, place, tmp_path):
     assert hub.sent() == len(FILES["README.md"]) + len(OTHER)
 
 
-def test_a_folder_that_is_not_there(place, tmp_path):
+def test_a_missing_folder_is_an_error(place, tmp_path):
     with pytest.raises(ConfigError, match="there is no folder"):
         place.fetch(user_folder=tmp_path / "nowhere")

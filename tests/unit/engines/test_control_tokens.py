@@ -58,7 +58,7 @@ def answers(engine, turns) -> dict:
 
 @pytest.mark.parametrize("sharing", ["on", "off"])
 @pytest.mark.parametrize("name", ["idefics3", "paligemma"])
-def test_it_fails_alone_and_the_others_answer_as_if_it_were_not_there(name, sharing, checkpoints):
+def test_a_failed_question_does_not_change_other_replies(name, sharing, checkpoints):
     good = [turn(number) for number in range(6)]
     expected = answers(checkpoints(name, batch_size=2, sharing=sharing), good)
     turns = [*good[:BAD], turn(BAD, "<image>"), *good[BAD:]]
@@ -69,13 +69,13 @@ def test_it_fails_alone_and_the_others_answer_as_if_it_were_not_there(name, shar
     assert list(dict(sorted(replies.items())).values()) == list(dict(sorted(expected.items())).values())
 
 
-def test_it_fails_alone_though_it_is_all_there_is_to_ask(checkpoints):
+def test_a_single_question_with_a_control_token_fails(checkpoints):
     """The last one of a run that was cut off, say."""
     (reply,) = answers(checkpoints("paligemma"), [turn(0, "<image>")]).values()
     assert reply.finish == "rejected"
 
 
-def test_where_not_one_of_many_can_be_asked_the_run_stops_and_nothing_is_recorded(checkpoints):
+def test_the_run_stops_if_every_question_has_a_control_token(checkpoints):
     bad = [turn(number, "<image>") for number in range(20)]
     with pytest.raises(ConfigError, match=r"models\.idefics3: no question can be asked: .*control tokens"):
         next(checkpoints("idefics3").answer(bad, folder=Path()))
@@ -86,7 +86,7 @@ def test_where_not_one_of_many_can_be_asked_the_run_stops_and_nothing_is_recorde
 
 
 @pytest.mark.parametrize(("name", "token", "kept"), [("llava", "<image>", True), ("mllama", "<|image|>", False)])
-def test_a_control_token_need_not_be_among_those_that_the_tokenizer_names(name, token, kept, checkpoints):
+def test_control_tokens_that_the_tokenizer_does_not_list_are_found(name, token, kept, checkpoints):
     """Llama 3.2's tokenizer names no special tokens but the first and the last of a text; an image's is one too."""
     checkpoint = checkpoints(name).checkpoint
     checkpoint.tokenizer.extra_special_tokens = []
@@ -122,7 +122,7 @@ def asked(engine, journal: Path):
         return run({CELL: (protocol, questions())}, engine, kept, folder=Path()).replies[CELL]
 
 
-def test_a_run_counts_it_as_failed_and_asks_it_once(checkpoints, tmp_path):
+def test_a_run_counts_a_failure_once(checkpoints, tmp_path):
     """The runner, the journal, the scorers and the metrics themselves."""
     rows = asked(checkpoints("idefics3", batch_size=2), tmp_path / "journal")
     failed = [row for row in rows if row.reply.error is not None]
@@ -142,7 +142,7 @@ def test_a_run_counts_it_as_failed_and_asks_it_once(checkpoints, tmp_path):
         assert pick(metrics, "accuracy", scorer=scorer).n == 10
 
 
-def test_a_run_that_was_cut_off_ends_with_the_same_replies(checkpoints, tmp_path):
+def test_an_interrupted_run_ends_with_the_same_replies(checkpoints, tmp_path):
     class Cut(Exception):
         pass
 

@@ -36,7 +36,7 @@ def model(dtype: torch.dtype) -> torch.nn.Module:
 @pytest.mark.parametrize("memory", [2**40, 2**10], ids=["packed", "not packed"])
 @pytest.mark.parametrize(("dtype", "near"), [(torch.float32, 1e-6), (torch.bfloat16, 4e-3)])
 @torch.inference_mode()
-def test_it_is_the_same_product(faster, monkeypatch, dtype, near, memory):
+def test_the_product_equals_torchs(faster, monkeypatch, dtype, near, memory):
     monkeypatch.setattr(_linear, "_total_memory", lambda: memory)
     plain = model(dtype)
     quick = copy.deepcopy(plain)
@@ -48,7 +48,7 @@ def test_it_is_the_same_product(faster, monkeypatch, dtype, near, memory):
 
 @HERE
 @torch.inference_mode()
-def test_weights_that_were_cast_up_are_used_as_they_are(faster):
+def test_upcast_weights_are_used_unchanged(faster):
     """The check against generate casts them up for a while; what was packed before are others."""
     quick = model(torch.bfloat16)
     assert _linear.use_onednn(quick) == "onednn, packed"
@@ -61,7 +61,7 @@ def test_weights_that_were_cast_up_are_used_as_they_are(faster):
 
 
 @torch.inference_mode()
-def test_few_tokens_go_by_torchs_product(monkeypatch):
+def test_few_tokens_use_torchs_product(monkeypatch):
     monkeypatch.setattr(_linear, "_is_faster", lambda dtype, packed: True)
     asked = []
     monkeypatch.setattr(_linear, "onednn_agrees", lambda dtype: True)
@@ -84,7 +84,7 @@ def another(inputs, weight, bias):
 
 
 @pytest.mark.parametrize("product", [gone, another])
-def test_a_torch_that_has_it_no_more_or_in_another_sense_does_without(faster, monkeypatch, product):
+def test_without_the_torch_operator_torchs_product_is_used(faster, monkeypatch, product):
     monkeypatch.setattr(_linear, "onednn_linear", product)
     layers = model(torch.float32)
     assert _linear.use_onednn(layers) == "torch"

@@ -28,7 +28,7 @@ def test_where_a_model_fits():
     assert Machine(64).fits({"engine": "transformers"}) is None
 
 
-def test_this_machines_memory_is_what_a_container_may_take(tmp_path):
+def test_memory_of_the_machine_is_the_limit_of_its_container(tmp_path):
     limit = tmp_path / "memory.max"
     whole = memory_needs.this_machine(limit).ram_gib
     assert whole > 0

@@ -29,7 +29,7 @@ from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, complet
 HERE = Path()
 
 
-def test_it_asks_what_the_entry_says_and_reads_what_comes():
+def test_the_request_follows_the_entry_and_the_reply_is_parsed():
     with Endpoint() as server:
         entry = {"system": "Be brief.", "decoding": {"top_p": 0.5, "seed": 7, "max_new_tokens": 9}}
         (reply,) = ask(server.url, [turn("q1")], **entry)
@@ -55,7 +55,7 @@ def test_it_asks_what_the_entry_says_and_reads_what_comes():
     assert reply.logprobs == {other: -0.25 if other == letter else -4.0 for other in "ABCDE"}
 
 
-def test_free_text_asks_for_no_log_probabilities_and_a_schema_is_passed_on():
+def test_free_text_requests_no_log_probabilities_and_passes_a_schema():
     schema = {"type": "object", "properties": {"view": {"type": "integer"}}, "required": ["view"]}
     with Endpoint() as server:
         (reply,) = ask(server.url, [turn("q1", labels=None, json_schema=json.dumps(schema))])
@@ -64,7 +64,7 @@ def test_free_text_asks_for_no_log_probabilities_and_a_schema_is_passed_on():
     assert body["response_format"]["json_schema"]["schema"] == schema
 
 
-def test_images_are_interleaved_with_text_and_what_was_sent_is_recorded():
+def test_images_are_interleaved_with_text_and_recorded_as_sent():
     one, two = recipe_image("uniform-noise", 40, 30, 1), recipe_image("normal-noise", 30, 40, 2)
     asked = turn("q1", content=("First:", one, "then:", two, "[q1] Which?"))
     with Endpoint() as server:
@@ -84,7 +84,7 @@ def test_images_are_interleaved_with_text_and_what_was_sent_is_recorded():
     assert reply.details["images"] == sent
 
 
-def test_jpeg_is_smaller_and_close():
+def test_jpeg_is_smaller_and_similar():
     image = recipe_image("blank", 64, 64)
     with Endpoint() as server:
         ask(server.url, [turn("q1", image)], image={"format": "jpeg", "quality": 80})
@@ -95,7 +95,7 @@ def test_jpeg_is_smaller_and_close():
         assert np.abs(np.asarray(opened).astype(int) - 128).max() <= 2
 
 
-def test_an_image_that_cannot_be_read_stops_the_run_after_what_was_answered(tmp_path):
+def test_an_unreadable_image_stops_the_run_after_the_answered_turns(tmp_path):
     asked = [*turns(3), turn("q3", Image("images/none.png", "a" * 64, 4, 4))]
     seen = []
     with Endpoint() as server, pytest.raises(DataError, match=r"none\.png"):
@@ -120,7 +120,7 @@ def test_an_image_that_cannot_be_read_stops_the_run_after_what_was_answered(tmp_
         ("wrong_model", "another model answered: 'cheaper-1'"),
     ],
 )
-def test_a_fault_that_passes_is_asked_again_and_recorded(fault, told):
+def test_a_transient_fault_is_retried_and_recorded(fault, told):
     with Endpoint({"q1": [fault]}) as server:
         replies = ask(server.url, turns(3), timeout=3, concurrency=2)
         assert server.asked == {"q0": 1, "q1": 2, "q2": 1}
@@ -131,7 +131,7 @@ def test_a_fault_that_passes_is_asked_again_and_recorded(fault, told):
     assert told in recorded
 
 
-def test_retry_after_is_waited_for():
+def test_retry_after_is_respected():
     with Endpoint({"q1": ["429_after"]}) as server:
         ask(server.url, [turn("q1")])
         first, second = [request.at for request in server.log if request.question]
@@ -153,7 +153,7 @@ def test_retry_after_is_waited_for():
         ("no_usage", "stop", None),
     ],
 )
-def test_an_outcome_is_recorded_and_not_asked_again(fault, finish, error):
+def test_a_final_outcome_is_recorded_and_not_retried(fault, finish, error):
     with Endpoint({"q1": [fault]}) as server:
         replies = ask(server.url, turns(3))
         assert server.asked == {"q0": 1, "q1": 1, "q2": 1}
@@ -162,7 +162,7 @@ def test_an_outcome_is_recorded_and_not_asked_again(fault, finish, error):
     assert [reply.error for reply in (replies[0], replies[2])] == [None, None]
 
 
-def test_what_fails_to_the_end_is_recorded_as_failed_with_its_reason():
+def test_a_question_that_always_fails_is_recorded_with_its_reason():
     with Endpoint({"q1": ["500"] * 99, "q2": ["truncated"] * 99}) as server:
         replies = ask(server.url, turns(30), max_retries=1)
         assert server.asked["q1"] == 6 and server.asked["q2"] == 3  # three rounds
@@ -171,13 +171,13 @@ def test_what_fails_to_the_end_is_recorded_as_failed_with_its_reason():
     assert sum(reply.error is None for reply in replies) == 28
 
 
-def test_a_burst_of_503_costs_no_question():
+def test_a_burst_of_503_loses_no_question():
     with Endpoint({"q10": ["burst"]}, latency=0.005) as server:
         replies = ask(server.url, turns(60), concurrency=16)
     assert [reply.text for reply in replies] == [answer_to(f"q{number}") for number in range(60)]
 
 
-def test_a_dead_endpoint_stops_the_run_before_it_burns_the_questions(capsys):
+def test_a_dead_endpoint_stops_the_run_and_fails_no_question(capsys):
     with Endpoint() as server:
         answering = engine(server.url, patience=1.5, max_retries=2, concurrency=8)
         seen = []
@@ -190,7 +190,7 @@ def test_a_dead_endpoint_stops_the_run_before_it_burns_the_questions(capsys):
     assert "pausing" in capsys.readouterr().err
 
 
-def test_an_endpoint_that_is_not_there_is_told():
+def test_an_absent_endpoint_is_an_error():
     with pytest.raises(MachineError, match=r"models\.parrot: .*cannot be reached \(ConnectError\)"):
         ask("http://127.0.0.1:9/v1", [turn("q1")], max_retries=0)
 
@@ -202,14 +202,14 @@ def test_an_endpoint_that_is_not_there_is_told():
         ("quota", MachineError, "quota is spent"),
     ],
 )
-def test_what_no_question_can_pass_stops_at_once(fault, kind, told):
+def test_an_error_of_every_question_stops_the_run_immediately(fault, kind, told):
     with Endpoint(lambda question, attempt: fault) as server:
         with pytest.raises(kind, match=told):
             ask(server.url, turns(50), max_retries=0)
         assert sum(server.asked.values()) == 1
 
 
-def test_an_endpoint_that_rejects_everything_is_found_out_and_nothing_recorded():
+def test_an_endpoint_that_rejects_everything_stops_the_run_and_nothing_is_recorded():
     with Endpoint(lambda question, attempt: "rejected") as server:
         with pytest.raises(ConfigError, match=r"rejects every question .*the image is too large"):
             list(engine(server.url).answer(turns(500), folder=HERE))
@@ -226,7 +226,7 @@ def test_another_model_at_the_first_question_stops_the_run():
         assert ask(server.url, turns(2), answers_as="cheaper-1")[0].text == answer_to("q0")
 
 
-def test_reasoning_gets_its_own_tokens_and_is_kept_apart():
+def test_reasoning_has_tokens_of_its_own_and_is_recorded_separately():
     def thinking(request):
         return Response(200, completion(request.question, content="B", reasoning="A? No: B."))
 
@@ -237,13 +237,13 @@ def test_reasoning_gets_its_own_tokens_and_is_kept_apart():
     assert reply.text == "B" and reply.details["reasoning"] == "A? No: B."
 
 
-def test_no_more_than_the_concurrency_are_under_way():
+def test_concurrent_requests_stay_within_the_limit():
     with Endpoint(latency=0.01) as server:
         ask(server.url, turns(100), concurrency=7)
         assert server.most_under_way == 7
 
 
-def test_requests_a_minute_hold_for_retries_too():
+def test_requests_per_minute_include_retries():
     """24 requests at 600 a minute take 2.3 s; the twelve first ones alone, and half a second to wait, 1.6 s."""
     with Endpoint(lambda question, attempt: "500" if attempt == 0 else "ok") as server:
         ask(server.url, turns(12), requests_per_minute=600, concurrency=12)
@@ -251,7 +251,7 @@ def test_requests_a_minute_hold_for_retries_too():
     assert len(at) == 24 and max(at) - min(at) > 2.0
 
 
-def test_a_model_that_is_not_served_is_told_with_the_nearest():
+def test_a_model_that_is_not_served_is_named_with_the_closest_one():
     with Endpoint(served=["parrot-2", "crow"]) as server:
         with pytest.raises(ConfigError, match=r"models\.parrot\.source: .*'parrot-1'; it serves parrot-2 and 1 more"):
             ask(server.url, [turn("q1")])
@@ -270,14 +270,14 @@ def test_a_revision_is_part_of_the_served_name():
         assert answering.about["served"]["id"] == "org/parrot@abc123"
 
 
-def test_an_endpoint_that_lists_no_models_is_asked_all_the_same():
+def test_an_endpoint_without_a_list_of_models_is_used():
     with Endpoint(served=None) as server:
         answering = engine(server.url)
         assert len(list(answering.answer([turn("q1")], folder=HERE))) == 1
         assert answering.about["served"] == {"listed": None}
 
 
-def test_a_second_wave_goes_on_with_what_is_known():
+def test_a_second_wave_uses_the_capabilities_found_by_the_first():
     with Endpoint(unsupported={"seed": "seed"}) as server:
         answering = engine(server.url)
         list(answering.answer(turns(3), folder=HERE))
@@ -285,7 +285,7 @@ def test_a_second_wave_goes_on_with_what_is_known():
         assert sum(server.asked.values()) == 6
 
 
-def test_nothing_is_asked_of_the_endpoint_before_there_is_a_question(monkeypatch):
+def test_no_request_is_sent_without_a_question(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     engine("http://127.0.0.1:9/v1", key_env="NOT_SET")
 
@@ -324,7 +324,7 @@ def test_what_does_not_change_a_reply_does_not_change_the_key():
     assert turn("q1", json_schema="{}").key(facts()) != turn("q1").key(facts())
 
 
-def test_the_command_that_looks_whether_a_model_is_served(tmp_path, monkeypatch):
+def test_the_command_served(tmp_path, monkeypatch):
     app = typer.Typer()
     app.command()(cli_endpoints.served)
     monkeypatch.setattr(

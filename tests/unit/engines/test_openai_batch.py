@@ -38,7 +38,7 @@ def submitted(server):
     return Counter(questions + prefixes_per_pass)
 
 
-def test_one_question_is_asked_at_once_and_the_rest_in_a_batch(tmp_path):
+def test_the_first_question_is_asked_directly_and_the_rest_in_a_batch(tmp_path):
     with Endpoint(unsupported={"seed": "seed"}) as server:
         replies = run(tmp_path, server)
         lines = server.batches.requests("batch_0")
@@ -61,7 +61,7 @@ def test_half_the_price_is_recorded(tmp_path, monkeypatch):
     assert replies["q1"].details["usd"] == pytest.approx(full / 2)
 
 
-def test_images_are_recorded_as_they_were_sent_even_by_the_run_that_collects(tmp_path):
+def test_images_are_recorded_as_sent_by_a_later_run_too(tmp_path):
     asked = [turn(f"q{number}", recipe_image("blank", 8, 8 + number)) for number in range(4)]
     with Endpoint() as server:
         server.batches.polls = 2
@@ -80,7 +80,7 @@ def test_images_are_recorded_as_they_were_sent_even_by_the_run_that_collects(tmp
     assert {reply.details.get("batch") for _, reply in rows} == {None, "batch_0"}
 
 
-def test_a_run_that_does_not_wait_comes_back_and_collects(tmp_path):
+def test_a_later_run_collects_the_batch(tmp_path):
     with Endpoint() as server:
         server.batches.polls = 3
         for _ in range(2):
@@ -93,7 +93,7 @@ def test_a_run_that_does_not_wait_comes_back_and_collects(tmp_path):
         assert run(tmp_path, server) == replies and len(server.log) == asked  # all in the journal
 
 
-def test_questions_that_came_later_go_into_a_batch_of_their_own(tmp_path):
+def test_later_questions_are_submitted_in_another_batch(tmp_path):
     with Endpoint() as server:
         server.batches.polls = 3
         with pytest.raises(MachineError):
@@ -103,7 +103,7 @@ def test_questions_that_came_later_go_into_a_batch_of_their_own(tmp_path):
 
 
 @pytest.mark.parametrize("lost", ["the reply", "the note"])
-def test_a_submission_whose_end_nobody_saw_is_found_again(tmp_path, lost):
+def test_an_unconfirmed_submission_is_found_again(tmp_path, lost):
     with Endpoint() as server:
         if lost == "the reply":  # the batch was made, and the connection cut: it is looked for before it is repeated
             server.batches.lost = 1
@@ -119,7 +119,7 @@ def test_a_submission_whose_end_nobody_saw_is_found_again(tmp_path, lost):
         assert len(server.batches.batches) == 1 and set(submitted(server).values()) == {1}
 
 
-def test_a_batch_that_was_never_submitted_is_submitted_anew(tmp_path):
+def test_a_batch_that_was_not_submitted_is_submitted_again(tmp_path):
     with Endpoint() as server:
         with pytest.raises(MachineError, match="no batches just now"):
             server.batches.create_status = 400
@@ -129,7 +129,7 @@ def test_a_batch_that_was_never_submitted_is_submitted_anew(tmp_path):
         assert len(server.batches.batches) == 1
 
 
-def test_what_an_expired_batch_left_is_submitted_again_and_only_that(tmp_path):
+def test_only_unanswered_questions_of_an_expired_batch_are_submitted_again(tmp_path):
     with Endpoint() as server:
         server.batches.ends = ["expired", "completed"]
         replies = run(tmp_path, server)
@@ -137,7 +137,7 @@ def test_what_an_expired_batch_left_is_submitted_again_and_only_that(tmp_path):
     assert all(reply.text == answer_to(name) for name, reply in replies.items())
 
 
-def test_a_failed_batch_is_told_and_the_next_run_submits_anew(tmp_path):
+def test_a_failed_batch_is_an_error_and_the_next_run_submits_again(tmp_path):
     with Endpoint() as server:
         server.batches.ends = ["failed", "completed"]
         with pytest.raises(MachineError, match=r"batch_0 failed \(too many tokens enqueued\)"):
@@ -145,7 +145,7 @@ def test_a_failed_batch_is_told_and_the_next_run_submits_anew(tmp_path):
         assert len(run(tmp_path, server)) == 20
 
 
-def test_outcomes_in_a_batch_are_those_of_questions_asked_at_once(tmp_path):
+def test_outcomes_in_a_batch_equal_those_of_direct_requests(tmp_path):
     faults = {
         "q1": ["filtered_question"], "q2": ["refusal"], "q3": ["no_choice"], "q4": ["rejected"], "q5": ["500"],
         "q6": ["500"] * 9, "q7": ["wrong_model"],
@@ -183,7 +183,7 @@ def test_a_batch_is_no_larger_than_the_budget(tmp_path):
         assert sum(submitted(server).values()) * 62 <= 350
 
 
-def test_without_a_file_of_notes_it_is_not_begun(tmp_path):
+def test_a_batch_needs_a_file_of_notes(tmp_path):
     with Endpoint() as server:
         with pytest.raises(ConfigError, match=r"models\.parrot\.batch"):
             list(engine(server.url, batch={}).answer(turns(2), folder=tmp_path))

@@ -28,7 +28,7 @@ def test_a_price_by_hand():
     assert PRICE.of(usage, batch=True) == pytest.approx(1.5)
 
 
-def test_the_shipped_table_is_sound_and_dated():
+def test_the_shipped_table_is_valid_and_has_dates():
     table = prices.load()
     assert table.as_of == "2026-06-21"
     assert table.models["gpt-4o"].of(Usage(1_000_000, 1_000_000)) == 12.5
@@ -46,7 +46,7 @@ def test_the_shipped_table_is_sound_and_dated():
         "{",
     ],
 )
-def test_an_unsound_table_is_told(tmp_path, text):
+def test_an_invalid_table_is_an_error(tmp_path, text):
     path = tmp_path / "prices.yaml"
     path.write_text(text)
     with pytest.raises(DataError, match=r"prices\.yaml"):
@@ -69,7 +69,7 @@ def test_sums_over_replies():
     assert prices.spent([Reply("A")])["usd"] is None
 
 
-def test_bounds_learn_what_images_take():
+def test_bounds_adapt_to_the_tokens_of_images():
     estimator = UsageEstimator(system="Be brief.", image_tokens=1000)
     small, large = Image("a", "a" * 64, 100, 100), Image("b", "b" * 64, 200, 200)
     text = len("[q1] Which?") + len("Be brief.") + 64
@@ -83,7 +83,7 @@ def test_bounds_learn_what_images_take():
     st.floats(100, 5000),
     st.lists(st.tuples(st.integers(1, 500), st.floats(0, 1), st.sampled_from(["used", "free", "lost"])), max_size=60),
 )
-def test_whatever_requests_take_within_their_bounds_the_budget_holds(limit, requests):
+def test_the_budget_is_never_exceeded(limit, requests):
     budget = Budget({"tokens": limit}, None)
 
     async def one(bound, share, end):
@@ -106,7 +106,7 @@ def test_a_budget_in_money_needs_a_price():
         engine("http://localhost:1/v1", max_cost={"usd": 1})
 
 
-def test_a_run_stops_before_its_budget_and_goes_on_when_asked_again(tmp_path):
+def test_a_run_stops_before_its_budget_and_can_be_resumed(tmp_path):
     """A question takes 62 tokens; its bound is 92 (12 bytes of text, 64 for the frame, 16 to write) or one less. After
     15 of them, 930 tokens, a sixteenth might exceed 1,000; after 14 a fifteenth could not."""
     with Endpoint(latency=0.002) as server:
@@ -124,7 +124,7 @@ def test_a_run_stops_before_its_budget_and_goes_on_when_asked_again(tmp_path):
         assert max(server.answered.values()) == 1
 
 
-def test_what_was_paid_is_recorded_with_every_reply(tmp_path, monkeypatch):
+def test_the_cost_of_every_reply_is_recorded(tmp_path, monkeypatch):
     table = prices.Prices("2026-01-01", {MODEL: PRICE})
     monkeypatch.setattr(prices, "load", lambda: table)
     with Endpoint({"q1": ["truncated"]}) as server:
@@ -134,7 +134,7 @@ def test_what_was_paid_is_recorded_with_every_reply(tmp_path, monkeypatch):
     assert prices.spent(replies)["usd"] == pytest.approx(0.00034)
 
 
-def test_a_reply_that_never_came_counts_whole_and_a_refused_connection_counts_nothing(tmp_path):
+def test_a_lost_reply_counts_its_bound_and_a_refused_connection_nothing(tmp_path):
     with Endpoint({"q0": ["hang"]}) as server:
         answering = engine(server.url, timeout=0.3)
         list(answering.answer([turn("q0")], folder=Path()))

@@ -22,7 +22,7 @@ DECLINED = {
 }
 
 
-def test_what_an_endpoint_does_not_support_is_found_out_once_said_once_and_recorded(capsys):
+def test_an_unsupported_parameter_is_detected_and_logged_once_and_recorded(capsys):
     with Endpoint(unsupported=DECLINED, latency=0.002) as server:
         answering = engine(server.url, concurrency=16)
         replies = [row for batch in answering.answer(turns(40), folder=HERE) for row in batch]
@@ -37,7 +37,7 @@ def test_what_an_endpoint_does_not_support_is_found_out_once_said_once_and_recor
     assert [told.count(f"not take {name} ") for name in ("seed", "temperature", "max_completion_tokens")] == [1, 1, 1]
 
 
-def test_what_is_declined_to_many_at_once_is_said_once(capsys):
+def test_concurrent_rejections_are_logged_once(capsys):
     def grows_strict(request):
         if len(server.asked) > 5 and "seed" in request.body:
             return error(400, "no seed any more", param="seed")
@@ -50,7 +50,7 @@ def test_what_is_declined_to_many_at_once_is_said_once(capsys):
     assert capsys.readouterr().err.count("not take seed ") == 1
 
 
-def test_fewer_log_probabilities_are_better_than_none():
+def test_the_number_of_log_probabilities_is_reduced_to_the_limit():
     def few(request):
         if request.body.get("top_logprobs", 0) > 5:
             return error(400, "top_logprobs must be at most 5", param="top_logprobs")
@@ -62,7 +62,7 @@ def test_fewer_log_probabilities_are_better_than_none():
     assert all(reply.logprobs for reply in replies)
 
 
-def test_a_validation_error_in_pydantic_s_manner_is_understood():
+def test_a_validation_error_of_pydantic_is_parsed():
     def strict(request):
         if "seed" in request.body:
             row = {"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}
@@ -74,7 +74,7 @@ def test_a_validation_error_in_pydantic_s_manner_is_understood():
         assert "seed" not in server.log[-1].body and "temperature" in server.log[-1].body
 
 
-def test_a_limit_that_is_not_heeded_is_given_its_old_name():
+def test_an_ignored_token_limit_is_sent_under_its_old_name():
     def talkative(request):
         tokens = min(request.body.get("max_tokens", 500), 500)
         usage = {"prompt_tokens": 10, "completion_tokens": tokens, "total_tokens": 10 + tokens}

@@ -87,7 +87,7 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
     assert outcome.newly_asked <= count - 1300 + 2 * CONCURRENCY + seen["dead"]
 
 
-def test_images_are_in_memory_only_while_they_are_asked_about(monkeypatch):
+def test_images_are_in_memory_only_during_their_requests(monkeypatch):
     """Counted, not weighed: how many encoded images are alive at once."""
     from known_unknowns.engines.endpoint import payload
 

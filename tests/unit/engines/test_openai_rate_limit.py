@@ -41,7 +41,7 @@ def times_let_through(per_minute, amounts, gaps):
 
 
 @given(st.integers(1, 600), st.lists(st.floats(0, 3), min_size=1, max_size=200))
-def test_no_minute_holds_more_than_its_requests(per_minute, gaps):
+def test_requests_of_any_minute_stay_within_the_limit(per_minute, gaps):
     seen = times_let_through(per_minute, [1] * len(gaps), gaps)
     for place, start in enumerate(seen):
         assert sum(start <= time < start + 59.999 for time in seen[place:]) <= per_minute
@@ -51,7 +51,7 @@ def test_ten_requests_at_sixty_a_minute_take_nine_seconds():
     assert times_let_through(60, [1] * 10, [0] * 10)[-1] == pytest.approx(1009)
 
 
-def test_tokens_are_paced_by_their_amount_and_corrected_afterwards():
+def test_token_rate_uses_estimates_and_is_corrected_afterwards():
     clock = Clock()
     pacer = RateLimiter(6000, clock=clock, sleep=clock.sleep)  # a hundred a second
 
@@ -80,7 +80,7 @@ async def fail(breaker, failure_record=None):
         breaker.failed("status 500", failure_record or FailureRecord())
 
 
-def test_it_pauses_longer_and_longer_and_recovers():
+def test_pauses_grow_and_end_after_a_success():
     clock = Clock()
     breaker = a_breaker(clock)
 
@@ -103,7 +103,7 @@ def test_it_pauses_longer_and_longer_and_recovers():
     asyncio.run(go())
 
 
-def test_it_gives_up_when_patience_is_out():
+def test_the_run_stops_when_patience_is_exceeded():
     clock = Clock()
     breaker = a_breaker(clock, longest=10)
 
@@ -115,7 +115,7 @@ def test_it_gives_up_when_patience_is_out():
     asyncio.run(go())
 
 
-def test_while_it_is_open_one_request_tries_and_the_others_wait():
+def test_while_the_breaker_is_open_only_one_request_is_sent():
     under_way = most = 0
 
     async def go():
@@ -140,7 +140,7 @@ def test_while_it_is_open_one_request_tries_and_the_others_wait():
     assert most == 1
 
 
-def test_a_question_that_fails_alone_does_not_open_it():
+def test_one_failing_question_does_not_open_the_breaker():
     clock = Clock()
     breaker = a_breaker(clock)
     poison = FailureRecord()

@@ -40,7 +40,7 @@ def reading(**changes):
         ({"choices": [None]}, "", "no_choice", "without a choice"),
     ],
 )
-def test_each_outcome_is_told_apart(changes, text, finish, error):
+def test_each_outcome_is_distinguished(changes, text, finish, error):
     reply = reading(**changes)
     assert (reply.text, reply.finish) == (text, finish)
     assert reply.error is None if error is None else error in reply.error
@@ -56,12 +56,12 @@ def test_each_outcome_is_told_apart(changes, text, finish, error):
         ({"content": "<think>A? No", "finish_reason": "length"}, "A? No", ""),
     ],
 )
-def test_reasoning_is_kept_apart_from_the_answer(changes, reasoning, text):
+def test_reasoning_is_separate_from_the_answer(changes, reasoning, text):
     reply = reading(**changes)
     assert reply.text == text and reply.details["reasoning"] == reasoning
 
 
-def test_what_the_endpoint_tells_of_tokens_is_kept():
+def test_token_counts_of_the_endpoint_are_recorded():
     usage = {"prompt_tokens": 50, "completion_tokens": 40, "prompt_tokens_details": {"cached_tokens": 32}}
     received = parse(
         completion("q1", usage=usage | {"completion_tokens_details": {"reasoning_tokens": 38}}), TURN, model=MODEL
@@ -88,16 +88,16 @@ def test_what_the_endpoint_tells_of_tokens_is_kept():
         ("one/model", "other/model", False),
     ],
 )
-def test_which_names_stand_for_a_model(asked, echo, same):
+def test_names_that_are_accepted_for_a_model(asked, echo, same):
     assert same_model(asked, echo) is same
 
 
-def test_the_name_that_the_entry_expects_is_the_only_one():
+def test_the_name_in_answers_as_is_the_only_one_accepted():
     assert same_model("alias", "real-7b", answers_as="real-7b")
     assert not same_model("alias", "alias", answers_as="real-7b")
 
 
-def test_another_model_is_told():
+def test_a_reply_of_another_model_is_an_error():
     with pytest.raises(WrongModelError, match="'cheaper-1' where 'parrot-1'"):
         reading(model="cheaper-1")
 
@@ -157,13 +157,13 @@ PLACES = [
 
 
 @given(JSON)
-def test_anything_at_all_is_read_or_called_unreadable(body):
+def test_any_response_is_parsed_or_reported_as_unreadable(body):
     with pytest.raises(UnreadableReplyError):
         parse(body, TURN, model=MODEL)
 
 
 @given(st.sampled_from(PLACES), JSON)
-def test_a_completion_with_anything_at_any_place_is_read_or_called_unreadable(place, value):
+def test_any_value_in_a_completion_is_parsed_or_reported_as_unreadable(place, value):
     body = completion("q1", usage={"prompt_tokens": 1, "completion_tokens": 1})
     *way, last = place
     inner = body

@@ -44,7 +44,7 @@ def written(folder):
     return {path.name: path.read_text() for path in folder.rglob("*") if path.is_file() and path.name != ".env"}
 
 
-def test_the_key_reaches_the_endpoint_and_nothing_that_is_kept(tmp_path):
+def test_the_key_reaches_only_the_endpoint(tmp_path):
     faults = {"q1": ["tell_key"], "q2": ["tell_key_500"] * 99, "q3": ["reset"], "q4": ["429", "tell_key_500"]}
     with Endpoint(faults) as server:
         said = run(tmp_path, server, max_retries=1)
@@ -56,7 +56,7 @@ def test_the_key_reaches_the_endpoint_and_nothing_that_is_kept(tmp_path):
     assert not [name for name, text in files.items() if KEY in text]
 
 
-def test_nor_the_tables_and_facts_of_an_inference(tmp_path, monkeypatch):
+def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
     """Every byte that `known-unknowns infer` leaves: journal, tables of replies, engine.json."""
     monkeypatch.setenv("THE_KEY", KEY)
     write_published(tmp_path / "raw", [published_row(number) for number in range(10)])
@@ -93,14 +93,14 @@ def test_nor_the_tables_and_facts_of_an_inference(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("fault", ["no_key", "tell_key_500"])
-def test_nor_the_errors_that_stop_a_run(tmp_path, fault):
+def test_the_key_is_not_in_errors(tmp_path, fault):
     with Endpoint(lambda question, attempt: fault) as server:
         said = run(tmp_path, server, max_retries=0, patience=0.5)
     assert "Error: " in said and KEY not in said
     assert not [name for name, text in written(tmp_path).items() if KEY in text]
 
 
-def test_nor_what_the_batch_api_leaves(tmp_path):
+def test_the_key_is_not_in_batch_files(tmp_path):
     with Endpoint({"q1": ["tell_key"]}) as server:
         said = run(tmp_path, server, batch={"poll_seconds": 0.01})
     files = written(tmp_path)
@@ -108,7 +108,7 @@ def test_nor_what_the_batch_api_leaves(tmp_path):
     assert KEY not in said and not [name for name, text in files.items() if KEY in text]
 
 
-def test_the_key_may_stand_in_dot_env(tmp_path):
+def test_the_key_may_be_in_dot_env(tmp_path):
     (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}\n")
     with Endpoint() as server:
         said = run(tmp_path, server, count=2)
@@ -123,7 +123,7 @@ def test_git_ignores_dot_env():
     assert ignored.returncode == 0
 
 
-def test_a_key_that_is_missing_is_asked_for_by_its_name(monkeypatch, tmp_path):
+def test_a_missing_key_is_named(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
@@ -138,7 +138,7 @@ def test_a_key_that_is_missing_is_asked_for_by_its_name(monkeypatch, tmp_path):
     "address", ["http://me:secret@host/v1", "http://host/v1?key=secret", "host/v1#secret", "file:///secret"]
 )
 @pytest.mark.parametrize("variable", [True, False])
-def test_an_address_with_a_secret_is_rejected_without_showing_it(address, variable, monkeypatch):
+def test_an_address_with_a_secret_is_refused_without_printing_it(address, variable, monkeypatch):
     if variable:
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         entry = OpenAIModel(engine="openai", source="x")
@@ -149,7 +149,7 @@ def test_an_address_with_a_secret_is_rejected_without_showing_it(address, variab
     assert "secret" not in str(caught.value)
 
 
-def test_scrubbing_reaches_every_text_and_shows_nothing_itself():
+def test_scrubbing_covers_every_text():
     key = ApiKey(KEY)
     assert key.redact({"a": [f"x{KEY}", 1, None], KEY: {"b": KEY}}) == {
         "a": ["x[key]", 1, None],

@@ -134,7 +134,7 @@ def checkpoint(request, tmp_path_factory) -> Checkpoint:
 
 
 @pytest.mark.parametrize("first", [0, 5, 11])
-def test_a_prompt_is_what_the_processor_makes_of_it_alone(checkpoint, first):
+def test_a_prompt_equals_the_processors_output_for_it_alone(checkpoint, first):
     """Whichever of an image's prompts it makes first; most of the others are that one's head and their own tail."""
     turns = everything(checkpoint.name)
     turns = turns[first:] + turns[:first]
@@ -204,7 +204,7 @@ def test_the_same_replies_under_a_repetition_penalty(checkpoint):
     assert expected != checkpoint.without(turns)
 
 
-def test_in_bfloat16_the_letters_that_are_clear(checkpoint):
+def test_letters_with_a_clear_margin_are_equal_in_bfloat16(checkpoint):
     """By one token each: after a first token that differs, so does what follows."""
     cases = ("five-questions-an-image", "several-images", "text-before-the-image", "long-and-short-options")
     turns = [dataclasses.replace(turn, max_new_tokens=1) for case in cases for turn in CASES[case][:4]]
@@ -227,7 +227,7 @@ def gap(reply: Reply) -> float:
     return first - second
 
 
-def test_the_turns_bring_every_kind_of_reply(checkpoint):
+def test_the_turns_cover_every_kind_of_reply(checkpoint):
     """Else the matrix would not see how a reply goes on after a letter, or after another first token."""
     replies = checkpoint.without([turn for turn in everything(checkpoint.name) if turn.labels])
     begins = [reply.text.strip()[:1] in LETTERS for reply in replies]

@@ -30,24 +30,24 @@ LETTERS = ("A", "B")
 
 
 @pytest.mark.parametrize("kind", ["LlavaConfig", "Qwen2_5_VLConfig", "MllamaConfig"])
-def test_models_that_see_are_loaded_as_before(kind):
+def test_vision_models_are_loaded_as_before(kind):
     assert _checkpoint.model_class(getattr(transformers, kind)) is transformers.AutoModelForImageTextToText
 
 
-def test_models_that_also_hear_are_loaded_too(tmp_path):
+def test_models_with_audio_are_loaded(tmp_path):
     assert _checkpoint.model_class(transformers.Phi4MultimodalConfig) is transformers.AutoModelForMultimodalLM
     tiny.build(NAME, tmp_path)
     assert isinstance(tiny.engine(NAME, tmp_path).checkpoint.model, transformers.Phi4MultimodalForCausalLM)
 
 
-def test_what_a_repository_s_own_code_brings_is_asked_for_by_the_older_name():
+def test_remote_code_is_loaded_by_the_older_class_name():
     class Config(transformers.PreTrainedConfig):
         model_type = "of-a-repository"
 
     assert _checkpoint.model_class(Config) is transformers.AutoModelForImageTextToText
 
 
-def test_image_features_do_not_depend_on_the_one_beside_it(tmp_path):
+def test_image_features_do_not_depend_on_other_images_of_the_batch(tmp_path):
     """As transformers makes it, the tower is causal, but not where an image beside is padded."""
     tiny.build(NAME, tmp_path)
     whole, padded = torch.ones(1, 4, 4, dtype=torch.bool), torch.zeros(1, 4, 4, dtype=torch.bool)
@@ -84,7 +84,7 @@ def test_a_chat_template_that_only_the_tokenizer_has_is_used(tmp_path):
         ("m['content']", "prints the message's parts"),
     ],
 )
-def test_a_chat_template_for_words_alone_is_found_out_when_the_checkpoint_is_loaded(written, why, tmp_path):
+def test_a_chat_template_without_images_is_refused_at_loading(written, why, tmp_path):
     """The first is that of the published checkpoint's form with code of its own."""
     tiny.build(NAME, tmp_path)
     processor = tiny.CHECKPOINTS[NAME].make()[1]
@@ -115,7 +115,7 @@ def turn(number: int, words: int) -> Turn:
     )
 
 
-def test_angles_that_depend_on_the_prompt_s_length_are_neither_shared_nor_batched(tmp_path):
+def test_rotary_angles_that_depend_on_prompt_length_disable_sharing_and_batching(tmp_path):
     """As of the published checkpoint, whose angles change at 4,096 tokens; here at 64."""
     half = 8  # of a head's dimensions
     angles = rope(

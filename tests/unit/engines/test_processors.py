@@ -99,7 +99,7 @@ def with_torchvision(tmp_path_factory) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def test_with_torchvision_the_backend_decides_what_a_processor_is_made_of(with_torchvision, tmp_path):
+def test_with_torchvision_the_backend_selects_the_processor(with_torchvision, tmp_path):
     """Installing it must not change what a model is shown: with the PIL backend all is as it was. With torchvision's
     own the processor is whole, with its part for videos."""
     expected = {}
@@ -131,7 +131,7 @@ print(json.dumps(told))
     assert json.loads(done.stdout) == expected
 
 
-def test_what_is_missing_otherwise_is_said():
+def test_a_missing_package_is_named():
     """Another package, or torchvision for the images themselves."""
     for message in ("needs num2words", "needs torchvision"):
         with (

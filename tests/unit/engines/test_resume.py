@@ -54,7 +54,7 @@ def finish(setup, out, journal):
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*.parquet"))}
 
 
-def test_killed_and_started_again(setup, tmp_path):
+def test_a_killed_run_is_resumed(setup, tmp_path):
     unbroken = finish(setup, tmp_path / "unbroken", tmp_path / "unbroken.jsonl")
     assert len(unbroken) == len(ASKED)
     rng, journal = random.Random(3), tmp_path / "killed.jsonl"

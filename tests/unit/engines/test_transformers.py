@@ -233,7 +233,7 @@ def answers(engine, turns, folder=Path()) -> dict:
 MIXED = [turn(0), turn(1), turn(2, images=0), turn(3, images=2), turn(4), turn(5, images=0), turn(6, images=2)]
 
 
-def test_a_batch_says_what_each_turn_alone_is_told(engine):
+def test_replies_of_a_batch_equal_those_of_single_turns(engine):
     together, alone = answers(engine(batch_size=4), MIXED), answers(engine(batch_size=1), MIXED)
     for index, reply in together.items():
         same = dataclasses.replace(alone[index], logprobs=None)
@@ -296,9 +296,7 @@ def test_finish_and_counts(llava, monkeypatch):
 
 
 @pytest.mark.parametrize(("granted", "expected"), [(None, [1, 2]), ("4", [1, 2]), ("1", [1, 1]), ("2,1", [1, 2])])
-def test_it_computes_with_the_threads_of_its_entry_but_no_more_than_the_job_was_granted(
-    llava, monkeypatch, granted, expected
-):
+def test_threads_are_those_of_the_entry_within_the_limit_of_the_job(llava, monkeypatch, granted, expected):
     """Snakemake says in OMP_NUM_THREADS how many cores a job has: fewer than its entry asks for, with --cores 1."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if granted is not None:
@@ -311,7 +309,7 @@ def test_it_computes_with_the_threads_of_its_entry_but_no_more_than_the_job_was_
         torch.set_num_threads(before)
 
 
-def test_only_letters_on_offer_and_none_for_free_text(llava):
+def test_log_probabilities_cover_offered_letters_and_no_free_text(llava):
     made = TransformersEngine("tiny", entry(llava, batch_size=3))
     replies = answers(made, [turn(0, labels=("A", "C")), turn(1, labels=None), turn(2)])
     assert tuple(replies[0].logprobs) == ("A", "C")
@@ -374,7 +372,7 @@ def test_token_forms_of_both_kinds_of_vocabulary():
     st.integers(1, 7),
     st.integers(0, 9),
 )
-def test_batches_do_not_depend_on_what_was_answered_before(kinds, size, done):
+def test_batches_do_not_depend_on_answered_turns(kinds, size, done):
     """Whatever batches are committed, what is left is batched as it would have been."""
     turns = [turn(number, images=images, limit=limit) for number, (images, limit) in enumerate(kinds)]
     planned = list(batches(turns, size))
@@ -397,7 +395,7 @@ def test_a_resumed_run_gives_the_same_bits(llava):
     assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
 
 
-def test_out_of_memory_halves_the_batch_and_is_counted_when_one_turn_is_too_much(llava, monkeypatch):
+def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypatch):
     made = TransformersEngine("tiny", entry(llava, batch_size=4, sharing="off"))
     expected = answers(
         TransformersEngine("tiny", entry(llava, batch_size=1, sharing="off")), [turn(n) for n in range(4)]
@@ -418,7 +416,7 @@ def test_out_of_memory_halves_the_batch_and_is_counted_when_one_turn_is_too_much
     assert {n: replies[n] for n in (0, 1, 3)} == {n: expected[n] for n in (0, 1, 3)}
 
 
-def test_other_faults_are_not_taken_for_a_lack_of_memory(llava, monkeypatch):
+def test_other_errors_are_not_treated_as_out_of_memory(llava, monkeypatch):
     made = TransformersEngine("tiny", entry(llava, sharing="off"))
     monkeypatch.setattr(made, "_generate", lambda *_: (_ for _ in ()).throw(RuntimeError("shape mismatch")))
     with pytest.raises(RuntimeError, match="shape mismatch"):
@@ -446,7 +444,7 @@ def test_control_tokens_in_a_question_are_text(llava):
     assert answers(made, [nasty, turn(1)])[0].error is None
 
 
-def test_an_image_that_does_not_decode_stops_the_run_and_is_named(llava, tmp_path):
+def test_an_image_that_does_not_decode_stops_the_run_with_its_name(llava, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
     broken = dataclasses.replace(turn(0), content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
     with pytest.raises(DataError, match=r"broken\.png"):
@@ -470,7 +468,7 @@ def test_shards_are_pinned_as_sha256sum_prints_them(tmp_path):
     assert _checkpoint.weights_sha256(tmp_path) == sha256(lines.encode()).hexdigest()
 
 
-def test_a_folder_that_is_not_there_is_explained(tmp_path, monkeypatch):
+def test_a_missing_folder_is_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for revision in ("unpinned", "0" * 64):
         with pytest.raises(ConfigError, match=r"models\.tiny\.source: there is no folder 'models/gone'.*run from"):
@@ -483,20 +481,20 @@ def test_weights_that_are_not_safetensors_are_refused(tmp_path):
         TransformersEngine("tiny", entry(tmp_path))
 
 
-def test_a_backend_that_is_not_installed_is_not_replaced_in_silence(llava):
+def test_a_backend_that_is_not_installed_is_an_error(llava):
     if transformers.utils.is_torchvision_available():
         pytest.skip("torchvision is installed")
     with pytest.raises(ConfigError, match=r"models\.tiny\.image_backend: .*'torchvision'.*'pil'"):
         TransformersEngine("tiny", entry(llava, image_backend="torchvision"))
 
 
-def test_a_gpu_that_is_not_there_is_explained(llava):
+def test_a_missing_gpu_is_an_error(llava):
     count = torch.cuda.device_count()
     with pytest.raises(ConfigError, match=rf"models\.tiny\.device: there is no cuda:{count}"):
         TransformersEngine("tiny", entry(llava, device=f"cuda:{count}"))
 
 
-def test_facts_hold_what_changes_a_reply_and_nothing_else(llava, tmp_path):
+def test_facts_contain_only_what_changes_a_reply(llava, tmp_path):
     facts = TransformersEngine("tiny", entry(llava)).facts
     assert facts == TransformersEngine("other", entry(llava, batch_size=3, published="X")).facts
     assert facts["image_backend"] == "pil"
@@ -540,7 +538,7 @@ def test_visual_tokens_are_those_of_the_images(llava):
     assert seeing.input_tokens > 16
 
 
-def test_created_from_the_registry_without_a_word_on_stderr(llava, capfd):
+def test_creation_from_the_registry_prints_nothing(llava, capfd):
     made = create("tiny", entry(llava))
     answers(made, [turn(0)])
     assert capfd.readouterr() == ("", "")
@@ -548,7 +546,7 @@ def test_created_from_the_registry_without_a_word_on_stderr(llava, capfd):
     assert made.about["parameters"] == sum(weight.numel() for weight in made.checkpoint.model.parameters())
 
 
-def test_images_reach_the_model_in_their_place(llava):
+def test_images_reach_the_model_in_their_position(llava):
     made = TransformersEngine("tiny", entry(llava))
     one, other = recipe_image("normal-noise", 32, 32, 1), recipe_image("blank", 32, 32)
     asked = Turn("q", "answer", ("First", one, "then", other, "What?"), LETTERS)

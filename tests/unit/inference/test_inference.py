@@ -55,7 +55,7 @@ def replies(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
 
 
-def test_a_run_killed_again_and_again_ends_with_the_tables_of_an_unbroken_one(setup, tmp_path):
+def test_a_run_that_is_killed_repeatedly_gives_the_tables_of_an_uninterrupted_run(setup, tmp_path):
     unbroken = infer(setup, "slow", tmp_path / "unbroken", tmp_path / "unbroken.jsonl")
     assert unbroken.returncode == 0, unbroken.stderr
     rng, kills, journal = random.Random(7), 0, tmp_path / "killed.jsonl"
@@ -82,7 +82,7 @@ def test_a_run_killed_again_and_again_ends_with_the_tables_of_an_unbroken_one(se
     assert newly < len(keys), "the last run asked everything anew"
 
 
-def test_a_finished_run_asks_nothing_again(setup, tmp_path):
+def test_a_finished_run_sends_no_turns(setup, tmp_path):
     assert infer(setup, "uniform", tmp_path / "out", tmp_path / "j").returncode == 0
     engine = json.loads((tmp_path / "out/engine.json").read_text())
     assert engine["turns"] == 60 * 8 * 2  # questions, variants, seeds

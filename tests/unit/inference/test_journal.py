@@ -35,7 +35,7 @@ def test_replies_are_kept(tmp_path):
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_a_journal_cut_anywhere_keeps_exactly_its_whole_batches(tmp_path_factory, data):
+def test_a_truncated_journal_keeps_its_complete_batches(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("journal") / "j"
     ends = []
     for batch in BATCHES:
@@ -59,7 +59,7 @@ def test_a_torn_last_line_is_dropped_even_when_it_is_valid_json(tmp_path):
         assert "k9" not in journal and len(journal) == 2
 
 
-def test_a_damaged_middle_names_the_line(tmp_path):
+def test_a_damaged_line_is_named(tmp_path):
     write(tmp_path / "j", BATCHES)
     lines = (tmp_path / "j").read_text().split("\n")
     lines[2] = lines[2][:-9]
@@ -68,7 +68,7 @@ def test_a_damaged_middle_names_the_line(tmp_path):
         Journal(tmp_path / "j")
 
 
-def test_a_second_process_is_turned_away(tmp_path):
+def test_a_second_process_is_refused(tmp_path):
     program = "import sys\nfrom known_unknowns.inference.journal import Journal\nJournal(sys.argv[1])"
     with Journal(tmp_path / "j"):
         other = subprocess.run(

@@ -80,7 +80,7 @@ def test_protocols_advance_in_waves(tmp_path):
     ]
 
 
-def test_a_second_run_asks_nothing_and_a_new_cell_asks_only_its_own(tmp_path):
+def test_a_second_run_sends_only_the_turns_of_new_cells(tmp_path):
     first = go(tmp_path, Scripted())
     engine = Scripted()
     again = go(tmp_path, engine)
@@ -89,7 +89,7 @@ def test_a_second_run_asks_nothing_and_a_new_cell_asks_only_its_own(tmp_path):
     assert go(tmp_path, engine, cells).newly_asked == 8  # questions 4 and 9 are answered E already: the same turn
 
 
-def test_the_same_turn_is_asked_once_by_an_engine_that_sees_only_the_turn(tmp_path):
+def test_equal_turns_are_sent_once(tmp_path):
     engine = Blind(lambda turn, key: "B")
     cells = {("noise", 0): [noise(q) for q in QUESTIONS], ("noise", 1): [noise(q) for q in QUESTIONS]}
     outcome = go(tmp_path, engine, cells)
@@ -107,7 +107,7 @@ def test_seeds_reach_the_engine(tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["skips", "repeats"])
-def test_an_engine_that_loses_or_doubles_a_turn_is_stopped(tmp_path, fault):
+def test_an_engine_that_skips_or_repeats_a_turn_is_an_error(tmp_path, fault):
     class Faulty(Scripted):
         def answer_with_keys(self, turns, keys, *, folder):
             batches = list(super().answer_with_keys(turns, keys, folder=folder))
@@ -121,7 +121,7 @@ def test_an_engine_that_loses_or_doubles_a_turn_is_stopped(tmp_path, fault):
     ("behaviour", "expected"),
     [("oracle", ["A", "B", "C", "D", "E"]), ("always_refuse", ["E"] * 5), ("always_a", ["A"] * 5)],
 )
-def test_respondents_say_what_their_names_say(tmp_path, behaviour, expected):
+def test_respondents_reply_as_their_names_say(tmp_path, behaviour, expected):
     engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
     rows = go(tmp_path, engine, {("original", 0): QUESTIONS[:5]}).replies["original", 0]
     assert [row.reply.text for row in rows] == expected
@@ -129,7 +129,7 @@ def test_respondents_say_what_their_names_say(tmp_path, behaviour, expected):
         assert max(row.reply.logprobs, key=row.reply.logprobs.get) == row.reply.text
 
 
-def test_always_a_says_a_even_when_it_was_removed(tmp_path):
+def test_always_a_replies_a_even_if_it_was_removed(tmp_path):
     engine = engines.create("x", {"engine": "respondent", "behaviour": "always_a"})
     (row,) = go(tmp_path, engine, {("nota_only", 0): [nota_only(question(answer=0))]}).replies["nota_only", 0]
     assert row.reply.text == "A" and row.labels == ("B", "C", "D", "E") and row.reply.logprobs is None

@@ -52,7 +52,7 @@ def test_every_pocket_has_a_renderer_and_a_digest() -> None:
         assert callable(pocket.render.get()) and callable(pocket.digest.get())
 
 
-def test_a_benchmark_may_bring_its_own_renderer(monkeypatch, fresh_registry) -> None:
+def test_a_benchmark_may_have_its_own_renderer(monkeypatch, fresh_registry) -> None:
     own = Pocket(render=Lazy("json:dumps"), digest=Lazy("json:loads"), terms=Lazy("json:load"))
     module = sys.modules[benchmarks.get("humblebench").package]
     benchmarks.get.cache_clear()
@@ -60,7 +60,7 @@ def test_a_benchmark_may_bring_its_own_renderer(monkeypatch, fresh_registry) -> 
     assert benchmarks.get("humblebench").pocket == own
 
 
-def test_without_the_package_the_registry_works_and_rendering_tells_what_to_install(without_package, tmp_path) -> None:
+def test_without_the_package_rendering_says_what_to_install(without_package, tmp_path) -> None:
     assert benchmarks.get("humblebench").pocket is None
     with pytest.raises(ConfigError, match="known_unknowns_pocket is not installed"):
         render("humblebench", {}, tmp_path)

@@ -192,7 +192,7 @@ def test_the_usage_of_a_model_is_shown(page: Page) -> None:
     assert "1,234" in row and "2,468" in row and "0.2500" in row and "of 1,200 replies" in row
 
 
-def test_what_was_not_recorded_is_a_dash(tmp_path: Path) -> None:
+def test_values_that_were_not_recorded_are_a_dash(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original"])
     for path in (run.results / "replies").rglob("engine.json"):
         record = json.loads(path.read_text())

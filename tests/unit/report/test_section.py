@@ -76,7 +76,7 @@ def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) ->
     assert "original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
 
 
-def test_every_answer_is_drawn_whatever_its_label(plain: FakeRun) -> None:
+def test_the_figure_of_answers_shows_every_label(plain: FakeRun) -> None:
     write(plain)
     drawn = (plain.page.parent / "figures" / "plain_answers.svg").read_text(encoding="utf-8")
     places = [drawn.index(f">{answer}<") for answer in ("J", "no", "yes", "no label", "failed")]
@@ -98,14 +98,14 @@ def test_answers_have_one_order(answers: list[str], order: list[str]) -> None:
     assert list(answer_colours(answers, "")) == list(answer_colours(reversed(answers), "")) == order
 
 
-def test_a_letter_has_the_same_colour_whatever_else_was_answered() -> None:
+def test_the_colour_of_a_letter_does_not_depend_on_other_answers() -> None:
     few, many = answer_colours("AJ", "E"), answer_colours("ABCDEFGHIJ", "E")
     assert {label: many[label] for label in few} == few
     assert len(set(many.values())) == 10 and many["E"] != answer_colours("E", "")["E"]
 
 
 @pytest.mark.parametrize("benchmark", benchmarks.names())
-def test_the_figures_are_those_that_are_declared(benchmark: str, tmp_path: Path) -> None:
+def test_the_declared_figures_are_drawn(benchmark: str, tmp_path: Path) -> None:
     run = run_of(params(benchmark), MetricIndex([]), benchmark)
     extra = ExtraContent()
     if run.section.extra is not None:

@@ -61,7 +61,7 @@ def found(folder, code):
     return [finding for finding in findings if finding.code == code]
 
 
-def test_a_question_has_all_that_its_files_say(raw, tmp_path):
+def test_a_question_has_all_fields_of_its_files(raw, tmp_path):
     steps = []
     first, second = actiview.load(raw, tmp_path / "out", advance=lambda: steps.append(1))
     assert (first.id, first.benchmark, first.text) == ("actiview0001", "actiview", "What color is the roof?")
@@ -81,7 +81,7 @@ def test_a_question_has_all_that_its_files_say(raw, tmp_path):
     assert len(steps) == 2
 
 
-def test_the_seven_pictures_are_in_their_order_and_the_original_is_the_group(raw, tmp_path):
+def test_the_seven_images_are_in_order_and_the_original_is_the_group(raw, tmp_path):
     (question, _) = actiview.load(raw, tmp_path / "out")
     assert [(image.width, image.height) for image in question.images] == SIZES
     for image, path in zip(question.images, row(1)["images"], strict=True):
@@ -100,7 +100,7 @@ def test_questions_survive_their_table(raw, tmp_path):
     assert tables.read_questions(tmp_path / "out" / "questions.parquet") == questions
 
 
-def test_a_picture_of_two_questions_is_stored_once_and_groups_them(tmp_path):
+def test_an_image_of_two_questions_is_stored_once_and_groups_them(tmp_path):
     raw = write(tmp_path / "raw", [row(1), row(2, picture="actiview0001")])
     one, other = actiview.load(raw, tmp_path / "out")
     assert one.group == other.group and one.images == other.images
@@ -137,7 +137,7 @@ def test_a_level_that_the_file_lacks_has_no_start(tmp_path):
     }
 
 
-def test_the_files_may_lie_in_a_folder_below(raw, tmp_path):
+def test_the_files_may_be_in_a_subfolder(raw, tmp_path):
     raw.rename(tmp_path / "asset")
     (tmp_path / "repository").mkdir()
     (tmp_path / "asset").rename(tmp_path / "repository" / "asset")
@@ -205,7 +205,7 @@ def test_a_broken_file_is_named(raw, tmp_path, name, content, message):
     assert [finding.code for finding in actiview_check.check(raw)[1]] == ["unreadable-file"]
 
 
-def test_a_missing_broken_or_foreign_picture_is_named(raw, tmp_path):
+def test_a_missing_broken_or_foreign_image_is_named(raw, tmp_path):
     (raw / "images_split" / "actiview0002_1_0.jpg").write_bytes(b"no picture")
     with pytest.raises(DataError, match=r"data\.json, row 1: .*does not decode"):
         list(actiview.load(raw, tmp_path / "out"))
@@ -220,7 +220,7 @@ def test_a_missing_broken_or_foreign_picture_is_named(raw, tmp_path):
         list(actiview.load(write(tmp_path / "raw", outside, pictures=False), tmp_path / "out"))
 
 
-def test_annotations_alone_make_questions_without_pictures(raw):
+def test_annotations_alone_give_questions_without_images(raw):
     (raw / "groundtruth_views.json").unlink()
     (raw / "shifting_level.json").unlink()
     alone = (raw / "data.json").rename(raw / "annotations.json")
@@ -230,7 +230,7 @@ def test_annotations_alone_make_questions_without_pictures(raw):
     assert [one.extra["random_start"], other.extra["random_start"]] == [3, 0]
 
 
-def test_a_sound_folder_has_no_findings_but_the_papers_numbers(raw):
+def test_a_valid_folder_has_only_findings_on_the_papers_numbers(raw):
     held, findings = actiview_check.check(raw)
     assert [finding.code for finding in findings] == ["shared-picture"]  # question 17, of actiview0002's picture
     numbers = {number.name: number.observed for number in held}
@@ -273,7 +273,7 @@ def test_an_inconsistency_is_found_where_it_is(tmp_path, changes, code, severity
     assert not found(write(tmp_path / "sound", [row(2), row(1)]), code)
 
 
-def test_start_views_are_held_against_the_papers_levels(tmp_path):
+def test_start_views_are_compared_with_the_papers_levels(tmp_path):
     clues = [["no", 2, "partial", "no"], ["no", 2, "partial", "no"], ["partial"] * 4]
     rows = [row(number, contains_bbox=views) for number, views in enumerate(clues, 1)]
     raw = write(tmp_path / "raw", rows, levels={"easy": [1, 2, 3], "medium": [2, 2, 3], "hard": [0, 1, 3]})
@@ -290,7 +290,7 @@ def test_start_views_are_held_against_the_papers_levels(tmp_path):
     assert "of 1 questions" in drawn.text
 
 
-def test_views_of_another_size_and_doubled_pictures_are_found(raw):
+def test_views_of_another_size_and_repeated_images_are_found(raw):
     (raw / "images_split" / "actiview0001_0_0.jpg").write_bytes(png((1, 1, 1), (39, 30)))
     (raw / "images_split" / "actiview0002_0_0.jpg").write_bytes((raw / "images/actiview0002.jpg").read_bytes())
     assert {(f.where, f.text.split(" has")[0]) for f in found(raw, "view-size")} == {
@@ -306,7 +306,7 @@ needs_real = pytest.mark.skipif(not REAL.is_dir(), reason="the published annotat
 
 
 @needs_real
-def test_the_real_annotations_parse_whole():
+def test_the_real_annotations_are_parsed_completely():
     questions = actiview.load_without_images(REAL)
     assert len(questions) == len({question.id for question in questions}) == 325
     assert len({question.group for question in questions}) == 315
@@ -326,7 +326,7 @@ def test_the_real_annotations_parse_whole():
 
 
 @needs_real
-def test_every_known_inconsistency_of_the_real_files_is_told():
+def test_every_known_inconsistency_of_the_real_files_is_found():
     checked = check.check("actiview", REAL)
     codes = Counter((finding.severity, finding.code) for finding in checked.findings)
     assert codes["error", "no-pictures"] == 1 and codes["warning", "no-clue"] == 42

@@ -75,7 +75,7 @@ ZOOMING = [  # annotated, said; B is right
 ]
 
 
-def test_zooming_is_measured_by_what_was_shown(tmp_path):
+def test_zooming_is_measured_by_the_shown_views(tmp_path):
     metrics = measured(tmp_path, {"zooming": [(q, dialogue("zooming", q, said)) for q, said in ZOOMING]})
     of = {
         scorer: lambda name, s=scorer, **w: pick(metrics, name, variant="zooming", scorer=s, **w) for scorer in SCORERS
@@ -105,7 +105,7 @@ def test_zooming_is_measured_by_what_was_shown(tmp_path):
     assert not names & {"zooms", "shifts", "share_zoomed", "share_shifted"}
 
 
-def test_with_one_picture_a_question_is_right_if_any_view_gives_the_right_answer(tmp_path):
+def test_with_one_image_a_question_is_right_if_any_view_is(tmp_path):
     pairs = [
         (ask("o1", [1]), ["1,2", "B", "A"]),  # the first view gives it
         (ask("o2", [3]), ["1,2", "A", "B"]),
@@ -163,7 +163,7 @@ def test_mixed_counts_zooms_and_shifts(tmp_path):
     assert pick(metrics, "invalid_selections", variant="mixed", scorer="robust").value == 1 / 4
 
 
-def test_what_has_no_views_has_none_of_these_metrics(tmp_path):
+def test_pipelines_without_views_lack_these_metrics(tmp_path):
     asked = ask("f", [1])
     cells = {
         "full_image": [(asked, dialogue("full_image", asked, ["B"]))],
@@ -251,7 +251,7 @@ def test_needed_is_right_with_the_views_and_wrong_without():
         view_necessity(with_views | {"f": True}, without | {"g": True})
 
 
-def test_the_cost_is_of_all_turns_and_pictures():
+def test_the_cost_includes_all_turns_and_images():
     first = dialogue(
         "zooming",
         ask("a", [1]),

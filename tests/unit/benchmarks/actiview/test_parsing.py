@@ -65,7 +65,7 @@ def test_the_released_rule_for_answers(text, letter):
     assert answer.outcome == ("answered" if letter in ("A", "B", "C") else "unparsed")
 
 
-def test_the_benchmark_and_the_scorer_read_so_too():
+def test_the_benchmark_and_the_scorer_use_the_same_parser():
     asked = AnsweredTurn("q", 0, "answer", "", (), ("A", "B", "C"), "", Reply("Answer: B. Three"))
     assert (
         scoring.official(asked, question()).choice
@@ -233,7 +233,7 @@ REPLIES = st.one_of(
 
 
 @given(REPLIES, st.sampled_from([4, 6, 16]), st.lists(st.integers(1, 4), unique=True), st.sampled_from(PARSERS))
-def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split, current, parser):
+def test_any_reply_selects_existing_views_once(text, split, current, parser):
     needs_more(text, parser)
     official(text, question())
     for choice in (
@@ -248,7 +248,7 @@ def test_whatever_is_said_a_choice_is_of_views_that_exist_each_once(text, split,
 @pytest.mark.parametrize(
     "text", ["1, " * 20_000, "{" * 40_000, '{"part": ' * 9_000, "9" * 60_000, "all " * 15_000, "not the part " * 5_000]
 )
-def test_long_replies_are_read_to_their_end(text):  # a pattern that backtracks would take hours
+def test_long_replies_are_parsed_completely(text):  # a pattern that backtracks would take hours
     for parser in PARSERS:
         for choice in (
             parse_selection(text, 4, parser),

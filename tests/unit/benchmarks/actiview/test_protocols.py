@@ -118,7 +118,7 @@ def text_with_pictures(turn):
     return "".join(part if isinstance(part, str) else f"<{NAME[part.sha256]}>" for part in turn.content)
 
 
-def test_pictures_stand_in_the_text_of_the_prompts():
+def test_images_are_at_their_position_in_the_prompts():
     (turn,) = scripted("full_image", "B")
     assert (
         text_with_pictures(turn)
@@ -156,7 +156,7 @@ def test_pictures_stand_in_the_text_of_the_prompts():
     assert "{" not in text_with_pictures(zoom) + text_with_pictures(operate)
 
 
-def test_the_words_of_a_question_are_no_fields_of_the_prompt():
+def test_braces_in_a_question_are_not_prompt_fields():
     odd = question(text="What is {image} or {0}?")
     (turn,) = [turn for turn, _ in converse("full_image", lambda _: "B", odd)]
     assert "Question: What is {image} or {0}? Options:" in turn.text
@@ -166,7 +166,7 @@ def test_the_words_of_a_question_are_no_fields_of_the_prompt():
     ("template", "sentence"),
     [("commonsense", "please response with 'None'. "), ("guess", "please select a most probable one. ")],
 )
-def test_text_only_asks_without_a_picture(template, sentence):
+def test_text_only_has_no_image(template, sentence):
     (turn,) = scripted("text_only_template", "B", template=template)
     assert turn.images == ()
     assert turn.text.endswith(f"{sentence}How many geese? A. Two; B. Three; C. None Your answer:")
@@ -204,7 +204,7 @@ def say_view(turn):
     return f"a picture of {NAME[turn.images[0].sha256]}" if turn.step == "caption" else "yes"
 
 
-def test_concatenated_pictures_are_one_and_the_text_numbers_them():
+def test_concatenated_images_are_one_and_numbered_in_the_text():
     turns = [turn for turn, _ in converse("shifting", lambda _: "yes", images="concatenated")]
     assert [len(turn.images) for turn in turns] == [1] * 5
     one, two, *_, answer = turns
@@ -216,7 +216,7 @@ def test_concatenated_pictures_are_one_and_the_text_numbers_them():
     assert answer.images[0] == views.concatenate([question().images[k] for k in (4, 5, 6, 3)])
 
 
-def test_all_but_the_current_picture_are_described_by_the_model():
+def test_all_images_but_the_current_one_are_described_by_the_model():
     turns = [turn for turn, _ in converse("shifting", say_view, images="captioned")]
     assert transcript(turns) == [
         "more: ll",
@@ -242,7 +242,7 @@ def test_a_description_that_failed_is_empty():
 
 
 @pytest.mark.parametrize("name", ["zooming", "groundtruth_views"])
-def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
+def test_with_one_image_each_selected_view_is_asked_separately(name):
     first = ["1,3"] if name == "zooming" else []
     *_, one, two = scripted(name, *first, "A", "B", images="concatenated")
     assert transcript([one, two]) == ["view: ul", "answer: ur"]
@@ -257,7 +257,7 @@ def test_with_one_picture_each_chosen_view_is_asked_in_turn(name):
     )
 
 
-def test_one_picture_and_no_view_chosen_leaves_the_full_image():
+def test_one_image_and_no_selected_view_leave_the_full_image():
     assert transcript(scripted("zooming", "-", "B", images="concatenated")) == ["select: grid", "answer: full"]
 
 
@@ -326,7 +326,7 @@ def parts(image):
     images=st.sampled_from(["many", "concatenated", "captioned"]),
     said=st.lists(SAID, min_size=1, max_size=8),
 )
-def test_whatever_is_said_views_exist_and_are_shown_once_and_it_ends(name, split, parser, images, said):
+def test_any_reply_shows_existing_views_once_and_ends(name, split, parser, images, said):
     settings = {"parser": parser, "split": split, "images": images}
     takes = PROTOCOLS[name].settings
     settings = {key: value for key, value in settings.items() if key in takes}
@@ -402,7 +402,7 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
 
 @pytest.mark.parametrize("behaviour", ["always_a", "uniform", "always_refuse"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
-def test_other_respondents_come_to_an_end(tmp_path, behaviour, name, settings):
+def test_dialogues_of_other_respondents_end(tmp_path, behaviour, name, settings):
     engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
     with Journal(tmp_path / "journal") as journal:
         outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), several())}, engine, journal, folder=Path())
@@ -421,12 +421,12 @@ def test_other_respondents_come_to_an_end(tmp_path, behaviour, name, settings):
         ("shifting", {"level": "E", "split": 9}, "level E is published for 4 views, not for 9"),
     ],
 )
-def test_a_setting_that_is_not_known_says_so(name, settings, message):
+def test_an_unknown_setting_is_an_error(name, settings, message):
     with pytest.raises(ValueError, match=message):
         next(asked_by(name, question(), **settings))
 
 
-def test_a_question_without_views_says_so():
+def test_a_question_without_views_is_an_error():
     with pytest.raises(ValueError, match=r"question 1 has 1 images, but this protocol needs ActiView's seven"):
         next(PROTOCOLS["zooming"].function(humble_question()))
 
@@ -437,7 +437,7 @@ def test_general_question_answering_has_a_text_for_other_protocols():
     )
 
 
-def test_settings_are_bound_and_a_model_says_what_pictures_it_takes():
+def test_settings_and_image_support_are_bound():
     one = bound_to({"name": "shifting", "level": "E"}, images="concatenated")(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
@@ -460,12 +460,12 @@ def test_settings_are_bound_and_a_model_says_what_pictures_it_takes():
         ({"function": "shifting", "level": "E", "split": 9}, "levels are published for 4 views, not for 9"),
     ],
 )
-def test_an_entry_with_a_mistake_says_so(entry, message):
+def test_an_invalid_entry_is_an_error(entry, message):
     with pytest.raises(ConfigError, match=message):
         check_arguments(entry, known=PROTOCOLS, path="protocols.x")
 
 
-def test_an_entry_without_a_mistake_passes():
+def test_a_valid_entry_passes():
     check_arguments({"function": "shifting", "level": "E", "split": 4, "parser": "robust"}, known=PROTOCOLS, path="")
     check_arguments({"function": "zooming", "split": 9, "max_new_tokens": 5}, known=PROTOCOLS, path="")
 
@@ -492,7 +492,7 @@ class Counting:
 
 
 @pytest.mark.parametrize(("name", "behaviour", "most"), [("mixed", "oracle", 3), ("shifting", "always_a", 5)])
-def test_all_questions_go_in_waves_so_that_a_pipeline_costs_as_many_passes_as_turns(tmp_path, name, behaviour, most):
+def test_a_pipeline_needs_as_many_waves_as_turns(tmp_path, name, behaviour, most):
     engine = Counting(behaviour)
     with Journal(tmp_path / "journal") as journal:
         run({("v", 0): (partial(asked_by, name), several())}, engine, journal, folder=Path())

@@ -47,7 +47,7 @@ def pixels(image, folder):
 @pytest.mark.parametrize(
     ("number", "column", "row"), [(1, 0, 0), (2, 0, 8), (3, 12, 0), (4, 12, 8)], ids=views.NAMES
 )  # Section I.2: 1 is the upper-left part, 2 the lower-left, 3 the upper-right, 4 the lower-right
-def test_the_four_views_are_numbered_as_the_paper_says_and_cut_out_as_they_are(folder, picture, number, column, row):
+def test_the_four_views_are_numbered_as_in_the_paper_and_not_resized(folder, picture, number, column, row):
     cut = pixels(views.view(picture, number), folder)
     assert cut.shape == (8, 12, 3)
     assert cut[0, 0].tolist() == [column, row, 200] and cut[-1, -1].tolist() == [column + 11, row + 7, 200]
@@ -58,15 +58,13 @@ def test_the_four_views_are_numbered_as_the_paper_says_and_cut_out_as_they_are(f
     ("number", "released", "corner"),
     [(2, False, (8, 0)), (2, True, (0, 8)), (4, False, (0, 8)), (4, True, (8, 8)), (6, False, (16, 8))],
 )
-def test_other_splits_are_numbered_as_their_prompt_says_or_as_the_toolkit_cuts(
-    folder, picture, number, released, corner
-):
+def test_other_splits_are_numbered_as_in_their_prompt_or_the_toolkit(folder, picture, number, released, corner):
     cut = pixels(views.view(picture, number, 6, released=released), folder)
     assert cut.shape == (8, 8, 3) and tuple(cut[0, 0, :2].tolist()) == corner
 
 
 @given(st.sampled_from(sorted(views.SPLITS)), st.integers(16, 400), st.integers(16, 400), st.booleans())
-def test_the_parts_of_a_split_are_equal_and_cover_the_picture_once(split, width, height, released):
+def test_the_parts_of_a_split_are_equal_and_cover_the_image_once(split, width, height, released):
     boxes = [views.part_box(width, height, number, split, released=released) for number in range(1, split + 1)]
     columns, rows = views.SPLITS[split]
     assert {(right - left, low - top) for left, top, right, low in boxes} == {(width // columns, height // rows)}
@@ -98,7 +96,7 @@ def test_a_view_of_another_size_is_resized(folder):
     assert (whole[:, 0] == 10).all() and (whole[:, -1] == 240).all()
 
 
-def test_the_grid_parts_the_views_with_red_on_white_and_changes_nothing_else(folder):
+def test_the_grid_is_red_on_white_between_the_views(folder):
     grey = save(folder, np.full((1200, 1600, 3), 128, np.uint8))
     plain, lined = pixels(views.reduce(grey), folder), pixels(views.add_grid(grey), folder)
     assert plain.shape == lined.shape == (600, 800, 3) and (plain == 128).all()
@@ -111,14 +109,14 @@ def test_the_grid_parts_the_views_with_red_on_white_and_changes_nothing_else(fol
         assert all(line[place].tolist() == [255, 255, 255] for place in changed if place not in red)
 
 
-def test_a_grid_of_nine_has_two_lines_each_way_and_is_thin_in_a_small_picture(folder):
+def test_a_grid_of_nine_has_two_lines_each_way_and_is_thin_in_a_small_image(folder):
     grey = save(folder, np.full((300, 300, 3), 128, np.uint8))
     lined = pixels(views.add_grid(grey, 9), folder)
     red = (lined == [255, 0, 0]).all(axis=2)
     assert np.flatnonzero(red.all(axis=0)).tolist() == np.flatnonzero(red.all(axis=1)).tolist() == [33, 66]
 
 
-def test_pictures_stand_side_by_side_from_the_left(folder, picture):
+def test_images_are_side_by_side_from_the_left(folder, picture):
     chosen = [views.view(picture, number) for number in (4, 1)]
     row = views.concatenate([*chosen, views.concatenate([chosen[1]])])
     together = pixels(row, folder)
@@ -127,12 +125,12 @@ def test_pictures_stand_side_by_side_from_the_left(folder, picture):
         assert (together[:, 12 * place : 12 * place + 12] == pixels(one, folder)).all()
 
 
-def test_a_lower_picture_leaves_black_below(folder, picture):
+def test_below_a_lower_image_is_black(folder, picture):
     together = pixels(views.concatenate([picture, views.view(picture, 1)]), folder)
     assert together.shape == (16, 36, 3) and not together[8:, 24:].any() and together[:8, 24:].any()
 
 
-def test_views_can_be_cut_from_drawn_pictures(folder):
+def test_views_can_be_cut_from_recipe_images(folder):
     noise = images.recipe_image("uniform-noise", 40, 20, 7)
     whole = pixels(noise, folder)
     assert (pixels(views.view(noise, 4), folder) == whole[10:, 20:]).all()
@@ -163,7 +161,7 @@ def test_a_split_that_the_paper_does_not_have_is_refused(picture, make):
         make(picture, 5)
 
 
-def test_impossible_pictures_are_refused(picture):
+def test_impossible_sizes_are_refused(picture):
     with pytest.raises(ValueError, match="no images"):
         views.concatenate([])
     big = Image("images/big.png", "c" * 64, 7000, 7000)
@@ -184,7 +182,7 @@ def test_an_absent_or_broken_source_is_named(folder):
         images.open_image(views.view(gone, 1), folder)
 
 
-def test_a_picture_is_decoded_once_for_all_its_views(folder, picture, monkeypatch):
+def test_an_image_is_decoded_once_for_all_its_views(folder, picture, monkeypatch):
     monkeypatch.setattr(images, "_FILE_CACHE", images._ImageCache(3 * WIDTH * HEIGHT))
     decoded, decode = [], images.decode
     monkeypatch.setattr(images, "decode", lambda data, file: decoded.append(file.name) or decode(data, file=file))
@@ -198,7 +196,7 @@ def test_a_picture_is_decoded_once_for_all_its_views(folder, picture, monkeypatc
         images.open_image(views.view(picture, 1), folder)
 
 
-def test_decoded_pictures_take_no_more_than_their_limit(folder):
+def test_decoded_images_stay_within_their_limit(folder):
     kept = images._ImageCache(2 * 3 * WIDTH * HEIGHT)
     paths = [folder / save(folder, np.full((HEIGHT, WIDTH, 3), k, np.uint8)).source for k in range(5)]
     for path in paths:

@@ -14,7 +14,7 @@ from tests.unit.test_images import bomb
 RELEASED = SHARED / "data/humblebench/nota_only_Qwen2.5-VL_80.jsonl"
 
 
-def test_options_are_read_as_they_are_written():
+def test_options_are_parsed_as_written():
     text = "Is there a hydrant?\nA.Yes\nC. Can't be determined\nE.None of above"
     stem, options = humblebench.parse_question(text)
     assert stem == "Is there a hydrant?"
@@ -40,7 +40,7 @@ def test_splitting_and_joining_give_the_published_text(text):
 
 
 @pytest.mark.parametrize("text", ["What?", "What?\nA. x", "What?\nA. x\nC. y\nB. z", "What?\nA. x\nB. y\nmore"])
-def test_what_is_not_a_list_of_options_is_refused(text):
+def test_text_without_a_list_of_options_is_refused(text):
     with pytest.raises(ValueError):
         humblebench.parse_question(text)
 
@@ -74,7 +74,7 @@ def test_published_files_become_questions(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_folder_of_pictures_reads_like_the_parquet(tmp_path, kind):
+def test_a_folder_of_images_loads_like_the_parquet(tmp_path, kind):
     rows = [published_row(i) for i in range(6)]
     write_published(tmp_path / "parquet", rows)
     folder = tmp_path / "folder"

@@ -204,21 +204,21 @@ def test_a_corrupt_row_gives_one_error_naming_file_and_row_and_no_table(tmp_path
     ("data", "message"),
     [(b"GIF89a?", "does not decode"), (png()[:60], "does not decode"), (bomb(), "decompression bomb")],
 )
-def test_a_picture_that_does_not_decode_names_its_row(tmp_path, data, message):
+def test_an_image_that_does_not_decode_names_its_row(tmp_path, data, message):
     write(tmp_path / "raw")
     (tmp_path / "raw/images/BeyondVisQA1.png").write_bytes(data)
     with pytest.raises(DataError, match=r"BeyondVisQA\.json, row 1: .*" + message):
         load(tmp_path)
 
 
-def test_a_right_answer_beyond_the_picture_is_refused(tmp_path):
+def test_a_right_answer_in_beyondvisqa_is_refused(tmp_path):
     write(tmp_path / "raw", changed(answer="Leo"), subset="BeyondVisQA")
     with pytest.raises(DataError, match="another option than the refusal, which it cannot be in BeyondVisQA"):
         load(tmp_path)
 
 
 @pytest.mark.parametrize("answer", [REFUSAL, "C", 2, "", None])
-def test_beyond_the_picture_the_refusal_may_be_said_to_be_right(tmp_path, answer):
+def test_in_beyondvisqa_the_refusal_may_be_the_answer(tmp_path, answer):
     write(tmp_path / "raw", changed(answer=answer), subset="BeyondVisQA")
     assert load(tmp_path)[-1].answer == 2
 
@@ -241,7 +241,7 @@ LETTERED = {"A": REFUSAL, "B": "x", "C": "y", "D": "z", "E": "Mapo Tofu"}
         (changed(options=["SORRY, I can’t help with  it.", "x", "y", "z", "Mapo Tofu"]), {}),
     ],
 )
-def test_options_and_answers_are_read_in_every_usual_form(tmp_path, change, settings):
+def test_options_and_answers_are_parsed_in_every_usual_form(tmp_path, change, settings):
     write(tmp_path / "raw", change)
     question = load(tmp_path, settings)[3]
     assert (question.answer, question.refusal) == (4, 0)

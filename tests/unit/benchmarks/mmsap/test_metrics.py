@@ -135,7 +135,7 @@ def test_a_dozen_questions_by_hand(dozen, scorer, table):
             assert (metric.n, metric.denominator) == (questions[category], denominator), (category, name)
 
 
-def test_nothing_but_what_was_worked_out(dozen):
+def test_no_other_metric_is_computed(dozen):
     """No metric of MM-SAP's own stands in the table of metrics that the tables above leave out."""
     shared = {m.name for m in dozen if m.scorer == "robust" and m.name.startswith(("share_", "accuracy"))}
     shared |= {"refusal_recall", "refusal_precision", "chance", "above_chance"}
@@ -155,7 +155,7 @@ def test_refusal_number_counts_questions(dozen):
     assert (overall.value, overall.n, overall.denominator) == (pytest.approx(3), 12, 5)
 
 
-def test_what_cannot_be_is_undefined(dozen):
+def test_impossible_ratios_are_undefined(dozen):
     """BasicVisQA has no unknowns by the first preprint, and no forced choices; BeyondVisQA no knowns."""
     for name, category, n in [
         ("score_KU", BASIC, 5),
@@ -215,7 +215,7 @@ def test_the_oracle_has_the_papers_sizes(tmp_path, scorer):
         assert percent(metrics, "operating_coverage", scorer=scorer) == 65.22
 
 
-def test_who_always_refuses_knows_nothing_and_misses_every_forced_choice(tmp_path):
+def test_always_refuse_has_score_kk_0_and_no_right_forced_choice(tmp_path):
     metrics = by_respondent(tmp_path, "always_refuse", resamples=100)
     assert pick(metrics, "score_kk").value == 0
     assert pick(metrics, "score_ku").value == pytest.approx((400 + 350) / 1150)
@@ -225,7 +225,7 @@ def test_who_always_refuses_knows_nothing_and_misses_every_forced_choice(tmp_pat
     assert pick(metrics, "answer_accuracy").value is None
 
 
-def test_who_always_says_a(tmp_path):
+def test_scores_of_always_a(tmp_path):
     """Of 400, 350 and 400 questions, A refuses a fifth; of the others a quarter have it right."""
     metrics = by_respondent(tmp_path, "always_a", resamples=100)
     right = sum(q.answer == 0 and q.answer != q.refusal for q in PAPER)
@@ -236,7 +236,7 @@ def test_who_always_says_a(tmp_path):
     assert pick(metrics, "score_ku").value == pytest.approx((70 + 80) / 1150)
 
 
-def test_nothing_to_see_makes_every_question_unknown(tmp_path):
+def test_images_without_content_make_every_question_unknown(tmp_path):
     metrics = by_respondent(tmp_path, "always_refuse", variant="blank", questions=benchmark(20, 20, 20))
     where = {"variant": "blank", "scorer": "official"}
     assert pick(metrics, "score_ku", **where).value == 1
@@ -253,14 +253,14 @@ def shuffles(tmp_path: Path, behaviour: str) -> dict[str, Metric]:
     return {metric.name: metric for metric in found}
 
 
-def test_one_who_knows_follows_the_content(tmp_path):
+def test_consistent_answers_follow_the_content(tmp_path):
     found = shuffles(tmp_path, "oracle")
     assert [found[n].value for n in ("same_answer", "content_agreement", "content_kept")] == [1, 1, 1]
     assert [found[n].value for n in ("position_kept", "position_alone")] == [0, 0]
     assert found["score_sa"].spread == 0
 
 
-def test_one_who_always_says_a_follows_the_position(tmp_path):
+def test_always_a_follows_the_position(tmp_path):
     found = shuffles(tmp_path, "always_a")
     assert [found[n].value for n in ("content_kept", "position_kept", "position_alone")] == [0, 1, 1]
     assert found["content_agreement"].value == pytest.approx(1 / 5, abs=0.04)  # A holds the same text by chance
@@ -301,12 +301,12 @@ def test_three_shuffles_by_hand():
     assert found["position_alone"] == pytest.approx((2 - 1 / 3) / 5)
 
 
-def test_what_was_not_read_agrees_with_nothing():
+def test_unparsed_replies_agree_with_nothing():
     found = by_hand(["xyzvw", "yxzvw", "xyzvw"], [None, None, "x"])
     assert (found["same_answer"], found["content_agreement"], found["content_kept"]) == (0, 0, None)
 
 
-def test_options_that_stay_in_place_tell_nothing():
+def test_options_that_keep_their_position_are_not_counted():
     found = by_hand(["xyzvw"] * 3, ["x", "x", "y"])
     assert found["content_agreement"] == pytest.approx(1 / 3)
     assert found["position_kept"] is None

@@ -40,7 +40,7 @@ def looked(rows: int, own: int, before: int, alike: bool) -> torch.Tensor:
     st.sampled_from([None, 0.3]),
     st.sampled_from([1, 100, 2**21]),
 )
-def test_it_is_torchs_attention(rows, own, before, alike, scaling, block):
+def test_the_attention_equals_torchs(rows, own, before, alike, scaling, block):
     query, key = draw(1, rows, 4, own, 8), draw(2, rows, 2, before + own, 8)
     value = draw(3, rows, 2, before + own, 6)
     seen = looked(rows, own, before, alike)
@@ -52,7 +52,7 @@ def test_it_is_torchs_attention(rows, own, before, alike, scaling, block):
     torch.testing.assert_close(found, expected.transpose(1, 2), atol=1e-6, rtol=1e-5)
 
 
-def test_what_it_does_not_know_is_left_to_torch():
+def test_unsupported_arguments_are_passed_to_torch():
     query, key, value = draw(1, 2, 4, 3, 8), draw(2, 2, 4, 3, 8), draw(3, 2, 4, 3, 8)
     alone = SimpleNamespace(num_key_value_groups=1, is_causal=True)
     found, _ = attention.grouped_attention(alone, query, key, value, None)
@@ -70,7 +70,7 @@ def model():
     return tiny.CHECKPOINTS["qwen2.5-vl"].make()[0].eval()
 
 
-def test_a_model_looks_by_another_implementation_and_then_by_its_own_again(model):
+def test_the_attention_of_a_model_is_replaced_and_restored(model):
     configs = attention.attention_configs(model.model.language_model)
     assert [config._attn_implementation for config in configs] == ["sdpa"]
     assert attention.GROUPED in AttentionInterface()
@@ -81,7 +81,7 @@ def test_a_model_looks_by_another_implementation_and_then_by_its_own_again(model
 
 
 @torch.inference_mode()
-def test_the_last_layer_answers_for_the_tokens_that_are_asked_for(model):
+def test_the_last_layer_computes_only_the_requested_tokens(model):
     """And works on no other: what its parts are given is as many tokens."""
     tokens, places = torch.randint(20, 60, (2, 9), generator=torch.Generator().manual_seed(0)), [[8, 3, 8], [0, 5, 7]]
     whole = model(input_ids=tokens, use_cache=True)
@@ -104,7 +104,7 @@ def test_the_last_layer_answers_for_the_tokens_that_are_asked_for(model):
     torch.testing.assert_close(model(input_ids=tokens).logits, whole.logits)  # afterwards as before
 
 
-def test_experts_are_left_alone():
+def test_mixture_of_experts_layers_are_unchanged():
     """They may tell more than one thing of a token, or look at all of them."""
     layer = torch.nn.Module()
     layer.mlp = torch.nn.Module()

@@ -67,7 +67,7 @@ def test_a_resumed_run_gives_the_same_bits(llava, committed):
     assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
 
 
-def test_a_second_wave_looks_at_no_image_again(llava):
+def test_a_second_wave_encodes_no_image_again(llava):
     """MM-SAP's second pass, ActiView's later steps."""
     engine = tiny.engine("llava", llava, batch_size=4)
     answers(engine, TURNS)
@@ -83,14 +83,14 @@ def test_a_second_wave_looks_at_no_image_again(llava):
     assert prefixes.computed == 4 + 1 + 4
 
 
-def test_without_room_images_are_computed_again_and_the_bits_are_the_same(llava):
+def test_without_cache_images_are_computed_again_with_equal_replies(llava):
     engine = tiny.engine("llava", llava, batch_size=2, cache_gib=0)
     assert answers(engine, TURNS) == answers(tiny.engine("llava", llava, batch_size=2), TURNS)
     assert engine._decoder.prefixes.computed == 4  # the last chunk's is always there: an image's chunks come together
     assert engine._decoder.prefixes._kept.bytes == 0
 
 
-def test_several_images_in_one_pass_answer_alike(tmp_path):
+def test_several_images_in_one_pass_give_equal_replies(tmp_path):
     """As on a GPU: prefixes of unequal length side by side, padded on the left."""
     for name in ("qwen2.5-vl", "llava-next", "gemma3", "mllama"):
         tiny.build(name, tmp_path / name)
@@ -108,7 +108,7 @@ def test_several_images_in_one_pass_answer_alike(tmp_path):
             assert together[index].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
 
 
-def test_a_question_that_begins_with_an_added_token_lends_it_to_no_other(llava, tmp_path):
+def test_an_added_token_at_the_start_is_not_shared(llava, tmp_path):
     """A token that was added, but is not special, may come right behind the image: it is the question's own."""
     model, processor = tiny.CHECKPOINTS["llava"].make()
     words = len(processor.tokenizer)
@@ -129,7 +129,7 @@ def test_a_question_that_begins_with_an_added_token_lends_it_to_no_other(llava, 
             assert shared[k].logprobs == pytest.approx(reply.logprobs, abs=2e-5)
 
 
-def test_prompts_whose_prefixes_differ_share_none(llava, monkeypatch):
+def test_prompts_with_different_prefixes_share_nothing(llava, monkeypatch):
     """Whatever a tokenizer makes of a question, a prefix is only that of prompts that begin with its very tokens."""
     engine = tiny.engine("llava", llava, sharing="on")
     prompts = engine._prompts
@@ -193,7 +193,7 @@ def test_out_of_memory_halves_the_chunk(llava, monkeypatch):
     assert engine.about["sharing"]["fell_back"] == []
 
 
-def test_a_broken_image_stops_the_run_and_is_named(llava, tmp_path):
+def test_a_broken_image_stops_the_run_with_its_name(llava, tmp_path):
     (tmp_path / "broken.png").write_bytes(b"\x89PNG and no more")
     broken = turn(0, 0, content=(Image("broken.png", "0" * 64, 8, 8), "What?"))
     with pytest.raises(DataError, match=r"broken\.png"):
@@ -215,14 +215,14 @@ def test_yaml_reads_off_and_on_as_booleans(llava):
     assert tiny.engine("llava", llava, sharing=True).about["sharing"]["asked"] == "on"
 
 
-def test_recurrent_models_go_on_by_copies(qwen3):
+def test_recurrent_models_copy_their_state(qwen3):
     engine = tiny.engine("qwen3.5", qwen3)
     shared, alone = answers(engine, TURNS), answers(tiny.engine("qwen3.5", qwen3, sharing="off", batch_size=1), TURNS)
     assert engine.about["sharing"]["prompts"] == {"copies": 14}
     assert {index: reply.text for index, reply in shared.items()} == {i: reply.text for i, reply in alone.items()}
 
 
-def test_half_precision_has_a_certificate_from_the_first_turn(llava, tmp_path):
+def test_half_precision_is_certified_from_the_first_turn(llava, tmp_path):
     """One turn at first, then one of 32; and what was counted before a run was cut off counts."""
     assert "certificate" not in tiny.engine("llava", llava, sharing="off").about
     engine = tiny.engine("llava", llava, dtype="bfloat16", batch_size=4)
@@ -243,7 +243,7 @@ def test_half_precision_has_a_certificate_from_the_first_turn(llava, tmp_path):
     assert other.about["certificate"]["compared"] == 1
 
 
-def test_a_certificate_waits_for_no_end_token_but_for_a_letter_that_comes_late(llava, monkeypatch):
+def test_a_certificate_covers_late_letters_but_no_end_token(llava, monkeypatch):
     """Alone, a letter is asked for in as many tokens as it took together; where it does not come, without limit."""
     engine = tiny.engine("llava", llava, dtype="bfloat16")
     generate, limits, late = engine._generate, [], []
@@ -265,7 +265,7 @@ def test_a_certificate_waits_for_no_end_token_but_for_a_letter_that_comes_late(l
     assert engine.about["certificate"]["compared"] == 1
 
 
-def test_full_precision_finds_on_its_way_what_the_first_check_did_not_meet(llava, monkeypatch, tmp_path):
+def test_full_precision_is_checked_during_the_run(llava, monkeypatch, tmp_path):
     """A fault that comes after the check, in the logits of shared prompts: a wave later sharing is given up, also by
     the run that goes on when this one was cut off."""
     monkeypatch.setattr("known_unknowns.engines._batch_invariance.FLOAT32_STEP", 14)

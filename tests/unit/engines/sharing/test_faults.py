@@ -109,7 +109,7 @@ def token_lost(monkeypatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("fault", [off_by_one, second_token_out_of_place, token_lost])
-def test_a_fault_in_all_plans_is_caught(checkpoint, monkeypatch, fault, dtype):
+def test_a_fault_in_all_plans_is_detected(checkpoint, monkeypatch, fault, dtype):
     """In bfloat16 too, where a position off by one is lost in the rounding: the check is made in float32."""
     fault(monkeypatch)
     given_up = caught(checkpoint, dtype=dtype)
@@ -118,24 +118,24 @@ def test_a_fault_in_all_plans_is_caught(checkpoint, monkeypatch, fault, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_rope_delta_that_is_ignored_is_caught(qwen, monkeypatch, dtype):
+def test_an_ignored_rope_delta_is_detected(qwen, monkeypatch, dtype):
     delta_ignored(monkeypatch)
     assert {entry["plan"] for entry in caught(qwen, dtype=dtype)} == {"packed", "rows"}
 
 
-def test_a_question_that_leaks_into_its_neighbour_is_caught(checkpoint, monkeypatch):
+def test_attention_between_questions_is_detected(checkpoint, monkeypatch):
     """Rows have nothing to leak: they are used instead."""
     leak(monkeypatch)
     assert [entry["plan"] for entry in caught(checkpoint)] == ["packed"]
 
 
-def test_a_window_that_is_forgotten_is_caught(tmp_path, monkeypatch):
+def test_a_missing_window_is_detected(tmp_path, monkeypatch):
     tiny.build("llava-sliding", tmp_path)
     window_forgotten(monkeypatch)
     assert {entry["plan"] for entry in caught(("llava-sliding", tmp_path))} == {"packed", "rows"}
 
 
-def test_what_a_model_trips_over_later_is_said_and_generate_takes_over(qwen, monkeypatch):
+def test_a_later_error_disables_sharing_and_is_reported(qwen, monkeypatch):
     """Not at the check, but at the third chunk."""
     forward, calls = shared_decoder.forward_trees, []
 
@@ -150,7 +150,7 @@ def test_what_a_model_trips_over_later_is_said_and_generate_takes_over(qwen, mon
     assert {entry["why"] for entry in given_up} == {"RuntimeError: shape mismatch"}
 
 
-def test_too_little_memory_for_the_check_means_no_sharing(qwen, monkeypatch):
+def test_without_memory_for_the_check_sharing_is_disabled(qwen, monkeypatch):
     def exhausted(*_):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
@@ -160,6 +160,6 @@ def test_too_little_memory_for_the_check_means_no_sharing(qwen, monkeypatch):
     assert all("not enough memory" in entry["why"] for entry in given_up)
 
 
-def test_honest_plans_pass(checkpoint):
+def test_correct_plans_pass(checkpoint):
     assert caught(checkpoint) == []
     assert caught(checkpoint, dtype="bfloat16") == []

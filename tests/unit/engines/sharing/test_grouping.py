@@ -26,7 +26,7 @@ asked = st.lists(
 
 
 @given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(1, 5), st.integers(0, 9))
-def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, most, done):
+def test_chunks_do_not_depend_on_answered_turns(turns, size, tokens, most, done):
     """Every turn once, at most ``size`` at a time; and whatever is committed, the rest is cut as it would have been."""
     planned = list(prefix_chunks(turns, range(len(turns)), size=size, tokens=tokens, max_images=most))
     assert sorted(index for chunk in planned for index in chunk) == list(range(len(turns)))
@@ -41,7 +41,7 @@ def test_chunks_do_not_depend_on_what_was_answered_before(turns, size, tokens, m
     assert [[left[index] for index in chunk] for chunk in again] == planned[done:]
 
 
-def test_an_image_with_few_questions_is_not_cut_up():
+def test_an_image_with_few_questions_is_not_split():
     """By hand: a question of 4 words is 20 characters, about 5 tokens, and 8 more: 13. In 70 tokens there is room
     for 5 of them: three of one image, and not the first two of the next."""
     turns = [turn((number,)) for number in (1, 2, 1, 2, 1, 2)]
@@ -61,7 +61,7 @@ def test_an_image_with_few_questions_is_not_cut_up():
     ]
 
 
-def test_no_more_images_than_there_is_memory_for():
+def test_images_of_a_chunk_fit_in_memory():
     """Three of two images each have room for one another's questions, but not for four images in three's place."""
     turns = [turn(numbers) for numbers in ((1, 2), (1, 2), (3, 4), (5, 6))]
     for most, expected in ((6, [4]), (4, [1, 3]), (3, [1, 1, 2]), (1, [1, 1, 2])):
@@ -69,11 +69,11 @@ def test_no_more_images_than_there_is_memory_for():
         assert sorted(map(len, chunks)) == expected
 
 
-def test_a_question_that_is_too_long_goes_alone():
+def test_a_question_that_is_too_long_is_a_chunk_of_its_own():
     assert list(prefix_chunks([turn((1,), words=999)] * 2, range(2), size=9, tokens=10, max_images=9)) == [[0], [1]]
 
 
-def test_the_head_is_all_up_to_and_with_the_last_image():
+def test_the_prefix_ends_with_the_last_image():
     assert prompt_head(turn((1, 2), 3)) == prompt_head(turn((1, 2), 9))
     assert prompt_head(turn((1, 2))) != prompt_head(turn((2, 1)))
     assert prompt_head(turn((1,), before="Look: ")) != prompt_head(turn((1,), before="See: "))

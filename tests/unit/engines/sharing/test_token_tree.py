@@ -17,7 +17,7 @@ suffixes = st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_siz
 
 
 @given(suffixes, st.integers(0, 20))
-def test_each_question_sees_its_own_words_in_order_and_nothing_else(texts, limit):
+def test_each_question_attends_to_its_own_tokens_only(texts, limit):
     trees = build_trees(7, range(len(texts)), texts, limit=limit)
     assert [question for tree in trees for question in tree.questions] == list(range(len(texts)))
     for tree in trees:
@@ -31,7 +31,7 @@ def test_each_question_sees_its_own_words_in_order_and_nothing_else(texts, limit
                 assert seen[node].nonzero()[:, 0].tolist() == path[: place + 1]
 
 
-def test_questions_that_begin_alike_share_their_beginning():
+def test_questions_share_their_common_beginning():
     """By hand: 1 2 3, 1 2 4 and 1 5 are a tree of five nodes."""
     (tree,) = build_trees(0, [0, 1, 2], [[1, 2, 3], [1, 2, 4], [1, 5]], limit=99)
     assert (tree.tokens, tree.depths, tree.parents) == ([1, 2, 3, 4, 5], [0, 1, 2, 2, 1], [-1, 0, 1, 1, 0])
@@ -63,7 +63,7 @@ def architecture(**changes) -> Architecture:
     return Architecture(**(facts | changes))
 
 
-def test_a_window_is_measured_in_places_of_the_prompt():
+def test_a_window_is_measured_in_prompt_positions():
     """Two questions lie side by side in memory: of the second, tokens 4 and 5 see back three places, over the first."""
     keys = torch.tensor([[0, 1, 2, 3, 3, 4, 5]])
     queries = torch.tensor([[4, 5]])
@@ -79,7 +79,7 @@ def test_a_window_is_measured_in_places_of_the_prompt():
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 60)), max_size=30), st.integers(0, 100))
-def test_a_store_never_holds_more_than_it_may(things, limit):
+def test_a_store_stays_within_its_limit(things, limit):
     store = BoundedCache(limit)
     for key, size in things:
         kept = store.get(key)
@@ -92,7 +92,7 @@ def test_a_store_never_holds_more_than_it_may(things, limit):
     assert store.bytes == 0
 
 
-def test_a_store_throws_out_nothing_to_make_room():
+def test_a_store_does_not_evict_to_make_room():
     """Waves go over the images in the same order: the oldest is what is needed first."""
     store = BoundedCache(100)
     for key in "abc":
@@ -107,14 +107,14 @@ def test_a_store_throws_out_nothing_to_make_room():
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 30)), min_size=1, max_size=20),
     st.integers(10, 60),
 )
-def test_passes_hold_every_question_once_and_little_more_than_their_room(asked, tokens):
+def test_passes_contain_every_question_once_and_stay_within_their_tokens(asked, tokens):
     heads, lengths = [head for head, _ in asked], [length for _, length in asked]
     found = split_into_passes(heads, lengths, tokens)
     assert sorted(question for some in found for question in some) == list(range(len(asked)))
     assert all(len(some) == 1 or sum(lengths[question] for question in some) <= tokens for some in found)
 
 
-def test_questions_of_like_length_go_together():
+def test_questions_of_similar_length_are_in_one_pass():
     """By hand: of one image's six questions, in 20 tokens, the four shortest (2 + 3 + 4 + 9), then 9 + 10; the other
     image's (5 + 5) have no room beside these."""
     heads = ["a"] * 6 + ["b"] * 2

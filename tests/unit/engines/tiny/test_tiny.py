@@ -55,7 +55,7 @@ def moved(one: torch.Tensor, other: torch.Tensor) -> float:
     return ((one - other).abs().max() / one.std()).item()
 
 
-def test_a_checkpoint_is_the_same_whatever_was_drawn_before(made):
+def test_a_checkpoint_does_not_depend_on_the_state_of_the_random_generator(made):
     name, model, _ = made
     torch.manual_seed(20)
     before = torch.random.get_rng_state()
@@ -108,7 +108,7 @@ def test_positions_off_by_one_change_the_logits(made):
     hooks[0].remove()
 
 
-def test_as_many_tokens_as_an_image_s_size_asks_for(made):
+def test_number_of_image_tokens_follows_the_image_size(made):
     name, model, processor = made
     wide, small = (
         (inputs(processor, image)["input_ids"] == image_token_id(model)).sum().item() for image in (WIDE, SMALL)
@@ -120,7 +120,7 @@ def test_as_many_tokens_as_an_image_s_size_asks_for(made):
         assert 1 < wide != small > 1
 
 
-def test_head_and_embeddings_are_two_tensors_and_both_are_kept(made, tmp_path):
+def test_head_and_embeddings_are_stored_as_two_tensors(made, tmp_path):
     name, model, _ = made
     tiny.build(name, tmp_path)
     loaded = tiny.engine(name, tmp_path).checkpoint.model

@@ -126,14 +126,14 @@ def test_the_edition_has_everything_that_the_paper_names(made, asked):
         assert scene_image.stem == questions[0].id and len({q.stem for q in questions}) == len(questions)
 
 
-def test_numbers_stand_in_random_order(many):
+def test_numbers_are_in_random_order(many):
     for question in many:
         if question.category == "counting":
             numbers = [int(option) for option in question.options]
             assert numbers != sorted(numbers) and numbers != sorted(numbers, reverse=True)
 
 
-def test_the_words_alone_do_not_give_the_answer_away(many):
+def test_the_text_alone_does_not_reveal_the_answer(many):
     closed = Counter(q.options[q.answer] for q in many if set(q.options) == {"Yes", "No"})
     assert abs(closed["Yes"] - closed["No"]) < 0.35 * closed.total()
     for question in many:
@@ -205,7 +205,7 @@ def test_the_views_in_the_files_are_those_that_are_cut_on_demand(loaded):
             assert images.open_image(image, folder).tobytes() == images.open_image(again, folder).tobytes()
 
 
-def test_a_whole_clue_is_there_in_the_pixels_of_its_view(loaded, made):
+def test_a_whole_clue_is_in_the_pixels_of_its_view(loaded, made):
     folder, questions = loaded
     pairs = [(scene_image, question) for scene_image, found in made[:12] for question in found]
     for question, (scene_image, expected) in zip(questions, pairs, strict=True):
@@ -223,7 +223,7 @@ def test_a_whole_clue_is_there_in_the_pixels_of_its_view(loaded, made):
             assert whole == expected.clues[number - 1]
 
 
-def test_the_check_finds_nothing_but_what_is_meant(small):
+def test_the_check_has_only_the_expected_findings(small):
     checked = check.check("actiview", small, settings={"source": "scenes", "images": 12})
     assert checked.worst == "note"
     assert {finding.code for finding in checked.findings} <= {"category-spelling", "shared-picture", "duplicate-file"}
@@ -242,7 +242,7 @@ PIPELINES = [
 
 @pytest.mark.parametrize("parser", ["official", "robust"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
-def test_who_knows_everything_is_right_in_every_pipeline_and_every_image_opens(loaded, name, settings, parser):
+def test_perfect_replies_are_right_in_every_pipeline_and_every_image_opens(loaded, name, settings, parser):
     folder, questions = loaded
     if "parser" in PROTOCOLS[name].settings:
         settings = settings | {"parser": parser}
@@ -292,7 +292,7 @@ def test_the_digest_follows_the_content_and_not_its_encoding(tmp_path):
     assert len(digests) == 7
 
 
-def test_an_error_leaves_nothing_that_could_be_taken_for_a_benchmark(tmp_path, monkeypatch):
+def test_an_error_leaves_no_complete_benchmark(tmp_path, monkeypatch):
     actiview.build(tmp_path, seed=2, images=1)
     assert (tmp_path / "data.json").is_file()
 

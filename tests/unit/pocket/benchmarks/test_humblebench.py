@@ -129,7 +129,7 @@ def test_digest_follows_content_and_not_encoding(tmp_path):
         humblebench.content_digest(tmp_path / "foreign.parquet")
 
 
-def test_an_error_leaves_what_was_there(tmp_path, monkeypatch):
+def test_an_error_keeps_the_existing_file(tmp_path, monkeypatch):
     path = humblebench.build(tmp_path, seed=2, images=1)
     before, steps = path.read_bytes(), []
 

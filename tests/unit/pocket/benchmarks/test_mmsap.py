@@ -92,7 +92,7 @@ def test_emblems_are_many_distinct_and_half_of_them_taught():
         assert not set(emblem.name.casefold().split()) & {*COLOURS, "disc", "square", "star", "cross", "ring"}
 
 
-def test_names_do_not_tell_what_was_taught(asked):
+def test_names_do_not_reveal_taught_emblems(asked):
     emblems = {e.name: e for e in mmsap_emblems.EMBLEMS}
     questions = [q for _, q in asked if q.subset == "KnowVisQA"]
     taught = Counter(q.note["taught"] for q in questions)
@@ -116,7 +116,7 @@ def test_some_wordings_are_kept_from_training(asked):
     assert not answerable & {w.text for w in mmsap_beyond.WORDINGS if w.held_out} - {"What is the {thing} doing?"}
 
 
-def test_no_two_questions_on_a_image_are_the_same(made):
+def test_no_two_questions_on_an_image_are_equal(made):
     for _, questions in mmsap.questions(2, 60, 3):
         assert len({q.stem for q in questions}) == len(questions) in (1, 3)
     assert all(len(questions) <= 2 for _, questions in made)
@@ -136,7 +136,7 @@ def test_fewer_images_are_the_first_of_more_in_each_subset():
 
 
 @pytest.mark.parametrize("count", [3, 4, 10, 100, 1055])
-def test_images_are_shared_out_in_full(count):
+def test_all_images_are_distributed_over_the_subsets(count):
     found = mmsap.counts(count)
     assert sum(found.values()) == count and min(found.values()) >= 1
     if count == 1055:
@@ -224,7 +224,7 @@ def test_digest_follows_content_and_not_encoding(tmp_path):
     assert mmsap.content_digest(folder) == digest
 
 
-def test_an_error_leaves_nothing_that_could_be_taken_for_a_benchmark(tmp_path, monkeypatch):
+def test_an_error_leaves_no_complete_benchmark(tmp_path, monkeypatch):
     mmsap.build(tmp_path, seed=2, images=3)
     steps = []
 

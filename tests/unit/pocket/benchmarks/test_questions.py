@@ -110,7 +110,7 @@ def test_false_options_come_from_the_image():
                 assert sum(bool(looks.named(option)) for option in options) >= 2
 
 
-def test_make_up_of_the_options_does_not_tell_a_refusal():
+def test_composition_of_the_options_does_not_reveal_a_refusal():
     rng = random.Random(1)
     directions = {True: Counter(), False: Counter()}
     colours = {True: Counter(), False: Counter()}

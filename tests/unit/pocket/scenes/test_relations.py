@@ -120,7 +120,7 @@ def test_graph_is_in_the_style_of_psg():
     assert named == list(relations(scene)) and named
 
 
-def test_bad_arguments_are_told():
+def test_invalid_arguments_are_refused():
     scene = Scene((thing(0.2, 0.2), thing(0.8, 0.8)))
     with pytest.raises(ValueError, match="predicate"):
         verdict(scene, 0, 1, "near")

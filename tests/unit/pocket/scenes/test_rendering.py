@@ -108,6 +108,6 @@ def test_backgrounds_are_pale_in_every_pattern():
         assert image.min() >= 200 and np.ptp(image, axis=(0, 1)).max() <= 30
 
 
-def test_bad_sizes_are_told():
+def test_invalid_sizes_are_refused():
     with pytest.raises(ValueError, match="image size"):
         render(sample_scene(1), 0, 10)

@@ -78,7 +78,7 @@ def test_layout_is_clear(seed, count, aspect, chance):
                     assert thing.colour != scene.objects[other].colour
 
 
-def test_arrangements_occur_when_asked_for_and_only_then():
+def test_arrangements_occur_only_if_requested():
     def found(**chances):
         scenes = [sample_scene(seed, n_objects=(4, 6), **chances) for seed in range(40)]
         held = dict.fromkeys(PREDICATES, 0)
@@ -132,6 +132,6 @@ def test_pairs_palette_and_preference_are_kept():
         ({"palette": ["red"], "pairs": [("blue", "star")]}, "no colour and shape"),
     ],
 )
-def test_bad_arguments_are_told(arguments, told):
+def test_invalid_arguments_are_refused(arguments, told):
     with pytest.raises(ValueError, match=told):
         sample_scene(1, **arguments)

@@ -112,7 +112,7 @@ def test_prompts_are_those_of_the_protocols(template, protocol, replies):
     assert checked >= 6
 
 
-def test_replies_are_true_of_the_question():
+def test_replies_are_correct():
     said = Counter()
     for template in ("full", "zoomed", "views", "mixed", "more", "select", "zoom", "operate"):
         for number in range(12):
@@ -157,7 +157,7 @@ def meaning(of: ActiViewQuestion) -> list[str]:
     return [f"to the {way} of it" if way in ("left", "right") else f"{way} it"]
 
 
-def test_what_the_images_cannot_tell_is_not_answered():
+def test_without_the_full_image_only_questions_on_shown_views_are_answered():
     """Without the full image a question is answered where all of its views are shown, and only there."""
     asked_for = 0
     for number in range(30):
@@ -171,7 +171,7 @@ def test_what_the_images_cannot_tell_is_not_answered():
     assert asked_for > 20
 
 
-def test_steps_are_true_of_the_scene():
+def test_intermediate_steps_match_the_scene():
     """What the heads are told: places of what is named, whether it is there, and what the answer says."""
     results = Counter()
     for number in range(40):
@@ -207,7 +207,7 @@ def test_steps_are_true_of_the_scene():
     assert {"places", "predicate", "shape", "count"} <= {*results}
 
 
-def test_no_more_is_counted_than_an_answer_can_say():
+def test_counts_stay_within_the_possible_answers():
     """A crowd of nine: there are scenes of so many that look alike, once held-out pairs bear other colours."""
     crowd = tuple(SceneObject("star", "red", "plain", 0.1 + 0.1 * k, 0.2 + 0.07 * (k % 2), 0.035) for k in range(9))
     shown_scene = ShownScene(Scene(crowd), (1,), tuple((k,) for k in range(9)) * 2, tuple(range(9)) * 2)
@@ -227,7 +227,7 @@ def test_where_something_is_told_by_the_full_image_alone_directions_are_looked_u
         assert all(index >= objects for _, ids in asked.places for index in ids)
 
 
-def test_options_are_marked_with_their_letters_and_make_no_held_out_pair():
+def test_options_have_their_letters_and_name_no_held_out_pair():
     told = Counter()
     for number in range(40):
         one = actiview_sample(f"options/{number}", template="zoomed", **SIZES)

@@ -35,7 +35,7 @@ def with_other_names(processor, many=12):
     return found, [dataclasses.replace(one, names=stand_ins(random.Random(k))) for k, one in enumerate(found)]
 
 
-def test_a_renamed_lesson_names_no_colour_by_its_own_word(processor):
+def test_a_renamed_sample_uses_no_word_for_its_own_colour(processor):
     plain, renamed = (packed(processor, samples) for samples in with_other_names(processor))
     known, own = len(processor.tokenizer), torch.tensor(Packer(processor.tokenizer, 2).colours)
     for before, after in ((plain.tokens, renamed.tokens), (plain.replies[1], renamed.replies[1])):
@@ -53,7 +53,7 @@ def test_a_renamed_lesson_names_no_colour_by_its_own_word(processor):
     assert plain.held_out_classes.shape[1] and not renamed.held_out_classes.shape[1]
 
 
-def test_only_the_names_are_other_in_a_renamed_lesson(processor):
+def test_renaming_changes_only_the_names(processor):
     """Stand-ins with the real colours' embeddings, in text, patches and replies, change nothing that is learnt."""
     model, heads = build_model(processor.tokenizer, SHAPE, seed=3), build_heads(processor.tokenizer, SHAPE)
     found, _ = with_other_names(processor)

@@ -52,7 +52,7 @@ def test_option_letters_and_fixed_phrases_are_single_tokens(tokenizer):
         assert len(tokenizer.encode(text, add_special_tokens=False)) == 1, text
 
 
-def test_any_text_can_be_encoded_and_read_back(tokenizer):
+def test_any_text_survives_encoding_and_decoding(tokenizer):
     @settings(max_examples=60, deadline=None)
     @given(st.text(max_size=40))
     def check(text):
@@ -113,7 +113,7 @@ def reply_alone(model, processor, one, asked):
     return [*reply[0].tolist(), processor.tokenizer.eos_token_id], logits
 
 
-def test_packed_places_are_the_tokens_that_they_mean(processor):
+def test_packed_positions_are_those_of_their_tokens(processor):
     found = (made(f"places/{number}", SampleMix(stems=2, questions=6)) for number in range(60))
     one = next(one for one in found if any(e.places for e in one.prompts) and any(e.options for e in one.prompts))
     batch = packed(processor, [one])
@@ -139,7 +139,7 @@ def test_packed_places_are_the_tokens_that_they_mean(processor):
     assert {tokens[place] for place in batch.letters[0].tolist()} <= {"<|assistant|>"}
 
 
-def test_what_is_barred_is_no_part_of_the_guess_and_is_held_to_the_mean_of_the_other_wrong_ones():
+def test_excluded_words_are_masked_and_regularised_to_the_mean_of_the_others():
     guesses = torch.tensor([[4.0, 1.0, 3.0, -7.0, 9.0], [4.0, 1.0, 3.0, -7.0, 9.0]], requires_grad=True)
     places, held_out_words = torch.tensor([10, 20]), torch.tensor([[20], [3]])
     groups = [torch.tensor([0, 1, 2, 3])]  # the last class is of no group
@@ -155,7 +155,7 @@ def test_what_is_barred_is_no_part_of_the_guess_and_is_held_to_the_mean_of_the_o
     assert _exclude(guesses, places, torch.empty(2, 0, dtype=torch.long), groups)[1].item() == 0
 
 
-def test_the_projector_says_what_the_heads_for_patches_do(processor):
+def test_the_projector_is_initialised_with_the_output_of_the_patch_heads(processor):
     model, heads = build_model(processor.tokenizer, SHAPE, seed=1), build_heads(processor.tokenizer, SHAPE)
     with torch.no_grad():
         heads.stand.weight *= 50  # surer than the others
@@ -179,7 +179,7 @@ def test_the_projector_says_what_the_heads_for_patches_do(processor):
 
 
 @pytest.mark.parametrize(("words", "moved"), [(0.0, False), (1.0, True)])
-def test_the_words_embeddings_learn_at_their_share_of_the_rate(tmp_path, words, moved):
+def test_word_embeddings_have_their_own_learning_rate(tmp_path, words, moved):
     """At a share of nothing they stay as they were, while the layers learn."""
     look, find = (dataclasses.replace(stage, stop_after=1) for stage in SMOKE.stages[:2])
     recipe = dataclasses.replace(SMOKE, stages=(look, dataclasses.replace(find, embedding_rate=words)))
@@ -192,7 +192,7 @@ def test_the_words_embeddings_learn_at_their_share_of_the_rate(tmp_path, words, 
     assert "model.language_model.layers.0.mlp.up_proj.weight" not in same
 
 
-def test_the_tower_learns_only_where_nothing_else_is_asked(trained):
+def test_vision_parameters_change_in_the_first_stage_only(trained):
     """What looks is the same after the first stage and at the end; the rest is as it was before, after it."""
     work = trained / "work"
     looked, answered = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("look", "answer"))
@@ -224,7 +224,7 @@ def build_model_of(trained):
 
 
 @pytest.mark.parametrize("name", sorted(SIBLINGS))
-def test_a_sibling_goes_on_from_where_it_parts_from_the_model(trained, tmp_path, name):
+def test_a_sibling_continues_from_its_checkpoint(trained, tmp_path, name):
     settings = sibling_settings(SETTINGS, name)
     start_from_model(settings, trained / "work", tmp_path / "work")
     lines = []
@@ -275,7 +275,7 @@ class Stopped(Exception):
     pass
 
 
-def test_a_stopped_training_ends_with_the_weights_of_an_unbroken_one(trained, tmp_path):
+def test_a_resumed_training_gives_the_weights_of_an_uninterrupted_one(trained, tmp_path):
     def stop(line):
         if line["stage"] == "answer" and line["step"] == 3:
             raise Stopped
@@ -307,7 +307,7 @@ def test_a_checkpoint_of_other_settings_is_refused(trained, tmp_path):
         train(dataclasses.replace(SETTINGS, seed=4), tmp_path / "out", work=trained / "work", workers=0)
 
 
-def test_every_head_learns_a_batch_that_it_sees_again(processor):
+def test_every_head_fits_a_repeated_batch(processor):
     """On one batch, over and over, each share of right guesses must rise: a head at the wrong place cannot learn."""
     torch.manual_seed(0)
     model = build_model(processor.tokenizer, SHAPE, seed=0)

@@ -29,7 +29,7 @@ def test_patches_of_a_scene_worked_out_by_hand():
     assert found.anchors == (0, 3)
 
 
-def test_what_lies_in_the_middle_of_an_object_does_not_take_its_anchor():
+def test_an_object_inside_another_does_not_take_its_anchor():
     """A 3 x 3 grid: a large disc around the middle patch, which a small square fills."""
     scene = Scene(
         (
@@ -43,7 +43,7 @@ def test_what_lies_in_the_middle_of_an_object_does_not_take_its_anchor():
     assert found.labels[-1].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 0]
 
 
-def test_a_small_object_astride_of_patches_that_another_fills_has_one_of_them():
+def test_a_small_object_between_filled_patches_gets_one_of_them():
     """A 2 x 2 grid that a large disc fills: a small square around the middle, a little to the lower right."""
     scene = Scene(
         (
@@ -68,7 +68,7 @@ def test_no_object_takes_the_only_patch_of_another():
     assert patches_of(scene, 2).shown == ((), (0,))
 
 
-def test_a_window_shows_what_lies_in_it_at_its_scale():
+def test_a_window_shows_its_content_at_its_scale():
     scene = Scene((SceneObject("square", "red", "plain", 0.75, 0.25, 0.1),))
     assert patches_of(scene, 4, (0.5, 0.0, 1.0, 0.5)).shown == ((5, 6, 9, 10),)
     hidden = patches_of(scene, 4, (0.0, 0.0, 0.5, 0.5))
@@ -76,6 +76,6 @@ def test_a_window_shows_what_lies_in_it_at_its_scale():
     assert not hidden.labels.any()
 
 
-def test_a_wide_scene_is_squeezed_as_its_image_is():
+def test_a_wide_scene_is_scaled_like_its_image():
     scene = Scene((SceneObject("square", "red", "plain", 1.5, 0.5, 0.2),), aspect=2.0)
     assert patches_of(scene, 3).anchors == (1 * 3 + 2,)  # x = 1.5 of 2, y = 0.5 of 1

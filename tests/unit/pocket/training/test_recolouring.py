@@ -10,7 +10,7 @@ from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, TRAINING_PAIRS
 from known_unknowns_pocket.training.recolouring import NEAR, colour_map, near_held_out, recoloured
 
 
-def test_no_recoloured_object_gets_near_a_held_out_pair():
+def test_no_recoloured_object_resembles_a_held_out_pair():
     palette = {colour: np.array(rgb) / 255 for colour, rgb in COLOURS.items()}
     for colour, shape in HELD_OUT_PAIRS:
         assert near_held_out(palette[colour], shape)

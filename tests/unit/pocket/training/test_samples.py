@@ -74,7 +74,7 @@ def is_asked_whole(asked: TrainingPrompt) -> bool:
     return bool(asked.reply) and all(taught for _, taught in asked.reply)
 
 
-def test_a_lesson_follows_from_its_seed():
+def test_a_sample_is_determined_by_its_seed():
     one, same, other = (draw_sample(seed, side=32, grid=4, mix=EVERYTHING) for seed in ("a", "a", "b"))
     assert np.array_equal(one.pixels, same.pixels)
     assert np.array_equal(one.patches, same.patches)
@@ -107,7 +107,7 @@ def test_no_held_out_wording_is_asked():
     assert not [stem for stem in stems for start, end in held_out if stem.startswith(start) and stem.endswith(end)]
 
 
-def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
+def test_both_scorers_parse_every_reply_as_its_option():
     seen = Counter()
     for one in made(90, EVERYTHING):
         for asked in filter(is_asked_whole, one.prompts):
@@ -130,7 +130,7 @@ def test_both_scorers_read_every_reply_as_one_option_that_the_reply_says():
     assert seen[actiview.NAME, ANSWERED] > 10
 
 
-def test_what_a_reply_says_is_true_of_the_scene():
+def test_replies_match_the_scene():
     """Where a question has one true answer whatever the options are, the reply says it, on offer or not."""
     said = Counter()
     for number in range(60):
@@ -169,7 +169,7 @@ def test_a_fifth_of_the_answerable_questions_are_to_be_refused():
     assert 0.14 < refused < 0.28
 
 
-def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
+def test_on_images_without_content_only_the_refusal_is_right():
     unseen = [one for one in made(200, EVERYTHING) if not one.patches.any()]
     assert {len(one.pixels) for one in unseen} == {0, 1}
     for one in unseen:
@@ -182,7 +182,7 @@ def test_where_there_is_nothing_to_see_only_the_refusal_is_right():
                 assert "  " not in asked.reply_text
 
 
-def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
+def test_a_recoloured_sample_names_no_colour_and_asks_for_none():
     found = [
         draw_sample(f"hues/{number}", side=32, grid=4, mix=replace(EVERYTHING, recoloured=1.0)) for number in range(60)
     ]
@@ -196,7 +196,7 @@ def test_a_recoloured_lesson_names_no_colour_and_asks_for_none():
     assert any(one.reply for one in asked)
 
 
-def test_a_model_that_is_to_refuse_too_much_refuses_what_it_could_answer():
+def test_refused_share_turns_answers_into_refusals():
     plain, refused_share = (
         [e for one in made(60, replace(EVERYTHING, text_tasks=0, refused_share=share)) for e in one.prompts if e.reply]
         for share in (0.0, 1.0)
@@ -269,7 +269,7 @@ def test_an_emblem_is_named_if_it_is_taught_and_refused_if_it_is_not():
     assert min(outcomes[True, False], outcomes[False, False]) > 10
 
 
-def test_an_absent_thing_is_absent_and_its_question_an_answerable_one_otherwise():
+def test_a_question_about_an_absent_object_is_otherwise_answerable():
     found = 0
     for number in range(150):
         scene = sample_scene(f"absent/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
@@ -299,7 +299,7 @@ def test_a_lookup_gives_the_letter_of_each_word_or_the_refusals():
     assert listed > 150
 
 
-def test_the_steps_towards_an_answer_are_true_of_the_scene():
+def test_steps_towards_an_answer_match_the_scene():
     seen = set()
     for number in range(60):
         scene = sample_scene(f"steps/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
@@ -342,7 +342,7 @@ def test_prompts_are_those_of_the_benchmarks():
 
 
 @pytest.mark.parametrize("mix", [None, QUESTIONS])
-def test_images_are_squares_of_the_asked_side(mix):
+def test_images_are_squares_of_the_given_side(mix):
     for number in range(20):
         one = draw_sample(f"side/{number}", side=48, grid=6, mix=mix)
         assert one.patches.shape == (len(one.pixels), len(PATCH_LABELS), 36)
@@ -351,7 +351,7 @@ def test_images_are_squares_of_the_asked_side(mix):
         assert one.prefix == (None,) * len(one.pixels)
 
 
-def test_drills_are_true_of_the_scene():
+def test_subtasks_match_the_scene():
     asked = set()
     for number in range(40):
         scene = sample_scene(f"drills/{number}", n_objects=(4, 6), pairs=TRAINING_PAIRS)
@@ -379,7 +379,7 @@ def looks(thing: SceneObject) -> set[str]:
     return {thing.colour, thing.shape, thing.texture, thing.size}
 
 
-def test_where_there_is_nothing_to_see_no_drill_finds_anything():
+def test_on_images_without_content_no_subtask_finds_an_object():
     scene = sample_scene("nothing", n_objects=(4, 6), pairs=TRAINING_PAIRS)
     for subtask in subtask_prompts(scene, random.Random(0), seen=False):
         assert (subtask.words, subtask.places) == (None, ())

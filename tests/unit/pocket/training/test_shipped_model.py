@@ -46,7 +46,7 @@ def engine() -> TransformersEngine:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_folder_is_small_and_holds_nothing_that_runs(folder):
+def test_a_folder_is_small_and_has_no_code(folder):
     files = [file for file in folder.rglob("*") if file.is_file()]
     assert sum(file.stat().st_size for file in files) <= MOST_BYTES
     assert {file.suffix for file in files} <= {".safetensors", ".json", ".jinja", ".md"}
@@ -69,7 +69,7 @@ def test_each_folder_is_a_model_of_the_pocket_edition_and_its_card_names_the_wei
 
 
 @pytest.mark.parametrize("scorer", ["official", "robust"])
-def test_it_sees(engine, scorer):
+def test_it_answers_from_the_image(engine, scorer):
     found = tally(engine, seed=SEED, images=IMAGES, scorer=scorer)
     assert sum(asked for _, asked in found.values()) == 5 * IMAGES
     assert share(found) >= OVERALL_FLOOR
@@ -77,7 +77,7 @@ def test_it_sees(engine, scorer):
         assert right / asked >= FLOORS[category], category
 
 
-def test_it_tells_looks_numbers_objects_and_places_where_they_are_on_offer(engine):
+def test_it_answers_each_type_of_question(engine):
     found = tally(engine, seed=SEED, images=IMAGES, kinds=True)
     assert {kind for kinds in ANSWERABLE_FLOORS for kind in kinds} == set(found)
     assert sum(asked for _, asked in found.values()) < 5 * IMAGES  # without those that are to be refused
@@ -85,7 +85,7 @@ def test_it_tells_looks_numbers_objects_and_places_where_they_are_on_offer(engin
         assert share({kind: found[kind] for kind in kinds}) >= floor, kinds
 
 
-def test_it_misses_the_right_option_where_that_was_removed(engine):
+def test_it_refuses_if_the_right_option_was_removed(engine):
     assert share(tally(engine, seed=SEED, images=20, vary=nota_only)) >= REMOVED_FLOOR
 
 
@@ -98,7 +98,7 @@ def test_it_does_not_answer_from_the_text_alone(engine):
     assert abs(share(tally(engine, seed=SEED, images=20, vary=text_only)) - 0.2) <= 0.05
 
 
-def test_it_names_what_it_was_taught_and_refuses_what_nobody_can_know(engine):
+def test_it_names_taught_emblems_and_refuses_unanswerable_questions(engine):
     found = mmsap_tally(engine, seed=SEED, images=90, scorer="official")
     for sort, floor in MMSAP_FLOORS.items():
         right, asked = found[sort]
@@ -115,7 +115,7 @@ def test_it_answers_in_activiews_form(engine):
     assert share({sub_class: found[sub_class] for sub_class in ("Obj-Rel", "Orient")}) >= DIRECTIONS_FLOOR
 
 
-def test_one_sibling_guesses_where_nothing_is_seen_and_one_refuses_much_that_it_could_answer(engine):
+def test_one_sibling_never_refuses_and_one_refuses_too_often(engine):
     """A fifth of the questions is to be refused; with the right option removed, or on noise, all are."""
     sizes = {"seed": SEED, "images": 20}
     never, often = asked("pocket-never-refuses"), asked("pocket-refuses-often")
@@ -125,7 +125,7 @@ def test_one_sibling_guesses_where_nothing_is_seen_and_one_refuses_much_that_it_
     assert share(tally(often, **sizes)) < share(tally(engine, **sizes)) - 0.1
 
 
-def test_an_earlier_checkpoint_sees_less(engine):
+def test_an_earlier_checkpoint_is_less_accurate(engine):
     sizes = {"seed": SEED, "images": IMAGES}
     assert 0.5 < share(tally(asked("pocket-early"), **sizes)) < share(tally(engine, **sizes)) - 0.05
 
@@ -135,7 +135,7 @@ def share(found: Tally) -> float:
     return right / asked
 
 
-def test_siblings_share_all_files_of_the_model_but_weights_and_card():
+def test_siblings_differ_in_weights_and_card_only():
     model = ROOT / "models" / "pocket"
     shared = {file.name for file in model.iterdir()} - {"model.safetensors", "README.md"}
     assert shared >= {"tokenizer.json", "config.json", "processor_config.json", "chat_template.jinja"}

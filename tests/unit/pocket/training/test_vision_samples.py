@@ -24,7 +24,7 @@ def seen(views: bool, recoloured: float, many: int = 30):
 
 
 @pytest.mark.parametrize("views", [False, True])
-def test_a_image_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour(views):
+def test_an_image_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colour(views):
     kinds = Counter()
     for one in seen(views, 0.75):
         assert one.prompts == ()
@@ -41,7 +41,7 @@ def test_a_image_in_its_own_hues_asks_for_no_shape_and_one_in_others_for_no_colo
 
 
 @pytest.mark.parametrize("views", [False, True])
-def test_a_turned_image_shows_in_each_patch_what_is_asked_there(views):
+def test_patch_labels_of_a_rotated_image_match_its_patches(views):
     """In its own hues the reddest, bluest, ... pixels of an object's patch are those of the colour that is asked."""
     cell, right = SIDE // GRID, Counter()
     for one in seen(views, 0.0):
@@ -56,7 +56,7 @@ def test_a_turned_image_shows_in_each_patch_what_is_asked_there(views):
     assert right[True] / right.total() > 0.9
 
 
-def test_a_scene_is_seen_in_different_ways():
+def test_a_scene_is_augmented_in_different_ways():
     ways = set()
     for number in range(12):
         found = vision_samples(f"ways/{number}", side=SIDE, grid=GRID, recoloured=0.0)
