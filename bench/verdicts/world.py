@@ -12,7 +12,7 @@ import numpy as np
 
 from known_unknowns import comparison
 from known_unknowns.comparison import PublishedCell
-from known_unknowns.comparison.conditions import published_number
+from known_unknowns.comparison.conditions import published_counts, published_number
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.records import OVERALL, Metric
 
@@ -63,14 +63,15 @@ class World:
 def build(benchmark: str) -> World:
     """Return the cells of a benchmark with a metric of `SHARES`, measured on the first data that its file names."""
     published = [c for c in comparison.load(benchmark) if c.metric in SHARES and c.scorer is None]
-    cells = tuple(c for c in published if c.revision == published[0].revision)
-    counts = {c.category: number for c in cells if (number := published_number(c))}
+    cells = [c for c in published if c.revision == published[0].revision]
+    counts = published_counts(cells)[published[0].revision]
+    cells = [c for c in cells if published_number(c) == counts[c.category]]  # a share of the whole category
     total = counts.pop(OVERALL)
     sums = _sums(benchmark)
     sizes = {name: n for name, n in counts.items() if name not in sums}
     assert sum(sizes.values()) == total
     parts = {name: (name,) for name in sizes} | sums | {OVERALL: tuple(sizes)}
-    return World(benchmark, cells, sizes, parts, max(cell.runs for cell in cells))
+    return World(benchmark, tuple(cells), sizes, parts, max(cell.runs for cell in cells))
 
 
 def _sums(benchmark: str) -> dict[str, tuple[str, ...]]:

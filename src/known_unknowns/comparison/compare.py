@@ -144,7 +144,7 @@ class _Comparison:
                 cell, model, scorer, NOT_RUN, condition.METRIC if measured else condition.VARIANT, reason
             )
         counts, own = self._counts.get(cell.revision, {}), self._our_counts(model, cell.benchmark, cell.variant)
-        differing = condition.difference(cell, self.conditions, own | {cell.category: ours.n}, counts)
+        differing = condition.difference(cell, ours, self.conditions, own, counts)
         if differing is not None:
             row = self._unjudged(cell, model, scorer, NOT_COMPARABLE, *differing)
             return replace(row, **_measured(ours, cell))

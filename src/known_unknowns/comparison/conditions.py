@@ -10,7 +10,7 @@ from known_unknowns import benchmarks
 from known_unknowns.comparison.cells import PublishedCell
 from known_unknowns.comparison.margins import Flips
 from known_unknowns.data.revision import data_revision, is_commit
-from known_unknowns.records import OVERALL
+from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -67,12 +67,16 @@ def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
 
 
 def published_counts(cells: Iterable[PublishedCell]) -> dict[str, dict[str, int]]:
-    """Return the published number of questions by revision and category."""
+    """Return the published number of questions by revision and category.
+
+    A number may be a share of only some questions of its category. The largest number is that of the category.
+    """
     found: dict[str, dict[str, int]] = {}
     for cell in cells:
         number = published_number(cell)
         if number is not None:
-            found.setdefault(cell.revision, {})[cell.category] = number
+            counts = found.setdefault(cell.revision, {})
+            counts[cell.category] = max(number, counts.get(cell.category, 0))
     return found
 
 
@@ -82,7 +86,7 @@ def published_number(cell: PublishedCell) -> int | None:
 
 
 def difference(
-    cell: PublishedCell, conditions: Conditions, ours: Mapping[str, int], counts: Mapping[str, int]
+    cell: PublishedCell, ours: Metric, conditions: Conditions, own: Mapping[str, int], counts: Mapping[str, int]
 ) -> tuple[str, str] | None:
     """Return what differs from the published conditions, as (obstacle, reason); None if nothing does.
 
@@ -90,24 +94,26 @@ def difference(
     ----------
     cell : PublishedCell
         The published number.
+    ours : Metric
+        Our number for it.
     conditions : Conditions
         The conditions of the run.
-    ours : mapping of str to int
+    own : mapping of str to int
         Our number of questions by category.
     counts : mapping of str to int
         The published number of questions by category, of the data of the cell.
     """
     if cell.variant in conditions.other_protocols:
         return PROTOCOL, conditions.other_protocols[cell.variant]
-    n, own = published_number(cell), ours.get(cell.category)
-    if n is not None and own != n:
-        return NUMBER, f"published of {n:,} questions, ours are {own or 0:,}"
+    n = published_number(cell)
+    if n is not None and n not in (ours.n, ours.denominator):
+        return NUMBER, f"published of {n:,} questions, ours are {ours.n:,}"
     if n is None and OVERALL not in counts:
         return NUMBER, "no source states the published number of questions"
     if is_commit(cell.revision) and not conditions.revision.startswith(cell.revision):
         return REVISION, f"published of revision {cell.revision[:12]}, ours is {conditions.revision[:12] or 'unknown'}"
     for category, number in counts.items():
-        if category in ours and ours[category] != number:
-            text = f"the published data have {number:,} questions of {category}, ours have {ours[category]:,}"
+        if own.get(category, number) != number:
+            text = f"the published data have {number:,} questions of {category}, ours have {own[category]:,}"
             return REVISION, text
     return None

@@ -149,6 +149,14 @@ def test_the_number_of_questions_must_be_the_published_one() -> None:
     assert (own.verdict, own.published_n) == (REPRODUCED, 80)
 
 
+def test_the_published_number_may_be_that_of_the_denominator() -> None:
+    """A share of the 60 questions labelled E, of data with 300 questions."""
+    labelled = replace(CELL, table="Log", metric="exact_refusal_recall", questions=60)
+    ours = [metric(), replace(metric(name="exact_refusal_recall"), denominator=60.0)]
+    rows = compare_cells([CELL, labelled], ours, published_rows={"ours": "Qwen"}, scorers=["official"])
+    assert NOT_COMPARABLE not in {row.verdict for row in rows}
+
+
 def test_a_commit_of_the_data_must_be_ours() -> None:
     cell = replace(CELL, revision="0ff007b870b7")
     row = verdicts([cell], [metric()], conditions=Conditions(revision="1ff007b870b7156b"))["official"]
