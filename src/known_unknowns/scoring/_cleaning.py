@@ -15,6 +15,10 @@ _APOSTROPHE = re.compile(r"[\u2018\u2019\u02bc\uff07]")
 _FINAL = re.compile(r"\\f?boxed\s*\{|<\|begin_of_box\|>|<(?:conclusion|final_answer)>", re.IGNORECASE)
 _FINAL_END = re.compile(r"<\|end_of_box\|>|</(?:conclusion|final_answer)>", re.IGNORECASE)
 _LATEX_STYLE = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|bf|rm)\b\s?\{?|\\[()\[\]]|\$")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9.,:;!?'()-]+(?: (?! )|\Z))*+")
+"""Text in which nothing has to be normalised: most options and many replies."""
+_STRUCK_OUT = re.compile(r"~~[^~\n]{0,200}~~|<del>[^<\n]{0,200}</del>", re.IGNORECASE)
+_PRIVATE_USE = re.compile(r"[\ue000-\uf8ff]")
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]{0,40}\|>|</?s>")
 _MARKUP = re.compile(r'[*`~"\u201c\u201d\u201e\u00ab\u00bb]')
 _MARKS_IN_A_ROW = 30
@@ -40,8 +44,12 @@ def without_thinking(text: str) -> str:
 
 def normalise(text: str) -> str:
     """Return the text in Unicode normal form (NFKC, ASCII digits and quotes), without markup and repeated spaces."""
+    if _PLAIN.fullmatch(text):
+        return text.strip()
     text = unicodedata.normalize("NFKC", _stream_safe(_INVISIBLE.sub("", text)))
+    text = _STRUCK_OUT.sub(" ", text)
     if not text.isascii():
+        text = _PRIVATE_USE.sub(" ", text)  # known_unknowns.scoring._marks uses these characters
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
         text = _APOSTROPHE.sub("'", text)
         text = _SCRIPT_CHANGE.sub(

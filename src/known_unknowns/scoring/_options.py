@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare, normalise
 
 _ARTICLE = re.compile(r"(?:a|an|the)\s")
-_NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+).split()
 _NUMBER = {word: str(value) for value, word in enumerate(_NUMBERS)}
+_WORD = {value: word for word, value in _NUMBER.items()}
 _NONE_OF_THEM = re.compile(
     r"none\sof(?:\sthe|\sthese|\sthose)?"
-    r"(?:\s(?:above|given|provided|listed|offered|available|options?|choices?|answers?))+(?!\w)"
-    r"|none\sof\s(?:them|these|those)(?!\s?\w)",
+    r"(?:\s(?:above|given|provided|listed|offered|available|mentioned|options?|choices?|answers?|colou?rs?|items?))+(?!\w)"
+    r"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies)\b)"
+    r"|(?:not|n't)\s(?:match|fit|correspond\sto|listed\sin)\sany\sof\s(?:the|these)\s(?:listed\s|given\s|provided\s|above\s)*"
+    r"(?:options|choices|answers|colou?rs)(?!\w)"
+    r"|not\s(?:listed(?!\w)(?!\s(?:in|among)\b)|(?:one\sof|among|in|included\sin|listed\s(?:in|among))"
+    r"\s(?:the|these|any\sof\sthe)\s(?:listed\s|given\s|provided\s|above\s|available\s|answer\s)*(?:options|choices|answers|colou?rs))",
     re.IGNORECASE,
 )
-_SHORT = frozenset({"yes", "no", "none"})
-"""Option texts that are also common words. Within a sentence they do not name the option."""
-
-_DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|no|never|without|neither|nor|cannot|than)|n't|instead\sof)"
-    r"(?:\s(?:be|a|an|the|any|in|on|at|of|to|by|with|really|necessarily)){0,3}\s$",
+_CANNOT_HELP = re.compile(
+    r"(?:\bI(?:'m|\sam)\s(?:so\s|very\s|really\s)?)?(?:\bsorry[,.!]?\s)?(?:but\s)?\bI\s?(?:can'?t|cannot|can\snot|am\sunable\sto|'m\sunable\sto)"
+    r"\shelp\s(?:you\s)?(?:with|on)\s(?:it|that|this)(?!\w)(?!\s(?:question|request|image|task))",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(
-    r"\s(?:is|are|was|were)(?:n't|\s(?:not|wrong|incorrect|false|absent|ruled\sout)\b)", re.IGNORECASE
-)
-_NEARBY = 40  # characters, enough for the words of _DENIED_BEFORE
+_FAMILIES = (("none of", _NONE_OF_THEM), ("sorry", _CANNOT_HELP))
+"""Wordings of a refusal option: the start of its text, and a pattern of texts with the same meaning."""
 
 
 class Mention(NamedTuple):
@@ -45,56 +48,83 @@ class OptionTexts:
     """Finds the texts of ``options`` in a normalised reply. Use `option_texts`, which caches it."""
 
     def __init__(self, options: tuple[Option, ...]) -> None:
-        self._by_key: list[dict[str, frozenset[str]]] = [{}, {}, {}]
-        self._none_of_them: frozenset[str] = frozenset()
-        texts = [(option.label, normalise(option.text)) for option in options]
-        for label, text in texts:
+        self._by_key: tuple[dict[str, frozenset[str]], ...] = ({}, {}, {})
+        self._families: list[tuple[re.Pattern[str], str]] = []
+        self._texts = [(option.label, normalise(option.text)) for option in options]
+        for label, text in self._texts:
             if not bare(text):
                 continue
             for known, key in zip(self._by_key, _keys(text), strict=True):
                 known[key] = known.get(key, frozenset()) | {label}
-            if text.casefold().startswith("none of"):
-                self._none_of_them |= {label}
-        phrases = sorted({bare(text) for _, text in texts} - {""}, key=lambda text: (-len(text), text))
-        patterns = [re.escape(text).replace(r"\ ", r"\s").replace("\\\n", r"\s") for text in phrases]
-        if self._none_of_them:
-            patterns.append(_NONE_OF_THEM.pattern)
-        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(patterns)})(?!\w)", re.IGNORECASE) if patterns else None
+            self._families += [(pattern, label) for start, pattern in _FAMILIES if text.casefold().startswith(start)]
 
     def equal_to(self, text: str) -> frozenset[str]:
         """Return the labels of the options with this text.
 
         Options with the same text come first, then those that differ in surrounding punctuation, then those that differ
-        in the article or in the spelling of a number ("the keyboard", "keyboard"; "two", "2").
+        in the article or in the spelling of a number ("the keyboard", "keyboard"; "two", "2"), and then the refusal
+        option in other words.
         """
         for known, key in zip(self._by_key, _keys(text), strict=True):
             if key in known:
                 return known[key]
         whole = bare(text)
-        if whole.casefold() == "none" or _NONE_OF_THEM.fullmatch(whole):
-            return self._none_of_them
-        return frozenset()
-
-    def at_start(self, text: str) -> Mention | None:
-        """Return the option text at the start of ``text``, unless the following words deny it."""
-        match = self._pattern.match(text) if self._pattern else None
-        if match is None or _DENIED_AFTER.match(text, match.end()):
-            return None
-        if match[0].casefold() in _SHORT and text[match.end() : match.end() + 2].strip(" ")[:1].isalnum():
-            return None  # "No car is to be seen"
-        return self._mention(match)
+        return frozenset(
+            label
+            for pattern, label in self._families
+            if pattern.fullmatch(whole) or (pattern is _NONE_OF_THEM and whole.casefold() == "none")
+        )
 
     def within(self, text: str) -> Iterator[Mention]:
-        """Yield the option texts in a sentence that are not denied; of overlapping texts, the longest."""
-        for match in self._pattern.finditer(text) if self._pattern else ():
-            before = text[max(0, match.start() - _NEARBY) : match.start()]
-            if match[0].casefold() in _SHORT and bare(before):
-                continue
-            if not _DENIED_BEFORE.search(before) and not _DENIED_AFTER.match(text, match.end()):
-                yield self._mention(match)
+        """Yield the option texts in a text; of overlapping texts, the first and longest."""
+        lower = _lower(text)
+        found = [(start, -len(spelling)) for spelling in self._spellings for start in _places(spelling, lower)]
+        found += [(match.start(), -len(match[0])) for pattern, _ in self._families for match in pattern.finditer(text)]
+        end = 0
+        for start, length in sorted(found):
+            labels = self.equal_to(text[start : start - length]) if start >= end else None
+            if labels:
+                end = start - length
+                yield Mention(labels, start, end)
 
-    def _mention(self, match: re.Match[str]) -> Mention:
-        return Mention(self.equal_to(match[0]) or self._none_of_them, match.start(), match.end())
+    @cached_property
+    def _spellings(self) -> frozenset[str]:
+        """All spellings of all texts, in lower case."""
+        spellings = {_lower(bare(text)) for _, text in self._texts}
+        spellings |= {_NUMBER[text] for text in spellings & _NUMBER.keys()}
+        spellings |= {_WORD[text] for text in spellings & _WORD.keys()}
+        spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
+        return frozenset(spellings - {""})
+
+
+def _lower(text: str) -> str:
+    """Lower case with the same length, and spaces for line ends."""
+    lower = text.lower().replace("\n", " ")
+    if len(lower) == len(text):
+        return lower
+    return "".join(c.lower() if len(c.lower()) == 1 else c for c in text).replace("\n", " ")
+
+
+def _places(spelling: str, text: str) -> Iterator[int]:
+    """Yield the places of a whole text. Scripts without spaces have no words, so that their texts match anywhere."""
+    start = text.find(spelling)
+    while start >= 0:
+        end = start + len(spelling)
+        before, after = text[max(0, start - 2) : start], text[end : end + 2]
+        if not _continues(spelling[0], before[::-1]) and not _continues(spelling[-1], after):
+            yield start
+        start = text.find(spelling, end)
+
+
+def _continues(edge: str, outside: str) -> bool:
+    """Whether the character ``edge`` of a text and the two characters outside it belong to one word or number."""
+    if not outside:
+        return False
+    if not edge.isascii():
+        return outside[0].isascii() and outside[0].isalnum() if edge >= "\u3040" else outside[0].isalpha()
+    if outside[0].isalnum() or outside[0] == "_":
+        return True
+    return edge.isdigit() and outside[0] in ".," and outside[1:].isdigit()
 
 
 def _keys(text: str) -> tuple[str, str, str]:
@@ -106,4 +136,5 @@ def _keys(text: str) -> tuple[str, str, str]:
 
 @lru_cache(maxsize=4096)
 def option_texts(options: tuple[Option, ...]) -> OptionTexts:
+    """Return the searcher of these options, from a cache."""
     return OptionTexts(options)

@@ -141,7 +141,7 @@ def test_the_text_of_an_option(question, text, letter):
         (offering("car", "bus", "tram"), "A car", "A"),  # option A's own text
         (offering("bus", "A car", "tram"), "A car", "B"),
         (COLORS, "A car", None),
-        (COLORS, "A man with a red hat", "A"),  # for the hat: "red" is the only option that it names
+        (COLORS, "A man with a red hat", None),  # red is the hat, not the answer
         (COLORS, "A chandelier in the room is gold", "D"),
         (COLORS, "The answer is a", "A"),
         (COLORS, "a", "A"),
@@ -213,7 +213,7 @@ def test_thinking_is_not_the_answer(text, letter):
     [
         *("", " ", "...", "\n", "I", "7", "U.S.A.", "N/A", "T-shirt", "E-bike", "EEEE", "ABCDE"),
         *("A or B", "A, B", "A/B", "Both A and B", "A B C D E", "It is between A and B", "red and blue"),
-        *("E\nA", "B? No, C"),
+        "E\nA",
         *("I can't answer", "I don't know", "I cannot tell from the image.", "Unclear", "The image is too dark"),
         "A. Red\nB. Blue\nC. Yellow\nD. Gold\nE. None of the above",
         "A. Red, B. Blue, C. Yellow, D. Gold, E. None of the above",

@@ -1,0 +1,193 @@
+"""Mark the options that a reply mentions.
+
+`Marks.mark` replaces every mention of an option by one character of a private Unicode area. The rules of the robust parser
+then search for marks, so that they are the same for all questions and are compiled once.
+
+| pattern | mention |
+|---|---|
+| ``LETTER`` | a label: "B", "(b)", "option 2" |
+| ``TEXT`` | an option's text: "Gold" |
+| ``BOTH`` | a label with its own text: "D. Gold", "gold (D)" |
+| ``MARK`` | any of these |
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from known_unknowns.records import Option
+from known_unknowns.scoring._cleaning import ANSWER_MARK, bare
+from known_unknowns.scoring._options import option_texts
+
+Claims = frozenset[str]
+"""The labels of the options that a text chooses."""
+NOTHING: Claims = frozenset()
+
+_LETTERS = "ABCDEFGH"
+_FIRST, _SIZE = 0xE000, 0x40
+LETTER, TEXT, BOTH, MARK = "[\ue000-\ue03f]", "[\ue040-\ue07f]", "[\ue080-\ue0bf]", "[\ue000-\ue0bf]"
+_MARK = re.compile(MARK)
+
+_A_IS_A_LETTER_BEFORE = (
+    r"(?:is|was|isn't|because|since|as|seems|looks|appears|would|should|must|can|cannot|could|and|or|but|for|matches|fits|if"
+    r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|nicht|pas|plus|vs|versus|ou|et|o|y|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
+)
+_NAMED_BY_A_LETTER = (
+    r"\b(?:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
+    r"zone|level|vitamine|model|serie|exit|track)s?\s[A-Z](?![\w'])"
+)
+_LETTER_MENTION = re.compile(
+    rf"{_NAMED_BY_A_LETTER}"
+    r"|(?<![\w'&])(?<!\w\.)(?<![Nn]/)(?P<upper>(?!A\s(?!"
+    + _A_IS_A_LETTER_BEFORE
+    + r")[a-zA-Z\u00c0-\u024f])(?!I(?![\w'])(?!\s?[)\]]))[A-Z])"
+    r"(?![\w'])(?![-.&]\w)"
+    r"|(?<!\w)(?i:options?|choice|letter|opción|opcion|réponse|antwort|option)\s\(?(?P<cued>[A-Za-z])(?![\w'-])"
+    r"|(?<!\w)'(?P<quoted>[A-Z])'(?!\w)"
+    r"|[(\[](?P<bracketed>[A-Za-z])[)\]]"
+    r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n)"
+    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:=-]?\s?|[,/&]\s?|\s(?i:or|and)\s)(?P<announced>[a-z])"
+    r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
+)
+_AFTER_A_WORD = (
+    r"(?=\s?[.,:;!?)\]}\u2013\u2014\u2026<-]|\s?\Z|\n|\s?/|\s(?:and|or|but)\s"
+    r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
+)
+_CLAUSE_START = re.compile(
+    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|be|say|says|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
+    re.IGNORECASE,
+)
+_ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
+_BEFORE_PRONOUN = re.compile(r"\b(?:the|this|that|each|any|no|which|only|every|another|as)\s\Z", re.IGNORECASE)
+_STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
+_WORDS = frozenset({"yes", "no", "none", "true", "false"})
+"""Texts that are also common words. They are mentions only at the start of a clause, followed by its end."""
+_NEARBY = 24
+
+_PAIR_GAP = r"(?:\s?[.:)\]}>,;=|–—-]+\s?|\s)[(\[]?"
+_LABEL_AND_TEXT = re.compile(rf"({LETTER}){_PAIR_GAP}((?:(?i:the|an?)\s)?{TEXT})")
+_TEXT_ENDS = re.compile(r"\s?(?:[.,;:!?)\n]|\Z|</answer>)")
+_TEXT_AND_LABEL = re.compile(rf"({TEXT})\s?(?:,\s|\s|-\s)?[(\[]?({LETTER})[)\]]?")
+
+
+def uses_letters(labels: tuple[str, ...]) -> bool:
+    """Whether every label is a single capital letter."""
+    return all(len(label) == 1 and "A" <= label <= "Z" for label in labels)
+
+
+class Marks:
+    """Marks the mentions of ``options``, or of the letters A to H, in normalised replies. Use `marks_of`, which caches it."""
+
+    def __init__(self, options: tuple[Option, ...]) -> None:
+        labels = tuple(option.label for option in options)
+        self.letters = uses_letters(labels)
+        self.offered = frozenset(labels)
+        self.labels = labels + tuple(letter for letter in _LETTERS if self.letters and letter not in labels)
+        self._texts = option_texts(options)
+        self._index = {label: index for index, label in enumerate(self.labels)}
+        self._folded = {label.casefold(): label for label in reversed(labels)}
+        words = {bare(option.text).casefold() for option in options} | self._folded.keys()
+        self.uses_no = "no" in words
+
+    def whole(self, text: str) -> Claims:
+        """The label if the text is only a label or an option's text. A letter comes first: prompts ask for a letter."""
+        core = bare(text)
+        if self.letters and len(core) == 1 and core.upper() in self._index:
+            return frozenset(core.upper())
+        if not self.letters and core.casefold() in self._folded:
+            return frozenset({self._folded[core.casefold()]})
+        return self._texts.equal_to(text)
+
+    def mark(self, text: str) -> str:
+        """Return the text with marks in place of mentions."""
+        parts, end = [], 0
+        for mention in self._texts.within(text):
+            if self._is_mention(text, mention.start, mention.end):
+                parts += [text[end : mention.start], self._characters(mention.labels, 1)]
+                end = mention.end
+        parts.append(text[end:])
+        return self._merge(self._mark_labels("".join(parts)))
+
+    def claims(self, text: str) -> Claims:
+        """The labels of all marks in a marked text."""
+        return frozenset(self.in_order(text))
+
+    def in_order(self, text: str) -> list[str]:
+        """The labels of all marks in a marked text, in order."""
+        return [self.labels[(ord(mark) - _FIRST) % _SIZE] for mark in _MARK.findall(text)]
+
+    def _characters(self, labels: Claims, kind: int) -> str:
+        return "/".join(chr(_FIRST + kind * _SIZE + self._index[label]) for label in sorted(labels))
+
+    def _is_mention(self, text: str, start: int, end: int) -> bool:
+        """Whether an option's text is not just a common word of the sentence."""
+        word, before, after = (
+            text[start:end].casefold(),
+            text[max(0, start - _NEARBY) : start],
+            text[end : end + _NEARBY],
+        )
+        if word in self._folded and not self.letters:
+            return False  # marked as a label
+        if word in _WORDS and (word in {"yes", "no", "none"}):
+            return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
+        if word == "one":
+            return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
+        if word.isdigit() and _STEP.search(before):
+            return re.match(r"[.)]\s\w", after) is None  # "1. Look at the background"
+        return True
+
+    def _mark_labels(self, text: str) -> str:
+        if self.letters:
+            return _LETTER_MENTION.sub(self._mark_letter, text)
+        return _word_mention(self.labels).sub(self._mark_word, text)
+
+    def _mark_letter(self, match: re.Match[str]) -> str:
+        if match.lastgroup is None or match[match.lastgroup].upper() not in self._index:
+            return match[0]
+        mark = self._characters(frozenset(match[match.lastgroup].upper()), 0)
+        start, end = (place - match.start() for place in match.span(match.lastgroup))
+        return f"{match[0][:start]}{mark}{match[0][end:]}"
+
+    def _mark_word(self, match: re.Match[str]) -> str:
+        before = match.string[max(0, match.start() - _NEARBY) : match.start()]
+        word = match["word"] or match["number"] or match["cued"] or match["bracketed"]
+        if match["word"] and not _CLAUSE_START.search(before):
+            return match[0]
+        if match["number"] and not _CLAUSE_START.search(before):
+            return match[0]
+        return match[0].replace(word, self._characters(frozenset({self._folded[word.casefold()]}), 0), 1)
+
+    def _merge(self, text: str) -> str:
+        """Join a label and its own text. A label that is not offered is dropped beside an offered option's text."""
+
+        def pair(match: re.Match[str], label: str, named: str) -> str:
+            if self.claims(label) == self.claims(named):
+                return self._characters(self.claims(label), 2)
+            if self.claims(label) <= self.offered and _TEXT_ENDS.match(match.string, match.end()):
+                return f"{label}/{named}"  # a contradiction
+            article = self.claims(label) == {"A"} and match[0][1:-1] == " "
+            return match[0] if self.claims(label) <= self.offered and not article else named
+
+        text = _LABEL_AND_TEXT.sub(lambda match: pair(match, match[1], match[2]), text)
+        return _TEXT_AND_LABEL.sub(lambda match: pair(match, match[2], match[1]), text)
+
+
+@lru_cache(maxsize=256)
+def _word_mention(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Mentions of labels that are words or numbers."""
+    words = "|".join(re.escape(label) for label in labels if not label.isdigit()) or "(?!)"
+    numbers = "|".join(re.escape(label) for label in labels if label.isdigit()) or "(?!)"
+    either = "|".join(map(re.escape, labels))
+    after_a_number = r"(?=\s?[.:;)\]}</](?!\d)|,(?!\d)|\s?\Z|\n|\s(?:is|because|since|as|and|or)\b)"
+    return re.compile(
+        rf"\b(?:options?|choice|answer)\s\(?(?P<cued>{either})(?!\w)|\((?P<bracketed>{either})\)"
+        rf"|(?<!\w)(?P<word>{words})(?!\w){_AFTER_A_WORD}|(?<![\w.,])(?P<number>{numbers})(?!\w){after_a_number}",
+        re.IGNORECASE,
+    )
+
+
+@lru_cache(maxsize=4096)
+def marks_of(options: tuple[Option, ...]) -> Marks:
+    """Return the marker of these options, from a cache."""
+    return Marks(options)

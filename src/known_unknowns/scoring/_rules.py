@@ -1,0 +1,183 @@
+"""The rules that decide which options a reply chooses; `known_unknowns.scoring.robust` lists them in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from known_unknowns.scoring import _statements
+from known_unknowns.scoring._cleaning import ANSWER_MARK, normalise, without_thinking
+from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
+from known_unknowns.scoring._structures import parse_structure, statements
+
+_FINAL = re.compile(
+    rf"{ANSWER_MARK}|\b(?:final|overall)\s(?:answer|choice|option|decision)\b"
+    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|最终答案\s?(?:是|为)?\s?[:：]?",
+    re.IGNORECASE,
+)
+_CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
+_CHOOSE = r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|say|answer|guess|vote\sfor)"
+_BE = r"(?:is|be|ist|lautet|est|es|é|è|sería|serait|wäre)"
+_ANNOUNCED = re.compile(
+    rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
+    rf"|\b{_CONCLUSIVE}(?=\s(?:(?:it(?:'s|\sis|\smust\sbe)|option|I)\s)?[(\[]?{MARK})"
+    rf"|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
+    r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"
+    rf"|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
+    r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)"
+    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|my)\s(?:option|choice|letter|match)"
+    r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
+    rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
+    r"|(?:答案|正解|答え|回答|正确的?选项|选项)\s?(?:应该|应)?(?:是|为|は)?\s?[:：]?)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"\n|[.!?;](?:\s|\Z)|\u3002|</answer>", re.IGNORECASE)
+_OPENING = " \n:=-.([{<'>#\u2022\u00b7,"
+_BETWEEN = (
+    rf"[)\]}}']{{0,2}}\s?(?:[,;/&+|、]\s?)?(?:(?:{_statements.AND_OR})\s?)?"
+    r"(?:(?:also|maybe|perhaps|possibly|even|both|then|either|plus|the|an?|option)\s){0,2}[(\[{]?"
+)
+_LIST = re.compile(
+    r"(?:(?:the|an?|is|options?|choice|letter|definitely|probably|likely|most\slikely|clearly|certainly|that|it's|it\sis|both|either)\s){0,4}"
+    rf"[(\[]?{MARK}(?:{_BETWEEN}{MARK})*",
+    re.IGNORECASE,
+)
+_LIST_ONLY = re.compile(rf"[\s#>*([{{-]{{0,5}}{_LIST.pattern}[\s.,:;!?)\]}}'/|>-]{{0,9}}(?:</answer>)?", re.IGNORECASE)
+_AFTER_A_TEXT = re.compile(
+    r"\s?(?:[.,;:!?()\n\u2013\u2014\u3002\u2026-]|\Z|</answer>)|\s(?:because|since|as|is\s(?:correct|right))\b",
+    re.IGNORECASE,
+)
+_LINE_LABEL = re.compile(rf"\n[\s#>([{{<'\u2022\u00b7-]{{0,5}}(?:{BOTH}|{LETTER}(?=\s?[.):\]]|\s?(?:\n|\Z)))")
+_CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
+_UNDECIDED = re.compile(
+    r"\b(?:can't|cannot|unable\sto)\s(?:decide|choose|say\swhich)|\bundecided\b|\bnot\ssure\swhich\b", re.IGNORECASE
+)
+_COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
+_MARK = re.compile(MARK)
+_AFTER_AN_ANSWER = r"of|in|on|at|with|and|or|next|near|because|which|that|is|are|to|by|from|as|for|here|there|but|while|although|was|can"
+_NOUN = rf"(?=\s(?!(?:{_AFTER_AN_ANSWER})\b|\w+ing\b)[a-z])"
+_ATTRIBUTE = re.compile(
+    rf"\b(?:with|wearing|in|near|below|above|under|behind|beside|holding)\s(?:(?:an?|the|his|her|their)\s)?{TEXT}"
+    rf"{_NOUN}(?:[^.!?\n]{{0,80}}?\band\s(?:an?|the)\s{TEXT}{_NOUN})?",
+    re.IGNORECASE,
+)
+_ASSERTED = re.compile(
+    r"\b(?:is|are|was|were|be|it's|that's|shows?|depicts?|see|appears?|looks?|seems?|called|say|answer|like)"
+    rf"(?:\s(?:a|an|the|to|be|in|like|of|clearly|probably|likely|about|around|from|by|at)){{0,4}}\s{TEXT}|{LETTER}|{BOTH}",
+    re.IGNORECASE,
+)
+
+
+class ReplyParser:
+    """Parses replies to a question with these ``marks``. Methods return the labels that their text chooses."""
+
+    def __init__(self, marks: Marks, refusal: str | None) -> None:
+        self.marks, self.refusal = marks, refusal
+
+    def parse(self, reply: str) -> Claims:
+        """Apply the rules to a reply."""
+        text = without_thinking(reply)
+        normal = normalise(text)
+        if whole := self.marks.whole(normal):
+            return whole
+        structure = parse_structure(text)
+        if structure is not None:
+            parts = statements(structure, tuple(option for option in self.marks.labels if option in self.marks.offered))
+            if parts is not None:
+                return frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
+        return self.text(normal)
+
+    def text(self, text: str) -> Claims:
+        """Apply the rules to normalised text."""
+        return self.marks.whole(text) or self.decide(self.marks.mark(text))
+
+    def decide(self, marked: str) -> Claims:
+        """Apply the rules to marked text."""
+        if _MARK.search(marked) is None:
+            return NOTHING
+        text = _statements.without_hypotheses(self._without_copies(marked))
+        text = _statements.without_denied(_statements.without_tentative(text))
+        text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
+        if _CUT_OFF.search(text) or (_UNDECIDED.search(text) and len(self.named(text)) > 1):
+            return NOTHING
+        text = _statements.without_possible(text)
+        rules: tuple[Callable[[str], Claims], ...] = (self.final, self.announced, self.edges, self.named)
+        for rule in rules:
+            if claims := rule(text):
+                return NOTHING if self._revokes_refusal(claims, text, rule) else claims
+        return NOTHING
+
+    def final(self, text: str) -> Claims:
+        """The text after each mark of a final answer: a box, an <answer> tag, "Final answer:"."""
+        places = [match.span() for match in _FINAL.finditer(text)]
+        ends = [start for start, _ in places[1:]] + [len(text)]
+        return frozenset[str]().union(
+            *(self._first(text[start:end]) for (_, start), end in zip(places, ends, strict=False))
+        )
+
+    def announced(self, text: str) -> Claims:
+        """The text after announcements, from the last conclusion ("so", "I would choose") on."""
+        claims, end = NOTHING, len(text)
+        for match in reversed(list(_ANNOUNCED.finditer(text))):
+            found = self._first(text[match.end() : end])
+            claims, end = claims | found, match.start()
+            if found and match["conclusive"]:
+                break
+        return claims
+
+    def edges(self, text: str) -> Claims:
+        """The choice that starts the reply, labels that start other lines, and a last line that is only a choice."""
+        text = text.strip(" \n")
+        first_line, _, rest = text.partition("\n")
+        last_line = rest.rpartition("\n")[2]
+        last = self.marks.claims(last_line) if _LIST_ONLY.fullmatch(last_line) else NOTHING
+        if _LIST_ONLY.fullmatch(first_line):
+            return self.marks.claims(first_line) | last
+        labels = self.marks.claims(" ".join(match[0] for match in _LINE_LABEL.finditer(text)))
+        return self._start(text.lstrip(_OPENING)) | labels | last
+
+    def named(self, text: str) -> Claims:
+        """All mentions. They are all collected, so that contradictions are detected."""
+        return self.marks.claims(_ATTRIBUTE.sub("\u2026", text))
+
+    def _first(self, segment: str) -> Claims:
+        """The choice that starts a segment, or the mentions in its first sentence."""
+        segment = segment.lstrip(_OPENING)
+        start = _LIST.match(segment)
+        if start:
+            return self.marks.claims(start[0])
+        return self.named(_SENTENCE_END.split(segment, maxsplit=1)[0])
+
+    def _start(self, text: str) -> Claims:
+        start = _LIST.match(text)
+        if start is None:
+            return NOTHING
+        claims = self.marks.claims(start[0])
+        only_text = re.search(f"{LETTER}|{BOTH}", start[0]) is None
+        return NOTHING if only_text and not _AFTER_A_TEXT.match(text, start.end()) else claims
+
+    def _without_copies(self, text: str) -> str:
+        """Remove lists of all options in the question's order."""
+        offered = [label for label in self.marks.labels if label in self.marks.offered]
+
+        def shorten(match: re.Match[str]) -> str:
+            if self.marks.in_order(match[0])[: len(offered)] != offered:
+                return match[0]
+            end = [mark.end() for mark in _MARK.finditer(match[0])][len(offered) - 1]
+            return f"\u2026{match[0][end:]}"
+
+        return _COPY.sub(shorten, text)
+
+    def _revokes_refusal(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
+        """Whether the reply states another option after the refusal: "I can't help with it. It is an Audi."."""
+        if self.refusal is None:
+            return False
+        if claims != {self.refusal}:
+            first = _MARK.search(text)
+            return rule != self.final and first is not None and self._is_refusal_text(first[0])
+        places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) == claims]
+        asserted = " ".join(match[0] for match in _ASSERTED.finditer(text, max(places, default=len(text))))
+        return bool(self.marks.claims(asserted) - claims)
+
+    def _is_refusal_text(self, mark: str) -> bool:
+        return self.marks.claims(mark) == {self.refusal} and re.fullmatch(LETTER, mark) is None

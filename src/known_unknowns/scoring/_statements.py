@@ -1,0 +1,163 @@
+"""Remove what a marked reply does not state: denied, retracted, tentative and hypothetical options.
+
+All functions take and return text with the marks of `known_unknowns.scoring._marks`, in time linear in its length.
+"""
+
+from __future__ import annotations
+
+import re
+
+from known_unknowns.scoring._marks import MARK
+
+_DENIED = "\ue0fe"
+"""Replaces a mark that the reply denies."""
+
+AND_OR = r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
+_ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?[(\[]?(?:{MARK}|{_DENIED})[)\]]?"
+_LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR})\s?{_ITEM})*"
+
+_DENIAL = (
+    r"(?:\b(?:not|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|none\sof|unlike)\b|n't\b"
+    r"|\b(?:nicht|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
+    r"não|non\sè)\b"
+    r"|不(?:会|可能)?(?:是|选|属于)|不为|并非|而非|没有|排除|除了)"
+)
+_FILLER = (
+    r"(?:think|thinks|say|believe|answer|choose|pick|select|see|that|it|it's|this|there|he|she|they|is|are|was|be|been|being|really"
+    r"|necessarily|any|in|on|at|of|to|by|with|a|an|the|option|either|both|just|only|actually|looks|look|seem|seems|like|eine?[nr]?|der|die|das"
+    r"|le|la|les|l'|un|une|el|los|simply|show|shows|have|has)"
+)
+_SINGULAR = r"is|was|does|seems|looks|ist|est|es"
+_VERDICT = (
+    r"(?:not\b|n't\b|(?:all\s|both\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s)?(?:wrong|incorrect|false|unlikely|impossible|out"
+    r"|absent|ruled\sout|excluded|eliminated|inaccurate|invalid|falsch|nicht|ausgeschlossen|fausse?|incorrecte?|pas"
+    r"|incorrect[ao]|fals[ao])\b)"
+)
+_DENIAL_AFTER = (
+    rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
+    r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
+    r"|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
+    r"|\s?\((?:wrong|incorrect|false|no|not\s[^)\n]{0,40}|falsch)\)"
+    r"|\s?[:=-]\s?(?:no|false|wrong|incorrect|✗|❌|✘|×)(?!\w)"
+    r"|\s?(?:ではな|でもな|じゃな|でな|ではあり|[都均皆]?(?:是错|不对|错误|不正确|不符合|不是|不正确)))"
+)
+_DENIABLE = re.compile(
+    rf"(?P<before>{_DENIAL}(?:\s{_FILLER}){{0,7}}\s?)?(?P<list>{_LIST})(?P<after>{_DENIAL_AFTER})?", re.IGNORECASE
+)  # matches every list of marks: matching only denied ones would scan long lists repeatedly
+_MARK = re.compile(MARK)
+_ANY_MARK = re.compile(rf"{MARK}|{_DENIED}")
+_OR = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
+_IS_ONLY = re.compile(r"not\s(?:just|only)\b|no\s(?:doubt|question)|cannot\s(?:but|help)", re.IGNORECASE)
+
+_POSSIBLE = re.compile(
+    r"(?P<before>\b(?:could|may|might)\s(?:also\s|either\s|possibly\s|well\s)?(?:be|look\slike|seem|appear)\s(?:to\sbe\s)?)?"
+    rf"{_LIST}"
+    r"(?P<after>\s(?:is|are|seems?|looks|would\sbe|could\sbe|might\sbe|may\sbe)\s(?:also\s|all\s|still\s|both\s|equally\s"
+    r"|somewhat\s){0,2}(?:possible|plausible|tempting|conceivable|an?\soption|close))?",
+    re.IGNORECASE,
+)  # matches every list of marks, as _DENIABLE does
+
+_TENTATIVE = re.compile(
+    r"\b(?:(?:first|initially|originally|earlier|previously)\s(?:thought|believed|said|wanted|guessed|assumed|considered|looked)"
+    r"|I\s(?:initially|originally|previously)|initially\sI|at\sfirst|I\sthought\s(?:it|that|the|this)|I\s(?:had\s)?(?:believed|assumed)"
+    r"|would\shave\s(?:said|chosen|guessed|picked)|my\s(?:first|initial|previous)\s(?:answer|guess|impression|thought|choice)"
+    r"|said\s.{0,20}\searlier|dachte\s(?:zuerst|erst|ich)|zuerst\s(?:dachte|hielt)|d'abord\spens|pensais|je\scroyais"
+    r"|primero\spens|pens(?:é|aba)\s(?:primero|que|en)|al\sprincipio)"
+    r"|一开始|起初|最初|原本以为|最初は",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(
+    r"[.;!?\n。；！？]|\b(?:but|however|yet|though|aber|mais|pero|jedoch|looking|now|sondern)\b|但|不过|其实|しかし|が、",
+    re.IGNORECASE,
+)
+_HYPOTHETICAL = re.compile(
+    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A|(?<=,\s))if\s(?:it|the|this|that|there|they|these|we|you)\b[^.!?\n]{0,300}",
+    re.IGNORECASE,
+)
+_CONCESSIVE = re.compile(r"\b(?:while|although|though|even\sif)\s[^.;,\n]{0,80}(?=[.;,\n]|\Z)", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A)(?:is|are|was|were|do|does|did|could|can|should|would|what|which|how|why|maybe)\s[^.!?\n]{0,300}\?",
+    re.IGNORECASE,
+)
+
+_START = r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=\ue0fd))"
+_RETRACTION = re.compile(
+    _START + r"(?:(?:oh|but|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
+    r"(?P<marker>(?:wait|scratch\sthat|strike\sthat|correction|on\s(?:second\sthought|reflection|closer|further)|upon\s(?:closer|further|re)"
+    r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|stand\scorrected|misread|correct\smyself)"
+    r"|my\s(?:mistake|bad|apologies)|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
+    r"|oops|make\sthat|rather|better\ssaid|instead|sorry,?\s(?:it|that|this|I\smean|the\sanswer)|actually|in\sfact"
+    r"|nein|warte|moment|korrektur|eigentlich|doch\snicht|falsch|attendez|attends|en\sfait|plutôt|correction|espera|en\srealidad|mejor\sdicho|perdón|corrección)\b"
+    r"|sorry,?\s(?=[(\[]?[\ue000-\ue0bf])|不对|等等|等一下|更正|我错了|应该是|其实|实际上|いや|待って|実は|やはり|訂正)",
+    re.IGNORECASE,
+)
+_WEAK = re.compile(
+    r"actually|in\sfact|rather|instead|moment|eigentlich|en\sfait|plutôt|en\srealidad|其实|实际上|実は", re.IGNORECASE
+)
+"""Markers that retract only if an option follows."""
+_NO = re.compile(_START + r"(?:non,|no\b(?=\s?[,.!:\u2013\u2014\u2026-])|nope\b|non\b(?=[,.!…]))", re.IGNORECASE)
+
+
+def without_denied(text: str) -> str:
+    """Replace denied marks: "not B but C", "B is wrong", "C rather than B", "Nicht B, sondern C"."""
+    return _DENIABLE.sub(_deny, text)
+
+
+def _deny(match: re.Match[str]) -> str:
+    before = match["before"] or ""
+    if not (before or match["after"]) or _IS_ONLY.match(before):
+        return match[0]
+    start = len(before)
+    marks = match[0]
+    if match["after"] and not before and match["one"] and not _OR.search(match["list"]):
+        start = [mark.start() for mark in _MARK.finditer(marks)][-1] if _MARK.search(marks) else 0
+    return marks[:start] + _MARK.sub(_DENIED, marks[start:])
+
+
+def without_possible(text: str) -> str:
+    """Remove options that are called only possible, or that a concession names, if the reply also states one."""
+    rest = _CONCESSIVE.sub("\u2026", text)
+    text = rest if _MARK.search(rest) else text
+    rest = _POSSIBLE.sub(lambda match: "\u2026" if match["before"] or match["after"] else match[0], text)
+    return rest if _MARK.search(rest) else text
+
+
+def without_hypotheses(text: str) -> str:
+    """Remove conditional sentences ("If it were red, ...") and the reply's own questions ("Is it B?")."""
+    return _QUESTION.sub("\u2026", _HYPOTHETICAL.sub("\u2026", text))
+
+
+def without_tentative(text: str) -> str:
+    """Remove first thoughts up to the contrast that follows: "I first thought B, but ..."."""
+    parts, end = [], 0
+    for match in _TENTATIVE.finditer(text):
+        if match.start() < end:
+            continue
+        start = max((text.rfind(mark, end, match.start()) for mark in ".!?;\n。"), default=-1) + 1
+        contrast = _CONTRAST.search(text, match.end())
+        stop = contrast.start() if contrast else len(text)
+        parts += [text[end : max(start, end)], "\u2026"]
+        end = stop
+    return "".join([*parts, text[end:]])
+
+
+def last_statement(text: str, *, no_retracts: bool) -> str:
+    """Return the text after the last retraction ("wait", "I meant", "on second thought") of an option.
+
+    Parameters
+    ----------
+    text : str
+        A marked text.
+    no_retracts : bool
+        Whether "no," retracts. It does not if an option is called "no".
+    """
+    first = _MARK.search(text)
+    if first is None:
+        return text
+    last_mark = max(match.start() for match in _ANY_MARK.finditer(text))
+    markers = list(_RETRACTION.finditer(text, first.end()))
+    places = [match.start() for match in markers if match.start() < last_mark or not _WEAK.fullmatch(match["marker"])]
+    if no_retracts:
+        places += [match.start() for match in _NO.finditer(text, first.end())]
+    return text[max(places) :] if places else text
