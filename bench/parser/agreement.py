@@ -41,7 +41,7 @@ def parse(row: Row) -> str:
 
 
 def outcome(gold: str, parsed: str) -> str:
-    """Return "agrees", "missed" (unparsed although labelled) or "wrong" (an option or refusal that is not the label)."""
+    """Return "agrees", "missed" (unparsed although labelled) or "wrong" (another option than the label)."""
     if parsed == gold:
         return "agrees"
     return "missed" if parsed == UNPARSED else "wrong"
@@ -66,9 +66,8 @@ def table(rows: Sequence[Row], keys: Iterable[str]) -> str:
     keys = tuple(keys)
     names = dict.fromkeys(" / ".join(row[key] for key in keys) for row in rows)
     lines = [f"| {', '.join(keys)} | n | agreement | wrong option | missed |", "|---|---|---|---|---|"]
-    for name in names:
-        lines.append(line(name, [row for row in rows if " / ".join(row[key] for key in keys) == name], parsed))
-    return "\n".join(lines)
+    groups = {name: [row for row in rows if " / ".join(row[key] for key in keys) == name] for name in names}
+    return "\n".join([*lines, *(line(name, group, parsed) for name, group in groups.items())])
 
 
 def kappa(rows: Sequence[Row]) -> str:

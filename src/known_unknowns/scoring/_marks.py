@@ -1,7 +1,7 @@
 """Mark the options that a reply mentions.
 
-`Marks.mark` replaces every mention of an option by one character of a private Unicode area. The rules of the robust parser
-then search for marks, so that they are the same for all questions and are compiled once.
+`Marks.mark` replaces every mention of an option by one character of a private Unicode area. The rules of the robust
+parser then search for marks, so that they are the same for all questions and are compiled once.
 
 | pattern | mention |
 |---|---|
@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare
-from known_unknowns.scoring._options import option_texts
+from known_unknowns.scoring._options import NUMBER_WORDS, option_texts
 
 Claims = frozenset[str]
 """The labels of the options that a text chooses."""
@@ -30,23 +30,24 @@ LETTER, TEXT, BOTH, MARK = "[\ue000-\ue03f]", "[\ue040-\ue07f]", "[\ue080-\ue0bf
 _MARK = re.compile(MARK)
 
 _A_IS_A_LETTER_BEFORE = (
-    r"(?:is|was|isn't|because|since|as|seems|looks|appears|would|should|must|can|cannot|could|and|or|but|for|matches|fits|if"
+    r"(?:[B-H](?![\w-])|is|was|isn't|because|since|as|seems|looks|appears|would|should|must|can|cannot|could|and|or|but|for|matches|fits|if"
     r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|nicht|pas|plus|vs|versus|ou|et|o|y|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
 )
 _NAMED_BY_A_LETTER = (
-    r"\b(?:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
+    r"\b(?i:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
     r"zone|level|vitamine|model|serie|exit|track)s?\s[A-Z](?![\w'])"
 )
 _LETTER_MENTION = re.compile(
     rf"{_NAMED_BY_A_LETTER}"
-    r"|(?<![\w'&])(?<!\w\.)(?<![Nn]/)(?P<upper>(?!A\s(?!"
+    r"|(?<![\w'&])(?<!\w\.)(?<![Nn]/)(?P<upper>(?!A (?!"
     + _A_IS_A_LETTER_BEFORE
     + r")[a-zA-Z\u00c0-\u024f])(?!I(?![\w'])(?!\s?[)\]]))[A-Z])"
     r"(?![\w'])(?![-.&]\w)"
     r"|(?<!\w)(?i:options?|choice|letter|opción|opcion|réponse|antwort|option)\s\(?(?P<cued>[A-Za-z])(?![\w'-])"
+    r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<line>[A-Z])(?=[.)](?:[^\W\d_]{2}|\d))"
     r"|(?<!\w)'(?P<quoted>[A-Z])'(?!\w)"
     r"|[(\[](?P<bracketed>[A-Za-z])[)\]]"
-    r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n)"
+    r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n|(?<!a)\sis\b)"
     rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:=-]?\s?|[,/&]\s?|\s(?i:or|and)\s)(?P<announced>[a-z])"
     r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
 )
@@ -59,6 +60,7 @@ _CLAUSE_START = re.compile(
     re.IGNORECASE,
 )
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
+_OF_THEM = re.compile(r"\sof\s(?:them|these|those|which|whom)\s\w", re.IGNORECASE)
 _BEFORE_PRONOUN = re.compile(r"\b(?:the|this|that|each|any|no|which|only|every|another|as)\s\Z", re.IGNORECASE)
 _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
@@ -77,7 +79,7 @@ def uses_letters(labels: tuple[str, ...]) -> bool:
 
 
 class Marks:
-    """Marks the mentions of ``options``, or of the letters A to H, in normalised replies. Use `marks_of`, which caches it."""
+    """Marks mentions of ``options``, or of the letters A to H, in normalised replies. See `marks_of`."""
 
     def __init__(self, options: tuple[Option, ...]) -> None:
         labels = tuple(option.label for option in options)
@@ -133,6 +135,8 @@ class Marks:
             return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
         if word == "one":
             return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
+        if (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
+            return False  # "2 of them"
         if word.isdigit() and _STEP.search(before):
             return re.match(r"[.)]\s\w", after) is None  # "1. Look at the background"
         return True

@@ -11,10 +11,13 @@ from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare, normalise
 
 _ARTICLE = re.compile(r"(?:a|an|the)\s")
+# fmt: off
 _NUMBERS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen twenty"
-).split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)
+# fmt: on
+NUMBER_WORDS = frozenset(_NUMBERS)
 _NUMBER = {word: str(value) for value, word in enumerate(_NUMBERS)}
 _WORD = {value: word for word, value in _NUMBER.items()}
 _NONE_OF_THEM = re.compile(
@@ -93,6 +96,7 @@ class OptionTexts:
         spellings = {_lower(bare(text)) for _, text in self._texts}
         spellings |= {_NUMBER[text] for text in spellings & _NUMBER.keys()}
         spellings |= {_WORD[text] for text in spellings & _WORD.keys()}
+        spellings |= {text.replace("can't", "cannot") for text in spellings}
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
 
@@ -128,7 +132,7 @@ def _continues(edge: str, outside: str) -> bool:
 
 
 def _keys(text: str) -> tuple[str, str, str]:
-    folded = " ".join(text.casefold().split())
+    folded = " ".join(text.casefold().split()).replace("cannot", "can't")
     plain = bare(folded)
     word = _ARTICLE.sub("", plain, count=1) if _ARTICLE.match(plain) else plain
     return folded.strip("."), plain, _NUMBER.get(word, word)

@@ -12,11 +12,11 @@ from known_unknowns.scoring._structures import parse_structure, statements
 
 _FINAL = re.compile(
     rf"{ANSWER_MARK}|\b(?:final|overall)\s(?:answer|choice|option|decision)\b"
-    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|最终答案\s?(?:是|为)?\s?[:：]?",
+    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]",
     re.IGNORECASE,
 )
 _CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
-_CHOOSE = r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|say|answer|guess|vote\sfor)"
+_CHOOSE = r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|lean(?:ing)?\stowards?|say|answer|guess|vote\sfor)"
 _BE = r"(?:is|be|ist|lautet|est|es|é|è|sería|serait|wäre)"
 _ANNOUNCED = re.compile(
     rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
@@ -27,7 +27,7 @@ _ANNOUNCED = re.compile(
     r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)"
     r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|my)\s(?:option|choice|letter|match)"
     r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
-    rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
+    rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|(?:\s\d)?\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
     r"|(?:答案|正解|答え|回答|正确的?选项|选项)\s?(?:应该|应)?(?:是|为|は)?\s?[:：]?)",
     re.IGNORECASE,
 )
@@ -38,7 +38,8 @@ _BETWEEN = (
     r"(?:(?:also|maybe|perhaps|possibly|even|both|then|either|plus|the|an?|option)\s){0,2}[(\[{]?"
 )
 _LIST = re.compile(
-    r"(?:(?:the|an?|is|options?|choice|letter|definitely|probably|likely|most\slikely|clearly|certainly|that|it's|it\sis|both|either)\s){0,4}"
+    r"(?:(?:the|an?|is|options?|choice|letter|definitely|probably|likely|most\slikely|clearly|certainly|that|it's|it\sis"
+    r"|both|either)\s){0,4}"
     rf"[(\[]?{MARK}(?:{_BETWEEN}{MARK})*",
     re.IGNORECASE,
 )
@@ -49,13 +50,23 @@ _AFTER_A_TEXT = re.compile(
 )
 _LINE_LABEL = re.compile(rf"\n[\s#>([{{<'\u2022\u00b7-]{{0,5}}(?:{BOTH}|{LETTER}(?=\s?[.):\]]|\s?(?:\n|\Z)))")
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
+_AFFIRMED = re.compile(
+    rf"\b(?:only|just)\s(?:option\s|the\s)?{MARK}"
+    rf"|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
+    r"(?:only\s|most\s|more\s)?(?:correct|right|best|better|accurate|likely|fitting|appropriate|richtig|korrekt|correcte?)\b|才?是?正确|が正し)",
+    re.IGNORECASE,
+)
 _UNDECIDED = re.compile(
-    r"\b(?:can't|cannot|unable\sto)\s(?:decide|choose|say\swhich)|\bundecided\b|\bnot\ssure\swhich\b", re.IGNORECASE
+    r"\b(?:can't|cannot|unable\sto)\s(?:decide|choose|say\swhich)|\bundecided\b|\btorn\b|\bnot\ssure\swhich\b",
+    re.IGNORECASE,
 )
 _COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
 _MARK = re.compile(MARK)
-_AFTER_AN_ANSWER = r"of|in|on|at|with|and|or|next|near|because|which|that|is|are|to|by|from|as|for|here|there|but|while|although|was|can"
-_NOUN = rf"(?=\s(?!(?:{_AFTER_AN_ANSWER})\b|\w+ing\b)[a-z])"
+_AFTER_AN_ANSWER = (
+    r"(?:of|in|on|at|with|and|or|next|near|because|which|that|is|are|to|by|from|as|for|here|there|but|while|although"
+    r"|was|can)"
+)
+_NOUN = rf"(?=\s(?!{_AFTER_AN_ANSWER}\b|\w+ing\b)[a-z])"
 _ATTRIBUTE = re.compile(
     rf"\b(?:with|wearing|in|near|below|above|under|behind|beside|holding)\s(?:(?:an?|the|his|her|their)\s)?{TEXT}"
     rf"{_NOUN}(?:[^.!?\n]{{0,80}}?\band\s(?:an?|the)\s{TEXT}{_NOUN})?",
@@ -81,10 +92,11 @@ class ReplyParser:
         if whole := self.marks.whole(normal):
             return whole
         structure = parse_structure(text)
-        if structure is not None:
-            parts = statements(structure, tuple(option for option in self.marks.labels if option in self.marks.offered))
-            if parts is not None:
-                return frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
+        parts = None if structure is None else statements(structure, self._offered())
+        if parts is not None:
+            claims = frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
+            if claims or text.lstrip().startswith(("{", "[", "```")):
+                return claims
         return self.text(normal)
 
     def text(self, text: str) -> Claims:
@@ -101,7 +113,7 @@ class ReplyParser:
         if _CUT_OFF.search(text) or (_UNDECIDED.search(text) and len(self.named(text)) > 1):
             return NOTHING
         text = _statements.without_possible(text)
-        rules: tuple[Callable[[str], Claims], ...] = (self.final, self.announced, self.edges, self.named)
+        rules: tuple[Callable[[str], Claims], ...] = (self.final, self.announced, self.affirmed, self.edges, self.named)
         for rule in rules:
             if claims := rule(text):
                 return NOTHING if self._revokes_refusal(claims, text, rule) else claims
@@ -125,6 +137,10 @@ class ReplyParser:
                 break
         return claims
 
+    def affirmed(self, text: str) -> Claims:
+        """Options that are called correct: "B is the best answer", "only B fits"."""
+        return self.marks.claims(" ".join(match[0] for match in _AFFIRMED.finditer(text)))
+
     def edges(self, text: str) -> Claims:
         """The choice that starts the reply, labels that start other lines, and a last line that is only a choice."""
         text = text.strip(" \n")
@@ -140,6 +156,9 @@ class ReplyParser:
         """All mentions. They are all collected, so that contradictions are detected."""
         return self.marks.claims(_ATTRIBUTE.sub("\u2026", text))
 
+    def _offered(self) -> list[str]:
+        return [label for label in self.marks.labels if label in self.marks.offered]
+
     def _first(self, segment: str) -> Claims:
         """The choice that starts a segment, or the mentions in its first sentence."""
         segment = segment.lstrip(_OPENING)
@@ -153,12 +172,14 @@ class ReplyParser:
         if start is None:
             return NOTHING
         claims = self.marks.claims(start[0])
+        if text[start.end() :].lstrip(")] ").startswith("?"):
+            return NOTHING  # "A? No."
         only_text = re.search(f"{LETTER}|{BOTH}", start[0]) is None
         return NOTHING if only_text and not _AFTER_A_TEXT.match(text, start.end()) else claims
 
     def _without_copies(self, text: str) -> str:
         """Remove lists of all options in the question's order."""
-        offered = [label for label in self.marks.labels if label in self.marks.offered]
+        offered = self._offered()
 
         def shorten(match: re.Match[str]) -> str:
             if self.marks.in_order(match[0])[: len(offered)] != offered:

@@ -14,17 +14,17 @@ _DENIED = "\ue0fe"
 
 AND_OR = r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
 _ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?[(\[]?(?:{MARK}|{_DENIED})[)\]]?"
-_LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR})\s?{_ITEM})*"
+_LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|from\s)\s?{_ITEM})*"
 
 _DENIAL = (
     r"(?:\b(?:not|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
-    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|none\sof|unlike)\b|n't\b"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|(?<=[\ue000-\ue0bf]\s)over)\b|n't\b"
     r"|\b(?:nicht|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
     r"não|non\sè)\b"
     r"|不(?:会|可能)?(?:是|选|属于)|不为|并非|而非|没有|排除|除了)"
 )
 _FILLER = (
-    r"(?:think|thinks|say|believe|answer|choose|pick|select|see|that|it|it's|this|there|he|she|they|is|are|was|be|been|being|really"
+    r"(?:think|thinks|I|we|can|could|would|will|tell|know|guess|call|if|whether|say|believe|answer|choose|pick|select|see|that|it|it's|this|there|he|she|they|is|are|was|be|been|being|really"
     r"|necessarily|any|in|on|at|of|to|by|with|a|an|the|option|either|both|just|only|actually|looks|look|seem|seems|like|eine?[nr]?|der|die|das"
     r"|le|la|les|l'|un|une|el|los|simply|show|shows|have|has)"
 )
@@ -38,7 +38,8 @@ _DENIAL_AFTER = (
     rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
     r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
     r"|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
-    r"|\s?\((?:wrong|incorrect|false|no|not\s[^)\n]{0,40}|falsch)\)"
+    r"|\s?\((?:wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)|\s?[❌✗✘✖]"
+    r"|(?<=[)\]])\s(?:no|false|wrong|incorrect)\b"
     r"|\s?[:=-]\s?(?:no|false|wrong|incorrect|✗|❌|✘|×)(?!\w)"
     r"|\s?(?:ではな|でもな|じゃな|でな|ではあり|[都均皆]?(?:是错|不对|错误|不正确|不符合|不是|不正确)))"
 )
@@ -54,13 +55,13 @@ _POSSIBLE = re.compile(
     r"(?P<before>\b(?:could|may|might)\s(?:also\s|either\s|possibly\s|well\s)?(?:be|look\slike|seem|appear)\s(?:to\sbe\s)?)?"
     rf"{_LIST}"
     r"(?P<after>\s(?:is|are|seems?|looks|would\sbe|could\sbe|might\sbe|may\sbe)\s(?:also\s|all\s|still\s|both\s|equally\s"
-    r"|somewhat\s){0,2}(?:possible|plausible|tempting|conceivable|an?\soption|close))?",
+    r"|somewhat\s){0,2}(?:possible|plausible|tempting|conceivable|an?\soption|close)|\s(?:seems?|looks?|appears?)\s(?:to\sbe\s)?(?:right|correct|good|fine))?",
     re.IGNORECASE,
 )  # matches every list of marks, as _DENIABLE does
 
 _TENTATIVE = re.compile(
-    r"\b(?:(?:first|initially|originally|earlier|previously)\s(?:thought|believed|said|wanted|guessed|assumed|considered|looked)"
-    r"|I\s(?:initially|originally|previously)|initially\sI|at\sfirst|I\sthought\s(?:it|that|the|this)|I\s(?:had\s)?(?:believed|assumed)"
+    r"\b(?:(?:first|initially|originally|earlier|previously)\s(?:thought|believed|said|wanted|guessed|picked|chose|assumed|considered|looked)"
+    r"|I\s(?:initially|originally|previously|almost\s(?:said|chose|picked))|initially\sI|at\sfirst|I\sthought\s(?:it|that|the|this)|I\s(?:had\s)?(?:believed|assumed)"
     r"|would\shave\s(?:said|chosen|guessed|picked)|my\s(?:first|initial|previous)\s(?:answer|guess|impression|thought|choice)"
     r"|said\s.{0,20}\searlier|dachte\s(?:zuerst|erst|ich)|zuerst\s(?:dachte|hielt)|d'abord\spens|pensais|je\scroyais"
     r"|primero\spens|pens(?:é|aba)\s(?:primero|que|en)|al\sprincipio)"
@@ -87,7 +88,7 @@ _RETRACTION = re.compile(
     r"(?P<marker>(?:wait|scratch\sthat|strike\sthat|correction|on\s(?:second\sthought|reflection|closer|further)|upon\s(?:closer|further|re)"
     r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|stand\scorrected|misread|correct\smyself)"
     r"|my\s(?:mistake|bad|apologies)|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
-    r"|oops|make\sthat|rather|better\ssaid|instead|sorry,?\s(?:it|that|this|I\smean|the\sanswer)|actually|in\sfact"
+    r"|oops|edit(?:ed)?(?=:)|make\sthat|rather|better\ssaid|instead|sorry,?\s(?:it|that|this|I\smean|the\sanswer)|actually|in\sfact"
     r"|nein|warte|moment|korrektur|eigentlich|doch\snicht|falsch|attendez|attends|en\sfait|plutôt|correction|espera|en\srealidad|mejor\sdicho|perdón|corrección)\b"
     r"|sorry,?\s(?=[(\[]?[\ue000-\ue0bf])|不对|等等|等一下|更正|我错了|应该是|其实|实际上|いや|待って|実は|やはり|訂正)",
     re.IGNORECASE,

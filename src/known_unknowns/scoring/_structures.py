@@ -80,9 +80,6 @@ def _of_mapping(structure: Mapping[Any, Any], labels: Sequence[str]) -> list[str
     if by_label and len(by_label) == len(verdicts):
         return _true_labels(by_label)
     found = [value for key, value in structure.items() if _ANSWER_KEY.search(_CAMEL_CASE.sub("_", str(key)))]
-    if not found and len(structure) == 1:
-        (value,) = structure.values()
-        return None if isinstance(value, Mapping) else statements(value, labels)
     if not found:
         return []
     parts = [statements(value, labels) for value in found]

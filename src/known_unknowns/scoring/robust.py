@@ -4,25 +4,27 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
 
 1. **Clean** (`known_unknowns.scoring._cleaning`): remove reasoning, markup and Unicode variants.
 2. **Mark** (`known_unknowns.scoring._marks`): replace every mention of an option's label or text by a mark.
-3. **Remove** (`known_unknowns.scoring._statements`) what the reply does not state: copies of the options, hypotheses, first thoughts,
-   denied options, everything before a retraction, and options that are called only possible.
-4. **Decide**: the first of these rules that finds an option.
+3. **Remove** (`known_unknowns.scoring._statements`) what the reply does not state: copies of the options, hypotheses,
+   first thoughts, denied options, everything before a retraction, and options that are called only possible.
+4. **Decide** (`known_unknowns.scoring._rules`): the first of these rules that finds an option.
 
    1. The whole reply is a label or an option's text.
    2. The reply ends with a JSON object or a Python literal: the value of its answer's key.
-   3. A final answer: a box, an <answer> tag, "Final answer:".
-   4. An announced answer: "Answer:", "the answer is", "so D", "I would choose D". Announcements that differ are several answers, unless
-      the last one is a conclusion ("so", "I would choose").
-   5. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
-   6. All mentions that are left.
+   3. A final answer: a box, an <answer> tag, "Final answer:", a ticked box.
+   4. An announced answer: "Answer:", "the answer is", "so D", "I would choose D". Announcements that differ are several
+      answers, unless the last one is a conclusion ("so", "I would choose").
+   5. An option that is called correct: "B is the best answer", "only B fits".
+   6. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
+   7. All mentions that are left.
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 
-- A label and a text that contradict each other ("A. None of the above" where A is "Red") are two options: unparsed. If the
-  turn does not offer the label, only the text counts.
+- A label and a text that contradict each other ("A. None of the above" where A is "Red") are two options: unparsed. If
+  the turn does not offer the label, only the text counts.
 - The article "a" and the pronoun "I" are not labels.
-- The refusal option counts by its label, its text and spelling variants of its text. A refusal in other words ("I don't know") is not
-  the refusal option, because the prompt asks for one of the options. A refusal beside another stated option is unparsed.
+- The refusal option counts by its label, its text and spelling variants of its text. A refusal in other words ("I don't
+  know") is not the refusal option, because the prompt asks for one of the options. A refusal beside another stated
+  option is unparsed.
 - A letter that the turn does not offer is recorded as the label, and the outcome is unparsed. Letters after H are
   ignored unless they are offered.
 """
@@ -33,7 +35,6 @@ from known_unknowns.records import UNPARSED, AnsweredTurn, Question
 from known_unknowns.scoring._marks import marks_of
 from known_unknowns.scoring._rules import ReplyParser
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
-
 
 _AROUND_A_LETTER = " \n.:;()*"
 

@@ -1,4 +1,4 @@
-"""What a careful person reads. Every case says what is on offer, what was replied, and what they would tick."""
+"""The robust parser on single replies. Expected labels are those of tests/labelled_replies/GUIDELINES.md."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED, Answer
 from known_unknowns.scoring import ParsedAnswer, robust
 
 
-def offering(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
+def question_with(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
     options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(labels, texts, strict=False))
     place = None if refusal is None else refusal % len(options)
     return Question("1", "humblebench", "What is it?", options, 0, place, (), "Object", "g")
 
 
-def read(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> ParsedAnswer:
+def parse(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> ParsedAnswer:
     return robust(AnsweredTurn("1", 0, "answer", "", (), labels or question.labels, "k", Reply(text)), question)
 
 
-def ticked(text: str, question: Question) -> str | None:
+def chosen_label(text: str, question: Question) -> str | None:
     """The letter of the option that was chosen, or None when none was."""
-    reading = read(text, question)
-    assert (reading.choice is None) == (reading.outcome == UNPARSED)
-    return None if reading.choice is None else question.options[reading.choice].label
+    parsed = parse(text, question)
+    assert (parsed.choice is None) == (parsed.outcome == UNPARSED)
+    return None if parsed.choice is None else question.options[parsed.choice].label
 
 
-COLORS = offering("Red", "Blue", "Yellow", "Gold", "None of the above")
-THINGS = offering("A dog", "A bicycle", "car", "The keyboard", "None of the above")
-YES_NO = offering("Yes", "No", "Can't be determined", "There are multiple fire hydrants", "None of above")
-COUNTS = offering("1", "Two", "3", "4", "None of the above")
-GAP = offering("Red", "Blue", "Gold", "None of the above", labels="ABDE")
-SEVEN = offering("north", "south", "east", "west", "up", "down", "Sorry, I can't help with it")
-EIGHT = offering(*[f"{number} apples" for number in range(10, 18)], refusal=None)
-TWO = offering("true", "false", refusal=None)
+COLORS = question_with("Red", "Blue", "Yellow", "Gold", "None of the above")
+THINGS = question_with("A dog", "A bicycle", "car", "The keyboard", "None of the above")
+YES_NO = question_with("Yes", "No", "Can't be determined", "There are multiple fire hydrants", "None of above")
+COUNTS = question_with("1", "Two", "3", "4", "None of the above")
+GAP = question_with("Red", "Blue", "Gold", "None of the above", labels="ABDE")
+SEVEN = question_with("north", "south", "east", "west", "up", "down", "Sorry, I can't help with it")
+EIGHT = question_with(*[f"{number} apples" for number in range(10, 18)], refusal=None)
+TWO = question_with("true", "false", refusal=None)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ TWO = offering("true", "false", refusal=None)
         *("<answer>E</answer>", "<CONCLUSION> E </CONCLUSION>"),
     ],
 )
-def test_a_letter_however_it_is_dressed(text):
-    assert ticked(text, COLORS) == "E"
+def test_letter_in_markup(text):
+    assert chosen_label(text, COLORS) == "E"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_letter_however_it_is_dressed(text):
         ("C is correct", "C"),
     ],
 )
-def test_a_letter_with_its_text_or_a_reason(text, letter):
-    assert ticked(text, COLORS) == letter
+def test_letter_with_text_or_reason(text, letter):
+    assert chosen_label(text, COLORS) == letter
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_a_letter_with_its_text_or_a_reason(text, letter):
         (TWO, "The statement is false.", "B"),
     ],
 )
-def test_the_text_of_an_option(question, text, letter):
-    assert ticked(text, question) == letter
+def test_option_text(question, text, letter):
+    assert chosen_label(text, question) == letter
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_the_text_of_an_option(question, text, letter):
     [
         (THINGS, "A car", "C"),  # the article, and option C's text
         (THINGS, "a car.", "C"),
-        (offering("car", "bus", "tram"), "A car", "A"),  # option A's own text
-        (offering("bus", "A car", "tram"), "A car", "B"),
+        (question_with("car", "bus", "tram"), "A car", "A"),  # option A's own text
+        (question_with("bus", "A car", "tram"), "A car", "B"),
         (COLORS, "A car", None),
         (COLORS, "A man with a red hat", None),  # red is the hat, not the answer
         (COLORS, "A chandelier in the room is gold", "D"),
@@ -151,8 +151,8 @@ def test_the_text_of_an_option(question, text, letter):
         (COLORS, "As an AI, I can't see images", None),
     ],
 )
-def test_the_article_is_not_option_a(question, text, letter):
-    assert ticked(text, question) == letter
+def test_article_is_not_option_a(question, text, letter):
+    assert chosen_label(text, question) == letter
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_the_article_is_not_option_a(question, text, letter):
         ("Answer:", None),
     ],
 )
-def test_an_announced_answer(text, letter):
-    assert ticked(text, COLORS) == letter
+def test_announced_answer(text, letter):
+    assert chosen_label(text, COLORS) == letter
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,8 @@ def test_an_announced_answer(text, letter):
         ("Please respond with only the letter of the correct choice (A, B, C, D, or E).\nE", "E"),
     ],
 )
-def test_thinking_is_not_the_answer(text, letter):
-    assert ticked(text, COLORS) == letter
+def test_reasoning_is_not_the_answer(text, letter):
+    assert chosen_label(text, COLORS) == letter
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_thinking_is_not_the_answer(text, letter):
     ],
 )
 def test_none_or_several_options_is_unparsed(text):
-    assert ticked(text, COLORS) is None
+    assert chosen_label(text, COLORS) is None
 
 
 @pytest.mark.parametrize(
@@ -243,8 +243,8 @@ def test_none_or_several_options_is_unparsed(text):
         ("E. A is wrong because it is not red. B is wrong.", "E"),
     ],
 )
-def test_what_is_denied_is_not_chosen(text, letter):
-    assert ticked(text, COLORS) == letter
+def test_denied_option_is_not_chosen(text, letter):
+    assert chosen_label(text, COLORS) == letter
 
 
 @pytest.mark.parametrize(
@@ -260,21 +260,21 @@ def test_what_is_denied_is_not_chosen(text, letter):
         ("E", ParsedAnswer(REFUSED, "E", 3)),
     ],
 )
-def test_letters_that_are_not_on_offer(text, expected):
-    assert read(text, GAP) == expected
+def test_letter_that_is_not_offered(text, expected):
+    assert parse(text, GAP) == expected
 
 
-def test_a_later_turn_may_offer_less():
+def test_options_of_a_later_turn():
     offered = ("A", "B", "C", "D")
-    assert read("E", COLORS, labels=offered) == ParsedAnswer(UNPARSED, "E")
-    assert read("None of the above", COLORS, labels=offered) == ParsedAnswer(UNPARSED)
-    assert read("D", COLORS, labels=offered) == ParsedAnswer(ANSWERED, "D", 3)
+    assert parse("E", COLORS, labels=offered) == ParsedAnswer(UNPARSED, "E")
+    assert parse("None of the above", COLORS, labels=offered) == ParsedAnswer(UNPARSED)
+    assert parse("D", COLORS, labels=offered) == ParsedAnswer(ANSWERED, "D", 3)
 
 
-def test_options_with_the_same_text_cannot_be_told_apart_by_it():
-    twice = offering("Red", "red", "Blue")
-    assert ticked("red", twice) is None
-    assert ticked("B. red", twice) == "B"
+def test_options_with_the_same_text():
+    twice = question_with("Red", "red", "Blue")
+    assert chosen_label("red", twice) is None
+    assert chosen_label("B. red", twice) == "B"
 
 
 QUESTIONS = st.sampled_from([COLORS, THINGS, YES_NO, COUNTS, GAP, SEVEN, EIGHT, TWO])
@@ -288,31 +288,158 @@ PIECES = st.sampled_from(
 
 
 @given(st.one_of(st.text(), st.text(string.printable), st.lists(PIECES).map("".join)), QUESTIONS)
-def test_any_reply_has_exactly_one_reading(text, question):
-    reading = read(text, question)
-    assert reading.outcome in OUTCOMES
-    if reading.choice is None:
-        assert reading.outcome == UNPARSED
+def test_every_reply_has_one_valid_outcome(text, question):
+    parsed = parse(text, question)
+    assert parsed.outcome in OUTCOMES
+    if parsed.choice is None:
+        assert parsed.outcome == UNPARSED
     else:
-        assert question.options[reading.choice].label == reading.label
-        assert (reading.outcome == REFUSED) == (reading.choice == question.refusal)
+        assert question.options[parsed.choice].label == parsed.label
+        assert (parsed.outcome == REFUSED) == (parsed.choice == question.refusal)
 
 
 @given(QUESTIONS, st.data())
-def test_every_option_is_read_from_its_letter_its_line_and_its_text(question, data):
+def test_label_line_and_text_choose_their_option(question, data):
     option = data.draw(st.sampled_from(question.options))
     for text in (option.label, option.label.lower(), option.line, option.text, f"The answer is {option.line}."):
-        assert ticked(text, question) == option.label, text
+        assert chosen_label(text, question) == option.label, text
 
 
 @pytest.mark.parametrize(
     "piece",
     [
+        *("wait, A ", "no, A ", "at first A ", "If it is A ", "Is it A? ", "could be A ", "while A ", "B.\n", "[", "{"),
         *("A", "A ", " ", "\n", "'", "A/", "A, ", "A or ", "(A", "A. Red ", "Red ", "not ", "n't ", "not A, B or C, "),
         *("answer ", "answer is ", "so A ", "A is ", "option ", "none of ", "none of the above ", "<|"),
         *("\u7b54\u6848\u662f", "<think>", "</think>", r"\boxed{", r"\text{", "\u0316\u0301", "\ufdfa"),
     ],
 )
-def test_long_replies_are_read_in_linear_time(piece):
+def test_long_replies_take_linear_time(piece):
     """Quadratic matching of these takes minutes, and the suite's time limit ends it."""
-    read(piece * (100_000 // len(piece)), COLORS)
+    parse(piece * (100_000 // len(piece)), COLORS)
+
+
+CAR = question_with("BMW", "Audi", "Toyota", "Ford", "Sorry, I can't help with it")
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Answer: Sorry, I can't help with it", "E"),
+        ("Sorry, I can\u2019t help with it.", "E"),
+        ("I'm sorry, but I cannot help with that.", "E"),
+        ("Sorry, I can't help with it. The logo is not visible.", "E"),
+        ("Sorry, I can't help with it. It could be a BMW or an Audi.", "E"),
+        ("Sorry, I can't help with it. The image shows an Audi.", None),
+        ("Sorry, I can't help with it. But I guess it is a BMW.", None),
+        ("B. Sorry, I can't help with it", None),  # a label and a text that contradict each other
+        ("I can't say that it is a Toyota.", None),
+        ("I won't say Audi.", None),
+        ("I can't see the rings well, but it is an Audi", "B"),
+        ("I'm sorry, but I can't assist with identifying cars.", None),
+        ("I", None),
+    ],
+)
+def test_refusal_sentence(text, letter):
+    assert chosen_label(text, CAR) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("A... wait, B", "B"),
+        ("B? No, C", "C"),
+        ("I first thought B, but it is C", "C"),
+        ("The answer is A. On second thought, the answer is B.", "B"),
+        ("A. Sorry, I meant B.", "B"),
+        ("It's red. No, it's blue.", "B"),
+        ("A is my first guess. However, the correct answer is B.", "B"),
+        ("~~A~~ B", "B"),
+        ("\u7b54\u6848\u662fA\u3002\u4e0d\u5bf9\uff0c\u5e94\u8be5\u662fD\u3002", "D"),  # Chinese: "no, it should be D"
+        ("A. Wait, that is not right.", None),
+        ("I thought it was A, but now I'm not sure.", None),
+        ("The answer is D. Actually, the lamp is quite old.", "D"),  # no other answer follows
+    ],
+)
+def test_retracted_answer_is_not_chosen(text, letter):
+    assert chosen_label(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("(A) and (C)", "A + C", "A; C", "A, maybe D", "A and also (D)", r"\boxed{A} or \boxed{B}", "[A, D]"),
+        *("Answer: A\nAnswer: B", "Answer 1: A\nAnswer 2: B", '{"answer": ["A", "C"]}', '{"A": true, "C": true}'),
+        *("It could be B, it could also be C.", "A or", "A oder B", "A\u304bB", "A\u6216\u8005B"),
+    ],
+)
+def test_several_options_are_unparsed(text):
+    assert chosen_label(text, COLORS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("It is either A or D, but I would go with D.", "D"),
+        ("Probably D, although A is possible.", "D"),
+        ("Of the options A, B and D, B is correct.", "B"),
+        ("A would be brighter. Only D fits.", "D"),
+    ],
+)
+def test_decision_between_several_options(text, letter):
+    assert chosen_label(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ('{"answer": "D"}', "D"),
+        ('```json\n{"answer": "D", "reason": "It is not A."}\n```', "D"),
+        ("{'answer': 'D', 'reason': \"It isn't A\"}", "D"),
+        ('{"A": false, "C": true}', "C"),
+        ("{'A': False, 'C': True}", "C"),
+        ('{"A": 0.1, "D": 0.9}', "D"),
+        ('{"answer": {"label": "B", "text": "Blue"}}', "B"),
+        ('{"label": "B", "text": "Red"}', None),
+        ('{"answer": null}', None),
+        ('["B"]', "B"),
+        ('Here it is: {"answer": "Gold"}', "D"),
+        ('{"answer": "B", "reason": "The chan', "B"),  # cut off
+    ],
+)
+def test_json_and_python_literals(text, letter):
+    assert chosen_label(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Nicht A, sondern B.", "B"),
+        ("Weder A noch B.", None),
+        ("Ce n'est pas A, mais C.", "C"),
+        ("No es A, sino B.", "B"),
+        ("\u4e0d\u662fA\uff0c\u800c\u662fC\u3002", "C"),
+        ("A\u3067\u306f\u306a\u304f\u3001B\u3067\u3059\u3002", "B"),
+        ("Die Antwort ist D.", "D"),
+        ("La r\u00e9ponse est B.", "B"),
+        ("La respuesta correcta es D.", "D"),
+        ("\u6240\u4ee5\u9009D\u3002", "D"),
+        ("\u7b54\u3048\u306fD\u3067\u3059\u3002", "D"),
+    ],
+)
+def test_other_languages(text, letter):
+    assert chosen_label(text, COLORS) == letter
+
+
+@pytest.mark.parametrize(
+    "text", ["A\nThe chandelier is red.", "A.The lamp is red.", "A\n\nExplanation: it is not blue."]
+)
+def test_letter_before_an_explanation(text):
+    assert chosen_label(text, COLORS) == "A"
+
+
+def test_number_words_within_sentences():
+    assert chosen_label("There are four people.", COUNTS) == "D"
+    assert chosen_label("I see 2 people.", COUNTS) == "B"
+    assert chosen_label("1. Look at the bench.\n2. Count the people.\nThere are 4.", COUNTS) == "D"
+    assert chosen_label("One of the people sits.", COUNTS) is None

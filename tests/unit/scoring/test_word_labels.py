@@ -1,4 +1,4 @@
-"""Labels that are words or numbers: every expected label is what a careful person would read."""
+"""The robust parser on labels that are words or numbers."""
 
 import pytest
 
@@ -39,9 +39,12 @@ def parse(text: str, of: Question) -> ParsedAnswer:
         ("Nothing", None),
         ("Yesterday", None),
         ("", None),
+        ("Yes. Wait, no.", "no"),
+        ("I don't see one, so no.", "no"),
+        ("Yes or no", None),
     ],
 )
-def test_yes_and_no(text, label):
+def test_yes_and_no_labels(text, label):
     found = parse(text, YES_NO)
     assert (found.outcome, found.label) == ((UNPARSED, None) if label is None else (ANSWERED, label))
     assert found.choice == (None if label is None else YES_NO.labels.index(label))
@@ -66,9 +69,12 @@ def test_yes_and_no(text, label):
         ("3.5 metres", None),
         ("5", None),
         ("option 1 or option 2", None),
+        ("1, 2", None),
+        ("Not 2 but 3.", "3"),
+        ('{"answer": 3}', "3"),
     ],
 )
-def test_numbers(text, label):
+def test_number_labels(text, label):
     found = parse(text, NUMBERS)
     assert (found.outcome, found.label) == ((UNPARSED, None) if label is None else (ANSWERED, label))
 
