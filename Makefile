@@ -67,8 +67,9 @@ lock: $(INSTALLED) ## Maintainers: write requirements.lock and envs/ from pyproj
 upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fit
 	@$(VENV)/bin/python scripts/lock.py --upgrade
 
-schema: $(INSTALLED) ## Maintainers: write schemas/params.schema.yaml from the classes of the configuration
+schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and params.lock.yaml from their classes
 	@$(VENV)/bin/python -m known_unknowns.config.schema
+	@$(VENV)/bin/python -m known_unknowns.data.lock_format
 
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)

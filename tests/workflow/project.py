@@ -60,13 +60,8 @@ class Project:
         """Run a program of this environment here; fail unless it exits with ``code`` (None: with any but 0)."""
         done = subprocess.run(
             list(map(str, command)),
-            cwd=self.root,
-            env=_environment(self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
             timeout=timeout,
+            **self._streams(),
         )
         as_expected = done.returncode != 0 if code is None else done.returncode == code
         assert as_expected, f"{' '.join(map(str, command))} exited with {done.returncode}:\n{done.stdout}"
@@ -74,16 +69,18 @@ class Project:
 
     def start(self, *command: str | Path) -> subprocess.Popen:
         """Start a program as the leader of a new process group."""
-        return subprocess.Popen(
-            list(map(str, command)),
-            cwd=self.root,
-            env=_environment(self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        return subprocess.Popen(list(map(str, command)), start_new_session=True, **self._streams())
+
+    def _streams(self) -> dict[str, Any]:
+        """Arguments of a subprocess: this folder, its environment, no input, and both outputs together as text."""
+        return {
+            "cwd": self.root,
+            "env": _environment(self.root, self.environment),
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+            "text": True,
+        }
 
     @staticmethod
     def kill(process: subprocess.Popen) -> None:
@@ -115,16 +112,19 @@ class Project:
         }
 
 
-def _environment(added: Mapping[str, str]) -> dict[str, str]:
-    """This process's, less what tests and workflows leave in it, with this environment's programs first."""
+def _environment(root: Path, added: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment without variables of pytest and Snakemake.
+
+    Programs of this Python come first, and so does the package of the copy in ``root``.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
-    environment.pop("PYTHONPATH", None)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return environment | {"PATH": path, "COLUMNS": "500"} | dict(added)
+    packages = os.pathsep.join(filter(None, [str(root / "src"), added.get("PYTHONPATH")]))
+    return environment | {"COLUMNS": "500"} | dict(added) | {"PATH": path, "PYTHONPATH": packages}
 
 
 def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], images: int, tracking: bool) -> None:
-    """Make a configuration small: few pictures, only these models and variants."""
+    """Make a configuration small: few images, only these models and variants."""
     params["edition"] = "pocket"
     params["editions"]["pocket"] = {"benchmarks": ["humblebench"], "models": models, "seeds": [0]}
     benchmark = params["benchmarks"]["humblebench"]

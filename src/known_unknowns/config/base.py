@@ -10,13 +10,14 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     StringConstraints,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
 from known_unknowns.config.redaction import invalid
 from known_unknowns.errors import unknown_name
@@ -66,6 +67,19 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
     def as_dict(self) -> dict[str, Any]:
         """Return the keys that were set, with the values as they were given."""
         return self.model_dump(exclude_unset=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Leave out null where a field may not be null in the file."""
+        schema = handler(core_schema)
+        for name, field in handler.resolve_ref_schema(schema).get("properties", {}).items():
+            choices = [choice for choice in field.get("anyOf", ()) if choice != {"type": "null"}]
+            if name in cls.nullable or len(choices) == len(field.get("anyOf", ())):
+                continue
+            del field["anyOf"]
+            field.pop("default")
+            field.update(choices[0] if len(choices) == 1 else {"anyOf": choices})
+        return schema
 
     @model_validator(mode="wrap")
     @classmethod

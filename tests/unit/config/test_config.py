@@ -195,6 +195,4 @@ def test_an_absent_file_is_an_error_with_instructions(tmp_path):
 
 
 def test_the_schema_is_current():
-    assert (ROOT / schema.FILE).read_text(encoding="utf-8") == schema.text(), (
-        "run: python -m known_unknowns.config.schema"
-    )
+    assert (ROOT / schema.FILE).read_text(encoding="utf-8") == schema.text(), "run: make schema"

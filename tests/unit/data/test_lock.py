@@ -13,9 +13,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 
-from known_unknowns.config import Params, catalogue
-from known_unknowns.data import lock_command, lock_file
+from known_unknowns.config import Params, catalogue, schema
+from known_unknowns.data import lock_command, lock_file, lock_format
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
 from known_unknowns.errors import ConfigError, DataError, MachineError
@@ -82,6 +83,32 @@ def test_the_shipped_lock_matches_its_schema_and_params(full):
     Draft202012Validator(schema).validate(raw)
     actiview = lock_file.data_source("actiview", full.data("actiview"))
     assert lock_file.read(ROOT / "params.lock.yaml")[actiview.key].commit == full.data("actiview")["revision"]
+
+
+def test_the_schema_of_the_lock_is_current():
+    assert (ROOT / lock_format.FILE).read_text(encoding="utf-8") == schema.text(lock_format.LockFile), "make schema"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {},
+        {"commit": None},
+        {"commit": "main"},
+        {"files": {"x": {"size": 1}}},
+        {"files": {"x": {"size": 1, "git": COMMIT, "sha256": "0" * 64}}},
+    ],
+)
+def test_the_schema_refuses_what_the_class_refuses(entry):
+    lock = {"version": 1, "sources": {KEY: entry}}
+    assert not Draft202012Validator(lock_format.LockFile.model_json_schema()).is_valid(lock)
+    with pytest.raises(ValidationError):
+        lock_format.LockFile.model_validate(lock)
+
+
+def test_the_schema_refuses_an_unknown_kind_of_source():
+    lock = {"version": 1, "sources": {"ftp:x": {"commit": COMMIT}}}
+    assert not Draft202012Validator(lock_format.LockFile.model_json_schema()).is_valid(lock)
 
 
 @pytest.mark.parametrize(
