@@ -10,6 +10,7 @@ from known_unknowns import benchmarks
 from known_unknowns.comparison.cells import PublishedCell
 from known_unknowns.comparison.margins import Flips
 from known_unknowns.data.revision import data_revision, is_commit
+from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.records import OVERALL, Metric
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
                        if ours.get(key) != value]  # fmt: skip
             if changed:
                 reasons[variant] = f"{variant} is asked with the protocol's {', '.join(changed)}"
+    for combined in benchmark_hooks.of(benchmark).across_variants:
+        reason = next((reasons[variant] for variant in combined.variants if variant in reasons), None)
+        reasons |= {} if reason is None else {combined.name: reason}
     return reasons
 
 

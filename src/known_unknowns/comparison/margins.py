@@ -104,8 +104,13 @@ def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int) -> 
     -------
     Margin
         In the unit of the cell.
+
+    Notes
+    -----
+    A percentage of more answers than questions, such as an average over pipelines, can change with each of its answers.
     """
-    changes = float(binom.ppf(CONFIDENCE, ours.n * runs, flips.rate)) / runs
+    answers = max(ours.n, round(ours.denominator or 0)) if cell.unit == PERCENT else ours.n
+    changes = float(binom.ppf(CONFIDENCE, answers * runs, flips.rate)) / runs
     return Margin(cell.half_unit, changes * _change_per_flip(cell, ours), _spread(cell, ours, runs))
 
 

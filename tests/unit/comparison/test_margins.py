@@ -48,6 +48,12 @@ def test_a_ratio_changes_by_more_if_its_denominator_is_smaller():
     assert ratio.flips == pytest.approx(100 * 4 / 50)
 
 
+def test_an_average_over_pipelines_can_change_with_each_of_its_answers():
+    """Of 5 x 325 answers, at most 13 change: P(X <= 13) is 0.962 for Binomial(1625, 0.005), and P(X <= 12) 0.930."""
+    average = margin_of(CELL, replace(OURS, denominator=1625.0), flips=Flips(), runs=1)
+    assert average.flips == pytest.approx(100 * 13 / 1625)
+
+
 @pytest.mark.parametrize(("unit", "flips"), [("questions", 4.0), ("views", 3 * 4 / 325)])
 def test_other_units(unit: str, flips: float):
     assert margin_of(replace(CELL, unit=unit), OURS, flips=Flips(), runs=1).flips == pytest.approx(flips)

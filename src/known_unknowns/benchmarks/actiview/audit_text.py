@@ -72,7 +72,7 @@ def _unnamed_exceptions(published: Published, overall: Sequence[Row], selection:
     for row in overall:
         model = row["AVG"].model
         if model in single and not model.startswith(helped) and row["Zooming"].value > row["Full image"].value:
-            text = f"Appendix F.1 excludes that single-image models except {' and '.join(helped)} profit from zooming."
+            text = f"By Appendix F.1, all single-image models except {' and '.join(helped)} lose by zooming."
             yield Finding.of(row["Zooming"], text, f"{row['Zooming'].printed} > {row['Full image'].printed}")
         if row["Shifting-H"].value > row["Shifting-E"].value and model not in facts["hard_above_easy"].value:
             text = "Appendix F.2 does not name it among the models that are better on Shifting-H than on Shifting-E."

@@ -57,14 +57,17 @@ from known_unknowns.records import AnsweredTurn, Metric, Question
 _QUARTERED = 4
 TYPES = ("Type I", "Type II", "Type III")
 """Environment-, object- and event-centric questions (Section 3.1)."""
+DISTRACTION, NO_DISTRACTION = "Distraction", "No distraction"
+"""Questions by the annotation ``distraction``: whether a visual clue could lead to a wrong answer (Appendix A.2)."""
 MEANS = {"share_of_views": "views", "share_zoomed": "zooms", "share_shifted": "shifts"}
 """Shares of all views, to the means that `derived` computes from them."""
 
 
 def categories(questions: Sequence[Question]) -> dict[str, np.ndarray]:
-    """Return the three types of questions as categories."""
+    """Return the three types of questions, and those with and without annotated distraction, as categories."""
     types = np.array([question.extra["type"] for question in questions])
-    return {name: types == name for name in TYPES}
+    distracted = np.array([bool(question.extra["distraction"]) for question in questions])
+    return {name: types == name for name in TYPES} | {DISTRACTION: distracted, NO_DISTRACTION: ~distracted}
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,10 @@ SECTION = Section(
         **{f"zooming_{split}": f"zooming, {split} views" for split in (6, 8, 9, 16)},
         **{f"shifting_r_{split}": f"Shifting-R, {split} views" for split in (6, 8, 9, 16)},
     },
-    categories=tuple(name for kind, names in TYPES.items() for name in (*names, kind)),
+    categories=(
+        *(name for kind, names in TYPES.items() for name in (*names, kind)),
+        *("Distraction", "No distraction"),
+    ),
     answers_figure="actiview_letters",
     answers_note="Questions have two to seven options, so later letters are less frequent. The label is that of the "
     "last turn, the answer.",

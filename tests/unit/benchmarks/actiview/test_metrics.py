@@ -288,7 +288,8 @@ def test_the_published_recall_of_all_four_views_counts_them_from_zero():
     assert f"{100 * found / whole:.2f}" == "74.62"  # Table 13, wherever #view is 4.00
 
 
-def test_the_types_are_categories(tmp_path):
+def test_types_and_distraction_are_categories(tmp_path):
     asked = ask("q", [1])
+    assert asked.extra["distraction"] == 1
     metrics = measured(tmp_path, {"zooming": [(asked, dialogue("zooming", asked, ["1", "B"]))]})
-    assert {metric.category for metric in metrics} == {OVERALL, "Type II", "Obj-Rel"}
+    assert {metric.category for metric in metrics} == {OVERALL, "Type II", "Obj-Rel", "Distraction"}
