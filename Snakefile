@@ -1,6 +1,6 @@
 # Known Unknowns: from pinned data to a report. Every arrow is one rule.
 #
-#   fetch -> questions -> vary -> infer -> score -> measure -> summarise, compare -> track, report
+#   fetch -> questions -> vary -> infer -> score -> measure -> summarise, compare -> report -> track
 #
 # The rules name files. The subcommands of the package do the work (python -m known_unknowns --help). docs/workflow.md
 # describes the workflow.
@@ -19,8 +19,8 @@ include: "rules/variants.smk"
 include: "rules/inference.smk"
 include: "rules/scoring.smk"
 include: "rules/metrics.smk"
-include: "rules/tracking.smk"
 include: "rules/report.smk"
+include: "rules/tracking.smk"
 include: "rules/pocket.smk"
 
 

@@ -1,5 +1,4 @@
-# Log every finished cell as one MLflow run. One job logs all of them: concurrent writers of a new database would
-# conflict.
+# Log the results as nested MLflow runs. One job logs all of them: concurrent writers of a new database would conflict.
 
 
 rule track:
@@ -15,6 +14,7 @@ rule track:
             "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        figures=rules.report.output.figures,
     output:
         runs="<results>/tracking.json",
     log:
@@ -24,10 +24,10 @@ rule track:
     params:
         shown=rule_parameters.reported(PARAMS),
         tracking=PARAMS.tracking.as_dict(),
-        code=code_of("track"),
+        code=code_of("track", PARAMS.benchmarks),
         results=subpath(output.runs, ancestor=1),
         data=folder_of("questions", 4),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns track {input.metrics} --results {params.results} --data {params.data}"
-        " --out {output.runs} --params {params.settings} > {log} 2>&1"
+        " --figures {params.results}/report/figures --out {output.runs} --params {params.settings} > {log} 2>&1"

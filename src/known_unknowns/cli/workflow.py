@@ -183,20 +183,27 @@ def track(
     results: Results,
     data: Data,
     out: Annotated[Path, typer.Option("--out", help="A JSON file that lists the runs by their key.")],
+    figures: Annotated[Path | None, typer.Option(help="The report's folder of figures.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Log one MLflow run per model, benchmark, variant and seed. A rerun updates its runs.
+    """Log the results as MLflow runs: one per model, benchmark, and variant and seed. A rerun updates its runs.
 
     \b
     Example:
       known-unknowns track results/pocket/metrics/*/*.parquet \\
         --results results/pocket --data data/pocket --out tracking.json
     """
+    from known_unknowns.report.section import section
     from known_unknowns.tracking import track as run
     from known_unknowns.workflow import configuration
 
-    run(configuration.load(params, edition=edition), metrics, results=results, data=data, out=out)
+    chosen = configuration.load(params, edition=edition)
+    files: dict[str, list[Path]] = {}
+    if figures is not None:
+        for name in chosen.benchmarks:
+            files[name] = [figures / f"{figure}.svg" for figure in section(name).figure_names]
+    run(chosen, metrics, results=results, data=data, out=out, figures=files)
 
 
 def report(

@@ -30,6 +30,7 @@ from known_unknowns.config.sections import (
     Statistics,
     Tracking,
     VariantEntry,
+    without_password,
 )
 
 __all__ = [
@@ -59,4 +60,5 @@ __all__ = [
     "examine",
     "load",
     "read",
+    "without_password",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -148,6 +149,11 @@ class Statistics(Entry):
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     resamples: Annotated[int, Field(ge=100, le=100000)]
     seed: Seed
+
+
+def without_password(uri: str) -> str:
+    """Return the address of a database with its password masked."""
+    return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", uri)
 
 
 class Tracking(Entry):

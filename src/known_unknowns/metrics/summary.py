@@ -26,10 +26,20 @@ HEADLINE_METRICS = (
     "share_failed",
 )
 """Headline metrics of all benchmarks, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
+MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "accuracy"), ("blank", "accuracy"))
+"""Variant and metric of the few numbers per benchmark that compare models. None is the benchmark's main variant."""
 _DIGITS = 6
 
 
-def summarise(metrics: Sequence[Path], *, out: Path, table: Path, plot: Path) -> None:
+def summarise(
+    metrics: Sequence[Path],
+    *,
+    out: Path,
+    table: Path,
+    plot: Path,
+    headline_table: Path | None = None,
+    models: Path | None = None,
+) -> None:
     """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in the JSON.
 
     Parameters
@@ -42,13 +52,90 @@ def summarise(metrics: Sequence[Path], *, out: Path, table: Path, plot: Path) ->
         CSV of all metrics.
     plot : Path
         CSV of the stress tests for ``dvc plots``.
+    headline_table : Path, optional
+        CSV of the headline metrics, one row per model, benchmark, variant and scorer.
+    models : Path, optional
+        Folder of <model>.json with the numbers that compare models, for ``dvc metrics``. Other JSON files in it are
+        removed.
     """
-    rows = sorted((metric for path in metrics for metric in tables.read_metrics(path)), key=_order)
+    by_file = [tables.read_metrics(path) for path in metrics]
+    rows = sorted((metric for of_file in by_file for metric in of_file), key=_order)
     chosen = [metric for metric in headline(rows) if metric.category == OVERALL]
     tables.write_text(table, _csv(COLUMNS, (asdict(metric) for metric in rows)))
     tables.write_text(out, json.dumps(headlines(chosen), indent=2, sort_keys=True, allow_nan=False) + "\n")
     columns = plot_columns(dict.fromkeys(metric.benchmark for metric in rows))
     tables.write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
+    if headline_table is not None:
+        tables.write_text(headline_table, _csv(*headline_rows(chosen)))
+    if models is not None:
+        # The files keep their order of variants: the first is the benchmark's main variant.
+        unsorted = [m for of_file in by_file for m in headline(of_file) if m.category == OVERALL]
+        _write_models(models, unsorted)
+
+
+def _write_models(folder: Path, chosen: Sequence[Metric]) -> None:
+    scorer = main_scorer(dict.fromkeys(metric.scorer for metric in chosen))
+    models = sorted({metric.model for metric in chosen})
+    for model in models:
+        numbers = model_headline([metric for metric in chosen if metric.model == model], scorer)
+        values = {name: _rounded(metric.value) for name, metric in numbers.items()}
+        tables.write_text(folder / f"{model}.json", json.dumps(values, indent=2, allow_nan=False) + "\n")
+    for file in folder.glob("*.json"):
+        if file.stem not in models:
+            file.unlink()
+
+
+def main_scorer(scorers: Iterable[str]) -> str:
+    """Return the scorer of numbers that compare models: the robust one, else the first."""
+    scorers = list(scorers)
+    return "robust" if "robust" in scorers else scorers[0]
+
+
+def headline_metrics(benchmark: str) -> tuple[str, ...]:
+    """Return the names of a benchmark's headline metrics."""
+    return ("accuracy", *HEADLINE_METRICS, *benchmark_hooks.of(benchmark).headline)
+
+
+def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
+    """Return the numbers of one model that compare it with others, by name (``<benchmark>.accuracy``).
+
+    Parameters
+    ----------
+    metrics : iterable of Metric
+        The model's metrics over all questions, one row each. The first variant of a benchmark is its main variant.
+    scorer : str
+        The scorer whose metrics are taken.
+    """
+    found = {(m.benchmark, m.variant, m.name): m for m in metrics if m.scorer == scorer}
+    main: dict[str, str] = {}
+    for benchmark, variant, _ in found:
+        main.setdefault(benchmark, variant)
+    wanted = {
+        ".".join(part for part in (benchmark, variant, name) if part): (benchmark, variant or main[benchmark], name)
+        for benchmark in main
+        for variant, name in MODEL_METRICS
+    }
+    return {name: found[key] for name, key in wanted.items() if key in found}
+
+
+def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns and rows of the headline table: one row per model, benchmark, variant and scorer.
+
+    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy.
+    """
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    columns = ["model", "benchmark", "variant", "scorer", "accuracy", "low", "high", "n", "method", *HEADLINE_METRICS]
+    for metric in metrics:
+        if metric.scorer not in HEADLINE_SCORERS or metric.name not in headline_metrics(metric.benchmark):
+            continue
+        key = (metric.model, metric.benchmark, metric.variant, metric.scorer)
+        row = rows.setdefault(key, dict(zip(columns, key, strict=False)))
+        row[metric.name] = _rounded(metric.value)
+        if metric.name == "accuracy":
+            row |= {"low": _rounded(metric.low), "high": _rounded(metric.high), "n": metric.n, "method": metric.method}
+        elif metric.name not in columns:
+            columns.append(metric.name)
+    return columns, list(rows.values())
 
 
 def headlines(metrics: Iterable[Metric]) -> dict[str, Any]:
@@ -58,17 +145,13 @@ def headlines(metrics: Iterable[Metric]) -> dict[str, Any]:
     that were measured.
     """
     tree: dict[str, Any] = {}
-    for metric in metrics:
-        if metric.scorer not in HEADLINE_SCORERS:
-            continue
+    for row in headline_rows(metrics)[1]:
         at = tree
-        for name in (metric.model, metric.benchmark, metric.variant, metric.scorer):
-            at = at.setdefault(name, {})
-        if metric.name == "accuracy":
-            at |= {"accuracy": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
-        elif metric.name in (*HEADLINE_METRICS, *benchmark_hooks.of(metric.benchmark).headline):
-            at[metric.name] = metric.value
-    return _rounded(tree)
+        for name in ("model", "benchmark", "variant"):
+            at = at.setdefault(row.pop(name), {})
+        row.pop("method", None)
+        at[row.pop("scorer")] = row
+    return tree
 
 
 def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:

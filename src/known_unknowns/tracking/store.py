@@ -14,6 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns.config import without_password
 from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError, MachineError
 from known_unknowns.tables import atomic_path
 
@@ -27,11 +28,7 @@ _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SQLALCHEMYSTORE_POOLCLASS": "NullPool",  # a pooled connection outlives a deleted database
 }
-_EXPERIMENT_TAGS = {
-    "mlflow.note.content": "One run per model, benchmark, variant and seed. "
-    "Filter by `tags.superseded = 'false'` to show the current runs only.",
-    "mlflow.experimentKind": "custom_model_development",  # the UI opens on the table of runs
-}
+_EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # model training, not traces
 _AGAIN = "and run the same command again: it continues where it stopped"
 _REMEDIES: tuple[tuple[tuple[str, ...], type[KnownUnknownsError], str], ...] = (
     (("is locked",), MachineError, f"another program is writing to this database; close it, {_AGAIN}"),
@@ -91,7 +88,7 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
         message = "mlflow is not installed; install known-unknowns[workflow], or set this to false"
         raise ConfigError(message, path="tracking.enabled") from error
     uri, database = _absolute(tracking["uri"])
-    name = str(database or uri)
+    name = str(database or without_password(uri))
     with _silence(), _translate_errors(name, uri), _lock(database):
         artifacts = None if database is None else Path(tracking["artifacts"]).absolute()
         if database and artifacts and _is_empty(database):
@@ -227,7 +224,7 @@ def _translate_errors(name: str, uri: str) -> Iterator[None]:
         message = str(error).strip()
         for parts, kind, remedy in _REMEDIES:
             if any(part in message.lower() for part in parts):
-                remedy = remedy.format(uri=uri)
+                remedy = remedy.format(uri=without_password(uri))
                 raise DataError(remedy, file=name) if kind is DataError else kind(f"{name}: {remedy}") from error
-        first = message.partition("\n")[0] or "no message"
+        first = message.partition("\n")[0].replace(uri, name) or "no message"
         raise MachineError(f"{name}: MLflow failed ({first}); correct the cause {_AGAIN}") from error

@@ -62,7 +62,7 @@ STEPS = {
     "measure": Step(("metrics.measure",), ("metrics",)),
     "summarise": Step(("metrics.summary",), ("metrics",)),
     "compare": Step(("comparison.compare",), ("audit",), benchmark_files=("published.yaml",)),
-    "track": Step(("tracking",)),
+    "track": Step(("tracking",), ("metrics",)),
     "report": Step(
         ("report.page", *_TERMS),
         _ALL_PARTS,

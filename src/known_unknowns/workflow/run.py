@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import sys
@@ -13,7 +14,7 @@ from typing import TextIO
 
 import yaml
 
-from known_unknowns.config import Params
+from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
 from known_unknowns.tables import write_text
 
@@ -78,7 +79,10 @@ def closing_message(params: Params, results: str) -> str:
         mlflow = Path(sys.executable).parent / "mlflow"
         if mlflow.is_relative_to(Path.cwd()):
             mlflow = mlflow.relative_to(Path.cwd())
-        lines.append(f"MLflow     {mlflow} ui --backend-store-uri {_without_password(params.tracking.uri)}")
+        lines.append(f"MLflow     {mlflow} ui --backend-store-uri {without_password(params.tracking.uri)}")
+        listing = Path(results, "tracking.json")
+        if listing.is_file() and (page := json.loads(listing.read_text(encoding="utf-8")).get("page")):
+            lines.append(f"           then http://localhost:5000/{page}")
     return "\n".join(["", *_verdicts(params, Path(results, "comparison.parquet")), *lines, ""])
 
 
@@ -98,8 +102,3 @@ def failure_message(logs: Iterable[str], lines: int = 5) -> str:
         log = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
         parts += [name, *(f"    {line}" for line in log[-lines:])]
     return "\n".join([*parts, "No reply is lost: run the same command again to continue.", ""])
-
-
-def _without_password(uri: str) -> str:
-    """Return the address of a database with its password masked."""
-    return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", uri)

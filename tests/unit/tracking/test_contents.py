@@ -12,35 +12,11 @@ from hypothesis import strategies as st
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Score
-from known_unknowns.tracking.contents import allowed_name, metric_table, metric_values, question_table
+from known_unknowns.tracking.contents import allowed_name, metric_table, question_table
 
 from .world import questions, replies, scores
 
-FILE = Path("metrics.parquet")
 SCORERS = ["official", "robust"]
-
-
-def metric(name: str, category: str, value: float | None, **others: float | None) -> Metric:
-    low, high = others.get("low"), others.get("high")
-    return Metric("m", "mmsap", "original", 0, "robust", category, name, value, low, high, 7, "wilson")
-
-
-def test_overall_numbers_and_accuracies_by_category_are_logged() -> None:
-    metrics = [
-        metric("unparsed", OVERALL, 0.0, low=0.0, high=0.35),
-        metric("unparsed", "Art", 0.0),
-        metric("accuracy", "Art", 0.5, low=0.25),
-        metric("f1", OVERALL, None, low=0.1),
-    ]
-    assert metric_values(metrics, file=FILE) == {
-        "robust.unparsed.Overall": 0.0,
-        "robust.unparsed.Overall.low": 0.0,
-        "robust.unparsed.Overall.high": 0.35,
-        "robust.unparsed.Overall.n": 7.0,
-        "robust.accuracy.Art": 0.5,
-        "robust.accuracy.Art.low": 0.25,
-        "robust.accuracy.Art.n": 7.0,
-    }
 
 
 def test_categories_of_the_papers_get_names_that_mlflow_takes() -> None:
@@ -49,38 +25,32 @@ def test_categories_of_the_papers_get_names_that_mlflow_takes() -> None:
     assert allowed_name("Überblick") == "Überblick"
 
 
-def test_two_categories_with_one_name_are_an_error() -> None:
-    metrics = [metric("accuracy", "a&b", 0.5), metric("accuracy", "a(b", 0.7)]
-    with pytest.raises(DataError, match=r"metrics\.parquet.*robust\.accuracy\.a_b"):
-        metric_values(metrics, file=FILE)
-
-
 @given(st.text(min_size=1, max_size=40))
-def test_mlflow_takes_every_name(category: str) -> None:
-    from mlflow.utils.validation import _validate_metric_name
+def test_mlflow_takes_every_name(name: str) -> None:
+    from mlflow.utils.validation import _validate_param_name
 
-    for name in metric_values([metric("accuracy", category, 0.5)], file=FILE):
-        _validate_metric_name(name)
+    _validate_param_name(f"engine.{allowed_name(name)}")
 
 
-def test_undefined_values_are_empty_in_the_table() -> None:
-    head, row = metric_table([metric("f1", OVERALL, None)]).decode().splitlines()
-    assert dict(zip(head.split(","), row.split(","), strict=True)) == {
-        "model": "m",
-        "benchmark": "mmsap",
-        "variant": "original",
-        "seed": "0",
-        "scorer": "robust",
-        "category": "Overall",
-        "name": "f1",
-        "value": "",
-        "low": "",
-        "high": "",
-        "n": "7",
-        "method": "wilson",
-        "spread": "",
-        "denominator": "",
-    }
+def test_undefined_values_are_null_in_the_table() -> None:
+    undefined = Metric("m", "b", "original", 0, "robust", OVERALL, "f1", None, None, None, 7, "wilson")
+    found = json.loads(metric_table([undefined]))
+    assert [dict(zip(found["columns"], row, strict=True)) for row in found["data"]] == [
+        {
+            "variant": "original",
+            "seed": 0,
+            "scorer": "robust",
+            "category": "Overall",
+            "name": "f1",
+            "value": None,
+            "low": None,
+            "high": None,
+            "n": 7,
+            "method": "wilson",
+            "spread": None,
+            "denominator": None,
+        }
+    ]
 
 
 def table(folder: Path, asked: list[AnsweredTurn], scored: list[Score], scorers: list[str] = SCORERS) -> dict[str, Any]:

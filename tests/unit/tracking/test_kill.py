@@ -18,7 +18,7 @@ from mlflow import MlflowClient
 from .world import RAW, World, build
 
 CALLS = ("create_experiment", "create_run", "update_run", "log_batch", "log_inputs", "log_artifacts")
-CALLS += ("set_terminated", "set_tag")
+CALLS += ("set_terminated", "set_tag", "set_experiment_tag")
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,15 @@ def snapshot(folder: Path) -> dict[str, Any]:
     client = MlflowClient(f"sqlite:///{folder}/mlflow.db")
     (experiment,) = [e for e in client.search_experiments() if e.name == "known-unknowns"]
     found: dict[str, Any] = {}
-    for run in client.search_runs([experiment.experiment_id]):
+    runs = {run.info.run_id: run for run in client.search_runs([experiment.experiment_id])}
+    for run in runs.values():
         cell = run.data.tags["cell"]
         assert cell not in found, f"two runs of {cell}"
         files = Path(folder, "mlartifacts", run.info.run_id, "artifacts").iterdir()
+        parent = runs.get(run.data.tags.pop("mlflow.parentRunId", ""))
         found[cell] = {
             "status": run.info.status,
+            "parent": parent and parent.info.run_name,
             "data": run.data.to_dictionary(),
             "inputs": [
                 (i.dataset.name, i.dataset.digest, [t.value for t in i.tags]) for i in run.inputs.dataset_inputs
@@ -110,14 +113,15 @@ def test_repeated_kills_end_with_the_same_store(
 ) -> None:
     world = build(tmp_path)
     shutil.copy(empty_database, tmp_path / "mlflow.db")
-    # 1: no experiment; 2: no run; 3 to 5: within the first run; then in the others. Each resumes the one before.
-    for at in (1, 2, 3, 4, 5, 6, 7, 8, 4):
+    # 1: no experiment; 2: no run; 3: below the first model; then within the first cell, and in the runs above it at
+    # their end. Each resumes the one before.
+    for at in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 4):
         assert run_in(processes, _track_and_die_at, tmp_path, at) == -signal.SIGKILL
         assert not world.out.exists()
     assert run_in(processes, _track, tmp_path) == 0
     assert snapshot(tmp_path) == unbroken
     assert {run["status"] for run in unbroken.values()} == {"FINISHED"}
-    assert len(unbroken) == 4
+    assert len(unbroken) == 2 + 2 + 4
 
 
 def test_kill_during_creation_leaves_no_database(tmp_path: Path, processes: Any, unbroken: dict[str, Any]) -> None:

@@ -140,3 +140,13 @@ def test_sqlite_errors_name_the_file_and_a_remedy(fresh: World, said: str, kind:
         stores._translate_errors("here/mlflow.db", "sqlite:///x"),
     ):
         raise sqlite3.OperationalError(said)
+
+
+def test_a_password_is_in_no_message(
+    fresh: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    fresh.raw["tracking"]["uri"] = "http://ann:s3cret@127.0.0.1:9"
+    with pytest.raises(MachineError, match=r"http://ann:\*\*\*@127.0.0.1:9: MLflow failed") as raised:
+        fresh.track()
+    assert "s3cret" not in str(raised.value) + caplog.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ class World:
 
     folder: Path
     raw: dict[str, Any]
+    figures: dict[str, list[Path]] = field(default_factory=dict)
 
     @property
     def params(self) -> Params:
@@ -81,7 +82,8 @@ class World:
         """Track, and give the runs that the listing names."""
         from known_unknowns.tracking import track
 
-        track(self.params, self.metrics_files, results=self.results, data=self.data, out=self.out)
+        folders = {"results": self.results, "data": self.data, "figures": self.figures}
+        track(self.params, self.metrics_files, out=self.out, **folders)
         return json.loads(self.out.read_text())["runs"]
 
     def set_metric(self, model: str, variant: str, name: str, **changes: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from known_unknowns.config import Params
+from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
 from known_unknowns.workflow import run
 
@@ -58,4 +58,4 @@ def test_a_failure_shows_the_end_of_each_log_once(tmp_path):
     ],
 )
 def test_a_password_is_not_printed(uri: str, shown: str) -> None:
-    assert run._without_password(uri) == shown
+    assert without_password(uri) == shown
