@@ -42,7 +42,7 @@ def findings(found: Sequence[Finding], title: str) -> Table | None:
                 )
             )
     columns = (Head("printed"), Head("finding"), Head("arithmetic"))
-    return Table(f"{title}: published numbers that do not agree with others", ("Cell",), columns, tuple(rows))
+    return Table(f"{title}: findings on the published numbers", ("Cell",), columns, tuple(rows))
 
 
 def numbers(benchmark: str, title: str, counted: Mapping[str, float]) -> Table | None:

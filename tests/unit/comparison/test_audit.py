@@ -113,6 +113,17 @@ def test_a_row_with_the_numbers_of_another_model(tmp_path):
     assert len(findings(toy(tmp_path, text.replace("75.00", "80.00")))) == 2  # of Two and of Three
 
 
+def test_numbers_of_two_models_that_are_exchanged(tmp_path):
+    text = REPEATED.format(table="Text", row="One", printed="70.00") + '      Two: "60.00"\n'
+    assert [one[1:] for one in findings(toy(tmp_path, text))] == [
+        ("One", "Accuracy", "Table 1 has 60.00."),
+        ("Two", "Accuracy", "Table 1 has 70.00."),
+        ("One", "Accuracy", "The numbers of One and Two are exchanged."),
+        ("Two", "Accuracy", "The numbers of Two and One are exchanged."),
+    ]
+    assert len(findings(toy(tmp_path, text.replace('"60.00"', '"61.00"')))) == 2
+
+
 def test_numbers_on_other_data_are_other_numbers(tmp_path):
     other = REPEATED.format(table="Text", row="One", printed="65.00") + "    data: older\n"
     assert findings(toy(tmp_path, other)) == []
@@ -138,6 +149,7 @@ RUNS = """
         ("50.50±0.50", None),  # 50 and 51 of 100: 0.50 with ddof = 0, 0.71 with ddof = 1
         ("50.50±0.71", None),
         ("50.50±0.60", "No counts in the runs have this mean and this standard deviation."),
+        # 100.5 / 200 = 50.25 needs half a question
         ("50.25±0.50", "No count among 100 questions in 2 runs gives it; the nearest is 50.00."),
     ],
 )
@@ -227,10 +239,16 @@ def test_findings_become_notes(tmp_path):
     published = toy(tmp_path)
     on_cell = Finding.of(published.cells[0], "It is odd.", "1 + 1 = 3")
     on_row = Finding("toy", "Table 1", "Two", ALL, "70.00 60.00 75.00", "All of it is odd.", "1 + 1 = 3")
-    on_table = Finding("toy", "Table 1", ALL, "Red", "50.00", "No cell has this note.", "1 + 1 = 3")
+    on_column = Finding("toy", "Table 1", ALL, "Red", "50.00", "So is its column.", "1 + 1 = 3")
+    on_table = Finding("toy", "Table 1", ALL, ALL, "50.00", "No cell has this note.", "1 + 1 = 3")
     elsewhere = Finding("toy", "Table 2", "One", ALL, "50.00", "Not here.", "1 + 1 = 3")
-    noted = with_notes(published.cells, [on_cell, on_row, on_table, elsewhere])
+    noted = with_notes(published.cells, [on_cell, on_row, on_column, on_table, elsewhere])
     notes = {cell.key[1:]: cell.note for cell in noted if cell.note}
-    assert notes == {("One", "All"): "It is odd."} | {
-        ("Two", column): "All of it is odd." for column in ("All", "Red", "Blue")
+    assert notes == {
+        ("One", "All"): "It is odd.",
+        ("One", "Red"): "So is its column.",
+        ("Two", "All"): "All of it is odd.",
+        ("Two", "Red"): "All of it is odd. So is its column.",
+        ("Two", "Blue"): "All of it is odd.",
+        ("Three", "Red"): "So is its column.",
     }

@@ -69,13 +69,10 @@ def _implied_questions(published: Published) -> Iterator[Finding]:
     }
     if sum(smallest.values()) == whole:
         numbers = ", ".join(f"{n:,} {name}" for name, n in smallest.items())
-        yield Finding(
-            published.benchmark,
-            "Table 3",
-            ALL,
-            "Overall",
-            f"{whole:,}",
-            f"The paper prints no number of questions of a type; Overall implies {numbers}.",
+        (cell,) = published.row("Table 1", "Total Questions").values()
+        yield Finding.of(
+            cell,
+            f"The paper prints no number of questions of a type; the accuracies of the log imply {numbers}.",
             f"the smallest n of which all {len(log)} percentages of the log are whole counts: {numbers}; "
             f"{' + '.join(f'{n:,}' for n in smallest.values())} = {whole:,}, as printed",
         )

@@ -51,14 +51,14 @@ def identical_rows(published: Published) -> Iterator[Finding]:
 def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each number that differs from the first print of the same number.
 
-    The finding is on the cell with fewer decimals, or else on the later one. If at least two numbers of one row differ
-    and all of them are those of exactly one other model, a further finding names it.
+    The finding is on the cell with fewer decimals, or else on the later one. Further findings name two models whose
+    numbers are exchanged, and another model if at least two odd numbers of a row are all those of exactly this model.
 
     Two cells are the same number if they have the same model, variant, metric, category and scorer, and were measured
     on the same data. The one with fewer decimals may be the rounded other one.
     """
     first: dict[tuple[str | None, ...], PublishedCell] = {}
-    odd_rows: dict[tuple[str, str], list[PublishedCell]] = {}
+    pairs: list[tuple[PublishedCell, PublishedCell]] = []
     for cell in cells:
         other = first.setdefault(_number_key(cell), cell)
         if other is not cell and not _is_same_number(cell, other):
@@ -66,9 +66,31 @@ def repeated_numbers(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
             shown = f"{known.value:.{max(odd.decimals, 2)}f}" if known.decimals > odd.decimals else known.printed
             arithmetic = f"{_with_count(odd)} against {_with_count(known)}"
             yield Finding.of(odd, f"{known.table} has {shown}.", arithmetic)
-            odd_rows.setdefault((odd.table, odd.row), []).append(odd)
-    for row in odd_rows.values():
+            pairs.append((odd, known))
+    yield from _exchanged(pairs)
+    rows: dict[tuple[str, str], list[PublishedCell]] = {}
+    for odd, _ in pairs:
+        rows.setdefault((odd.table, odd.row), []).append(odd)
+    for row in rows.values():
         yield from _other_model(row, first)
+
+
+def _exchanged(pairs: Sequence[tuple[PublishedCell, PublishedCell]]) -> Iterator[Finding]:
+    """Yield a finding for each of two numbers of one column that differ from their first print only by an exchange."""
+    for odd, known in pairs:
+        for other, known_other in pairs:
+            if (
+                (odd.table, odd.column) == (other.table, other.column)
+                and odd.model != other.model
+                and _is_same_number(odd, known_other)
+                and _is_same_number(other, known)
+            ):
+                yield Finding.of(
+                    odd,
+                    f"The numbers of {odd.row} and {other.row} are exchanged.",
+                    f"{odd.printed} for {odd.row} and {other.printed} for {other.row}; {known.table} has "
+                    f"{known.printed} and {known_other.printed}",
+                )
 
 
 def _other_model(
@@ -153,10 +175,8 @@ def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
             continue
         n = {QUESTIONS: cell.runs, VIEWS: _denominator(cell)}.get(cell.unit, _denominator(cell))
         scale = 100 if cell.unit == PERCENT else 1
-        mean = cell.runs > 1
-        if n is not None and not any(
-            grim_counts(cell.printed, n, scale=scale, truncated=cut, of_rounded=mean) for cut in (False, True)
-        ):
+        ways: list[dict[str, bool]] = [{}, {"truncated": True}, *([{"of_rounded": True}] if cell.runs > 1 else [])]
+        if n is not None and not any(grim_counts(cell.printed, n, scale=scale, **way) for way in ways):
             yield _impossible(cell, n, scale)
 
 

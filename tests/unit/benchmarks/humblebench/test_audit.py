@@ -35,7 +35,7 @@ def test_every_number_of_the_log_is_a_count():
 
 
 def test_the_numbers_of_questions_follow_from_the_log():
-    one = found("Table 3", "all", "Overall")
+    one = found("Table 1", "Total Questions", "Number")
     assert "7,224 Object, 7,528 Relation, 8,079 Attribute" in one.finding
     assert 7224 + 7528 + 8079 == 22831
 
