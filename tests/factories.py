@@ -29,7 +29,7 @@ PUBLISHED = pa.schema(
 
 
 def question(identifier: str = "1", answer: int = 0, **changes: Any) -> Question:
-    """Five options A to E, the last one the refusal, on one picture."""
+    """Five options A to E, the last one the refusal, on one image."""
     texts = ["Red", "Blue", "Black", "Gold", "None of the above"]
     values: dict[str, Any] = {
         "id": identifier,
@@ -74,7 +74,7 @@ def png(color: tuple[int, int, int] = (200, 30, 30), size: tuple[int, int] = (40
 
 
 def published_row(number: int, **changes: Any) -> dict[str, Any]:
-    """A row as HumbleBench publishes it; five questions share a picture."""
+    """A row as HumbleBench publishes it; five questions share an image."""
     row = {
         "image": {"bytes": png((number // 5 * 7 % 256, 90, 30)), "path": f"images/{number // 5}.png"},
         "question_id": number + 1,

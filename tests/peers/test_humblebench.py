@@ -47,7 +47,7 @@ REPLIES = [
 ]  # fmt: skip
 
 
-def as_question(number: int, text: str, label: str, kind: str, *, picture: int = 0) -> Question:
+def as_question(number: int, text: str, label: str, kind: str, *, image: int = 0) -> Question:
     stem, options = parse_question(text)
     labels = [option.label for option in options]
     return Question(
@@ -57,10 +57,10 @@ def as_question(number: int, text: str, label: str, kind: str, *, picture: int =
         options=options,
         answer=labels.index(label),
         refusal=labels.index("E"),
-        images=(Image(f"images/{picture}.jpg", f"{picture:064}", 40, 30),),
+        images=(Image(f"images/{image}.jpg", f"{image:064}", 40, 30),),
         category=kind,
-        group=str(picture),
-        extra={"question_id": number, "label": label, "image_path": f"images/{picture}.jpg"},
+        group=str(image),
+        extra={"question_id": number, "label": label, "image_path": f"images/{image}.jpg"},
     )
 
 
@@ -87,7 +87,7 @@ def scored(folder: Path, by_variant: dict[str, list[tuple[Question, str | None]]
 def test_nasty_replies_score_alike_in_every_variant(tmp_path):
     """Every reply to a question of every label, in every variant: accuracies, E_accuracy and all proportions."""
     asked = [
-        (as_question(n, PUBLISHED[n % 3], label, ("Object", "Relation", "Attribute")[n % 3], picture=n // 5), reply)
+        (as_question(n, PUBLISHED[n % 3], label, ("Object", "Relation", "Attribute")[n % 3], image=n // 5), reply)
         for n, (reply, label) in enumerate(product(REPLIES, "ABCDE"))
     ]
     by_variant = {

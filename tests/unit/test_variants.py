@@ -147,8 +147,8 @@ def test_the_official_noise_is_numpys_legacy_generator():
     changed = variants.noise(question(answer=1))
     np.random.seed(3720)  # noqa: NPY002 - the released code's own call
     expected = np.random.randint(0, 256, (256, 256), dtype=np.uint8)  # noqa: NPY002
-    (picture,) = changed.images
-    assert (images.recipe_pixels(picture) == expected).all()
+    (image,) = changed.images
+    assert (images.recipe_pixels(image) == expected).all()
     assert changed.answer == changed.refusal == 4
     assert changed.extra["label"] == "B"
     assert changed.group == question().group
@@ -164,8 +164,8 @@ def test_noise_has_one_image_and_gaussian_one_for_each_image():
 
 
 def test_gaussian_pixels_are_normal():
-    (picture,) = variants.gaussian(question(images=(Image("i", "c" * 64, 400, 300),))).images
-    pixels = images.recipe_pixels(picture).astype(float)
+    (image,) = variants.gaussian(question(images=(Image("i", "c" * 64, 400, 300),))).images
+    pixels = images.recipe_pixels(image).astype(float)
     assert pixels.shape == (300, 400, 3)
     inner = pixels[(pixels > 0) & (pixels < 255)]
     assert abs(pixels.mean() - 127.5) < 1
@@ -175,8 +175,8 @@ def test_gaussian_pixels_are_normal():
 
 
 def test_blank_is_grey_at_the_size_of_the_image():
-    (picture,) = variants.blank(question()).images
-    pixels = images.recipe_pixels(picture)
+    (image,) = variants.blank(question()).images
+    pixels = images.recipe_pixels(image)
     assert pixels.shape == (30, 40, 3)
     assert (pixels == 128).all()
 

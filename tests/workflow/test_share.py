@@ -106,7 +106,7 @@ def test_a_clone_runs_the_whole_workflow_without_inference(finished, tmp_path):
 def check_a_model_is_read_from_its_journal(owner: Project, other: Project) -> None:
     other.snakemake("--force", ASKED)
     told = json.loads((other.root / ASKED).read_text(encoding="utf-8"))
-    assert (told["newly_asked"], told["turns"]) == (0, 2 * 2 * 5)  # variants, pictures, questions
+    assert (told["newly_asked"], told["turns"]) == (0, 2 * 2 * 5)  # variants, images, questions
     assert journals(other) == journals(owner)
 
 

@@ -1,4 +1,4 @@
-"""Pictures decoded and written in several processes: the same files, order and first mistake as with one."""
+"""Images decoded and written in several processes: the same files, order and first mistake as with one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def rows(count: int = MANY, **broken: bytes) -> list[dict]:
-    """One picture a row, but for every tenth, which has the one of the row before."""
+    """One image a row, but for every tenth, which has the one of the row before."""
     return [
         published_row(n, image={"bytes": broken.get(f"row{n}", png(colour(n - (n % 10 == 9)))), "path": f"{n}.png"})
         for n in range(count)
@@ -56,7 +56,7 @@ def test_the_number_of_processes_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_first_of_several_mistakes_is_reported(tmp_path, workers):
-    """A picture that is found to be broken later, by another process, still comes before what came after it."""
+    """An image that is found to be broken later, by another process, still comes before what came after it."""
     torn, place = png()[:60], WORTH_PROCESSES + 20
     published = rows(row3=png(), **{f"row{place}": torn, f"row{place + 1}": torn})
     published[place + 2]["question"] = "no options"

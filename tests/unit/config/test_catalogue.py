@@ -49,7 +49,7 @@ def test_every_entry_is_a_valid_model_of_params_yaml():
 @pytest.mark.parametrize("name", OF_TRANSFORMERS)
 def test_transformers_has_a_class_for_each_entry(name):
     import transformers
-    from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING_NAMES as PICTURES
+    from transformers.models.auto.image_processing_auto import IMAGE_PROCESSOR_MAPPING_NAMES as IMAGES
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES as PROCESSORS
 
     from known_unknowns.engines._checkpoint import model_class
@@ -59,7 +59,7 @@ def test_transformers_has_a_class_for_each_entry(name):
     config = transformers.CONFIG_MAPPING[card["model_type"]]
     assert config in model_class(config)._model_mapping
     assert not card.get("remote_code")
-    assert backend in PICTURES[card["model_type"]]
+    assert backend in IMAGES[card["model_type"]]
     assert (backend == "torchvision") == ("torchvision" in card.get("needs", ()))
     # Without torchvision too, which processors of videos want.
     parts = without_videos(getattr(transformers, PROCESSORS[card["model_type"]])).get_attributes()
@@ -67,7 +67,7 @@ def test_transformers_has_a_class_for_each_entry(name):
 
 
 def test_pillow_prepares_images_wherever_it_can():
-    """torchvision is for Phi-4's pictures alone, which transformers prepares by nothing else."""
+    """torchvision is for Phi-4's images alone, which transformers prepares by nothing else."""
     assert [name for name in OF_TRANSFORMERS if "image_backend" in ENTRIES[name]] == ["phi-4-multimodal"]
 
 

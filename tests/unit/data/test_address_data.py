@@ -13,7 +13,7 @@ from known_unknowns.data import lock_command, lock_file
 from known_unknowns.data.fetch import default_out, fetch
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
-PICTURES = random.Random(1).randbytes(300_000)
+IMAGES = random.Random(1).randbytes(300_000)
 GRAPHS = b'{"data": []}'
 
 
@@ -22,7 +22,7 @@ def psg(serve, place, tmp_path):
     """A place whose psg has one file at an address of a hub's, and one at none; and a folder with that one."""
     hub = serve()
     raw = deepcopy(dict(place.params.raw))
-    address = hub.address("val2017.zip", PICTURES)
+    address = hub.address("val2017.zip", IMAGES)
     raw["benchmarks"]["humblebench"]["sources"]["psg"]["files"] = {"psg.json": None, "coco/val2017.zip": address}
     place.params, place.hub, place.mine = Params(raw), hub, tmp_path / "mine"
     (place.mine / "openpsg").mkdir(parents=True)
@@ -34,11 +34,11 @@ def test_the_first_fetch_locks_downloaded_and_provided_files(psg):
     psg.hub.faults["val2017.zip"] = ["500", "cut"]
     out = psg.fetch("psg", user_folder=psg.mine)
     assert (out / "psg.json").read_bytes() == GRAPHS
-    assert (out / "coco/val2017.zip").read_bytes() == PICTURES
-    assert sum(request.sent for request in psg.hub.log) == len(PICTURES)
+    assert (out / "coco/val2017.zip").read_bytes() == IMAGES
+    assert sum(request.sent for request in psg.hub.log) == len(IMAGES)
     files = lock_file.read(psg.lock_path)["http:psg"].files
     assert files["psg.json"].as_dict() == {"size": len(GRAPHS), "sha256": sha256(GRAPHS).hexdigest()}
-    assert files["coco/val2017.zip"].sha256 == sha256(PICTURES).hexdigest()
+    assert files["coco/val2017.zip"].sha256 == sha256(IMAGES).hexdigest()
 
 
 def test_a_file_without_an_address_is_named(psg):
@@ -64,9 +64,9 @@ def test_files_that_differ_from_the_lock_are_refused(psg, tmp_path):
     (psg.mine / "openpsg/psg.json").write_bytes(b'{"data": [1]}')
     with pytest.raises(MachineError, match=r"psg\.json  12 bytes  sha256"):
         psg.fetch("psg", user_folder=psg.mine)
-    psg.hub.address("val2017.zip", PICTURES[::-1])
-    (psg.folder / "raw/.fetched/files" / f"sha256-{sha256(PICTURES).hexdigest()}").unlink(missing_ok=True)
-    with pytest.raises(DataError, match=sha256(PICTURES[::-1]).hexdigest()):
+    psg.hub.address("val2017.zip", IMAGES[::-1])
+    (psg.folder / "raw/.fetched/files" / f"sha256-{sha256(IMAGES).hexdigest()}").unlink(missing_ok=True)
+    with pytest.raises(DataError, match=sha256(IMAGES[::-1]).hexdigest()):
         psg.fetch("psg", user_folder=psg.mine)
     assert not (out / "psg.json").exists()
 
@@ -81,7 +81,7 @@ def test_the_command_lock_downloads_files_with_an_address(psg, monkeypatch, tmp_
     out = default_out(psg.params, "psg")
     assert out.as_posix() == "data/full/raw/psg"
     fetch(psg.params, "psg", out, lock_path=psg.lock_path)
-    assert (out / "coco/val2017.zip").read_bytes() == PICTURES
+    assert (out / "coco/val2017.zip").read_bytes() == IMAGES
     assert len(psg.hub.log) == asked
     assert lock_command.run(psg.params, ["psg"], check=True, lock_path=psg.lock_path)
 

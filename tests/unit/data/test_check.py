@@ -25,7 +25,7 @@ TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the ab
 
 
 def humblebench(tmp_path: Path, *changed: dict[str, Any], count: int = 10) -> CheckResult:
-    """Ten sound rows on two pictures, the last ones of which are changed."""
+    """Ten sound rows on two images, the last ones of which are changed."""
     rows = [
         published_row(n, question=TEXT.replace("What color is it", f"What color is number {n}")) for n in range(count)
     ]

@@ -21,7 +21,7 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path) -> Path:
-    """A new repository that gives out any of its commits, with an empty folder for the pictures."""
+    """A new repository that gives out any of its commits, with an empty folder for the images."""
     (folder / "asset").mkdir(parents=True)
     run(folder, "init", "--quiet")
     run(folder, "config", "uploadpack.allowAnySHA1InWant", "true")

@@ -21,7 +21,7 @@ ROWS = [published_row(number) for number in range(20)]
 
 
 def parquet_form():
-    """Two Parquet files with the pictures in them."""
+    """Two Parquet files with the images in them."""
     files = {"README.md": b"---\nlicense: mit\n---\n"}
     for number in range(2):
         sink = pa.BufferOutputStream()
@@ -31,7 +31,7 @@ def parquet_form():
 
 
 def folder_form():
-    """A folder of pictures, and a file of metadata beside them."""
+    """A folder of images, and a file of metadata beside them."""
     files = {row["image"]["path"]: row["image"]["bytes"] for row in ROWS}
     lines = [{key: row[key] for key in row if key != "image"} | {"file_name": row["image"]["path"]} for row in ROWS]
     return files | {"metadata.jsonl": "".join(json.dumps(line) + "\n" for line in lines).encode()}

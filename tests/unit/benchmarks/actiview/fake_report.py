@@ -44,14 +44,14 @@ CLASSES = [(kind, name) for kind, names in TYPES.items() for name in names]
 Say = Callable[[Question, Turn, int], Reply]
 
 
-def params(kept: Iterable[str] = VARIANTS, *, pictures: str = "many", **changes: Any) -> Params:
+def params(kept: Iterable[str] = VARIANTS, *, images: str = "many", **changes: Any) -> Params:
     """The repository's params.yaml with ActiView and three models alone, in the pocket edition."""
     raw = dict(of_the_repository("actiview").raw)
     raw["editions"]["pocket"]["models"] = list(MODELS)
     listed = [_listed(name) for name in kept if name not in raw["variants"]]
     variants = [name for name in kept if name in raw["variants"]]
     raw["benchmarks"]["actiview"] |= {"protocols": listed, "variants": variants}
-    raw["models"]["pocket"]["images"] = pictures
+    raw["models"]["pocket"]["images"] = images
     raw["statistics"]["resamples"] = 100
     return Params(raw | changes)
 

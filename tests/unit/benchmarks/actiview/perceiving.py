@@ -1,4 +1,4 @@
-"""ActiView in small: one question on one picture with its views, and scripted dialogues about it."""
+"""ActiView in small: one question on one image with its views, and scripted dialogues about it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from known_unknowns.records import Image, Option, Question, Reply, Turn
 from tests.factories import asked_by
 
-PICTURES = ("original", "full", "grid", "ul", "ll", "ur", "lr")
-SHA = {name: f"{number:x}" * 64 for number, name in enumerate(PICTURES)}
+IMAGES = ("original", "full", "grid", "ul", "ll", "ur", "lr")
+SHA = {name: f"{number:x}" * 64 for number, name in enumerate(IMAGES)}
 NAME = {sha: name for name, sha in SHA.items()}
 
 
@@ -24,7 +24,7 @@ def question(identifier: str = "q", answer: int = 1, **changes: Any) -> Question
         "answer": answer,
         "refusal": None,
         "images": tuple(
-            Image(f"images/{name}.png", SHA[name], *(size if name == "original" else (960, 540))) for name in PICTURES
+            Image(f"images/{name}.png", SHA[name], *(size if name == "original" else (960, 540))) for name in IMAGES
         ),
         "category": "Count-Dis",
         "group": SHA["original"],
@@ -65,10 +65,10 @@ def scripted(name: str, *replies: str | Reply, **settings: Any) -> list[Turn]:
 
 
 def shown(turn: Turn) -> list[str]:
-    """The names of the pictures of a turn."""
+    """The names of the images of a turn."""
     return [NAME[image.sha256] for image in turn.images]
 
 
 def transcript(turns: list[Turn]) -> list[str]:
-    """Each turn in one line: its step and its pictures ("select: grid")."""
+    """Each turn in one line: its step and its images ("select: grid")."""
     return [f"{turn.step}: {' '.join(shown(turn))}" for turn in turns]

@@ -38,7 +38,7 @@ def made(perceived_run: Run) -> Run:
 @pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
 def test_every_image_of_a_dialogue_is_found(tmp_path: Path, takes: str):
     kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")
-    made = fake_report.make(tmp_path, fake_report.params(kept, pictures=takes), per_class=1)
+    made = fake_report.make(tmp_path, fake_report.params(kept, images=takes), per_class=1)
     run = of(made)
     outcomes = Outcomes(run, results=made.results, data=made.data)
     for variant in kept:

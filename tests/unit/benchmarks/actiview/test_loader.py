@@ -20,7 +20,7 @@ SIZES = [(80, 60), *[(40, 30)] * 6]
 
 
 def row(number, **changes):
-    name = changes.pop("picture", f"actiview{number:04d}")
+    name = changes.pop("image", f"actiview{number:04d}")
     endings = ("_resized", "_resized_lines", "_0_0", "_1_0", "_0_1", "_1_1")
     return {
         "question": "What color is the roof?",
@@ -34,8 +34,8 @@ def row(number, **changes):
     } | changes
 
 
-def write(folder, rows, *, groundtruth=None, levels=None, pictures=True):
-    """A folder as published: every picture of another colour, the extensions .jpg whatever the format."""
+def write(folder, rows, *, groundtruth=None, levels=None, images=True):
+    """A folder as published: every image of another colour, the extensions .jpg whatever the format."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "data.json").write_text(json.dumps({"meta": {"version": "release_1.0"}, "data": rows}))
     if groundtruth is None:
@@ -45,7 +45,7 @@ def write(folder, rows, *, groundtruth=None, levels=None, pictures=True):
         levels = {"hard": [0] * len(rows), "medium": [2] * len(rows), "easy": [1] * len(rows)}
     (folder / "shifting_level.json").write_text(json.dumps(levels))
     named = sorted({(path, size) for r in rows for path, size in zip(r["images"], SIZES, strict=False)})
-    for number, (path, size) in enumerate(named if pictures else []):
+    for number, (path, size) in enumerate(named if images else []):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(png((number, 7, 200), size))
     return folder
@@ -101,7 +101,7 @@ def test_questions_survive_their_table(raw, tmp_path):
 
 
 def test_an_image_of_two_questions_is_stored_once_and_groups_them(tmp_path):
-    raw = write(tmp_path / "raw", [row(1), row(2, picture="actiview0001")])
+    raw = write(tmp_path / "raw", [row(1), row(2, image="actiview0001")])
     one, other = actiview.load(raw, tmp_path / "out")
     assert one.group == other.group and one.images == other.images
     assert len(list((tmp_path / "out" / "images").iterdir())) == 7
@@ -162,7 +162,7 @@ def test_the_files_may_be_in_a_subfolder(raw, tmp_path):
     ],
 )
 def test_a_broken_row_is_named(tmp_path, changes, message):
-    raw = write(tmp_path / "raw", [row(1), row(2) | changes], groundtruth=[[2, 3], [2, 3]], pictures="id" in changes)
+    raw = write(tmp_path / "raw", [row(1), row(2) | changes], groundtruth=[[2, 3], [2, 3]], images="id" in changes)
     for name in row(1)["images"]:
         (raw / name).parent.mkdir(exist_ok=True)
         (raw / name).write_bytes(png())
@@ -206,7 +206,7 @@ def test_a_broken_file_is_named(raw, tmp_path, name, content, message):
 
 
 def test_a_missing_broken_or_foreign_image_is_named(raw, tmp_path):
-    (raw / "images_split" / "actiview0002_1_0.jpg").write_bytes(b"no picture")
+    (raw / "images_split" / "actiview0002_1_0.jpg").write_bytes(b"no image")
     with pytest.raises(DataError, match=r"data\.json, row 1: .*does not decode"):
         list(actiview.load(raw, tmp_path / "out"))
     (raw / "images_split" / "actiview0002_1_0.jpg").unlink()
@@ -217,7 +217,7 @@ def test_a_missing_broken_or_foreign_image_is_named(raw, tmp_path):
     outside = [row(1, images=["../secret.jpg", *row(1)["images"][1:]])]
     (tmp_path / "secret.jpg").write_bytes(png())
     with pytest.raises(DataError, match="leads out of"):
-        list(actiview.load(write(tmp_path / "raw", outside, pictures=False), tmp_path / "out"))
+        list(actiview.load(write(tmp_path / "raw", outside, images=False), tmp_path / "out"))
 
 
 def test_annotations_alone_give_questions_without_images(raw):

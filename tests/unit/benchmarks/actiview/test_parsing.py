@@ -100,7 +100,7 @@ OUT = ((), False)
         ("2.", ((2,), True), ((2,), True)),
         ("1 and 2", OUT, ((1, 2), True)),  # the toolkit stops
         ("1,7", OUT, ((1,), False)),  # the toolkit stops
-        ("0", OUT, OUT),  # the toolkit shows the gridded picture as the lower right one
+        ("0", OUT, OUT),  # the toolkit shows the gridded image as the lower right one
         ("5", OUT, OUT),
         ("upperleft", ((1,), True), ((1,), True)),
         ("upper", ((2, 4), True), ((1, 3), True)),  # a key that stands there twice

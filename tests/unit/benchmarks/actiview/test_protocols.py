@@ -113,47 +113,45 @@ def test_transcripts(name, settings, said, asked):
 OPTIONS = "Question: How many geese? Options: A. Two; B. Three; C. None. Answer:"
 
 
-def text_with_pictures(turn):
-    """The prompt with each picture's name in its place."""
+def text_with_images(turn):
+    """The prompt with each image's name in its place."""
     return "".join(part if isinstance(part, str) else f"<{NAME[part.sha256]}>" for part in turn.content)
 
 
 def test_images_are_at_their_position_in_the_prompts():
     (turn,) = scripted("full_image", "B")
     assert (
-        text_with_pictures(turn)
+        text_with_images(turn)
         == f"Carefully analysis <full>, and answer the question from the given options. {OPTIONS}"
     )
     more, answer = scripted("shifting", "no", "B")
-    assert text_with_pictures(more) == (
+    assert text_with_images(more) == (
         "Your will be presented with a part or parts of an image and a question concerning the full image.  <ll>, the "
         "lowerleft view,. Given these views, please determine if you need more visual information to answer the "
         'question: "How many geese?"\n===\n\n\nDo not directly answer the question. You should make desicion, if you '
         "need more visial information to answer the question. Yes or No? Your Response:"
     )
-    assert text_with_pictures(answer).startswith(
-        "Carefully analysis  <ll>, the lowerleft view,, and answer the question"
-    )
+    assert text_with_images(answer).startswith("Carefully analysis  <ll>, the lowerleft view,, and answer the question")
     select, zoomed = scripted("zooming", "1,4", "B")
-    assert text_with_pictures(select) == (
+    assert text_with_images(select) == (
         "<grid> is the full image, which is split in to 4 equal parts, numbered from 1 to 4, where 1 is the upperleft "
         "part, 2 is the lowerleft part, 3 is the upperright part, 4 is the lowerright part. \nResponse with the number "
         "of part (at least one part, at most 4 parts), that must be used to answer the question. The question is: How "
         "many geese?\nDo not directly answer the given question. Response with the selected number of parts, split by "
         "',' if there are multiple selections. \nYour Response:"
     )
-    assert text_with_pictures(zoomed) == (
+    assert text_with_images(zoomed) == (
         "<full> is the full image. These are your selected part of image that must be used to answer the question <ul> "
         "is your selected upperleft view. <lr> is your selected lowerright view. . Please answer question according to "
         f"the given images from the the given options. {OPTIONS}"
     )
     zoom, operate, answer = scripted("mixed", '{"part": "2"}', KEEP % ("2", "none"), "B")
-    assert text_with_pictures(zoom).startswith("You will be presented with a full image <grid> and a corresponding")
-    assert "to these parts,  <ll>, the lowerleft view,, for detailed checking" in text_with_pictures(operate)
-    assert text_with_pictures(answer).startswith(
+    assert text_with_images(zoom).startswith("You will be presented with a full image <grid> and a corresponding")
+    assert "to these parts,  <ll>, the lowerleft view,, for detailed checking" in text_with_images(operate)
+    assert text_with_images(answer).startswith(
         "Carefully analysis <grid> is the full image, <ll>, the lowerleft view,,"
     )
-    assert "{" not in text_with_pictures(zoom) + text_with_pictures(operate)
+    assert "{" not in text_with_images(zoom) + text_with_images(operate)
 
 
 def test_braces_in_a_question_are_not_prompt_fields():
@@ -200,7 +198,7 @@ def test_the_start_of_another_split_is_drawn_for_each_question_and_stays():
 
 
 def say_view(turn):
-    """Whoever describes a picture says which one it is."""
+    """Whoever describes an image says which one it is."""
     return f"a picture of {NAME[turn.images[0].sha256]}" if turn.step == "caption" else "yes"
 
 
@@ -230,15 +228,15 @@ def test_all_images_but_the_current_one_are_described_by_the_model():
     ]
     assert turns[1].text == "Please describe the image:"
     assert "a picture of ll, the lowerleft view, a picture of ur, the upperright view, a picture of lr" in (
-        text_with_pictures(turns[-1])
+        text_with_images(turns[-1])
     )
-    assert "<ul>, the upperleft view,," in text_with_pictures(turns[-1])
+    assert "<ul>, the upperleft view,," in text_with_images(turns[-1])
 
 
 def test_a_description_that_failed_is_empty():
     replies = iter(["yes", OUT_OF_MEMORY, "no", "B"])
     turns = [turn for turn, _ in converse("shifting", lambda _: next(replies), images="captioned")]
-    assert "full image.  , the lowerleft view, <ur>, the upperright view," in text_with_pictures(turns[2])
+    assert "full image.  , the lowerleft view, <ur>, the upperright view," in text_with_images(turns[2])
 
 
 @pytest.mark.parametrize("name", ["zooming", "groundtruth_views"])
@@ -247,13 +245,13 @@ def test_with_one_image_each_selected_view_is_asked_separately(name):
     *_, one, two = scripted(name, *first, "A", "B", images="concatenated")
     assert transcript([one, two]) == ["view: ul", "answer: ur"]
     assert one.labels == two.labels == ("A", "B", "C") and right(question(), one) == right(question(), two) == "B"
-    assert text_with_pictures(two).startswith("Carefully analysis <ur>, the upperright view., and answer")
+    assert text_with_images(two).startswith("Carefully analysis <ur>, the upperright view., and answer")
     captions = ["a pond", "a goose", "two geese"]  # of the full image, of 3, and of 1, each once
     turns = scripted(name, *first, *captions[:2], "A", captions[2], "B", images="captioned")
     assert transcript(turns[len(first) :]) == ["caption: full", "caption: ur", "view: ul", "caption: ul", "answer: ur"]
-    assert text_with_pictures(turns[-1]).startswith("a pond is the full image.")
+    assert text_with_images(turns[-1]).startswith("a pond is the full image.")
     assert "two geese is your selected upperleft view. <ur> is your selected upperright view." in (
-        text_with_pictures(turns[-1])
+        text_with_images(turns[-1])
     )
 
 
@@ -344,7 +342,7 @@ def test_any_reply_shows_existing_views_once_and_ends(name, split, parser, image
         assert set(sources) <= {image.source for image in known}
         assert len(set(sources)) == len(sources)
         assert images == "many" or len(turn.images) == 1 or "images" not in takes
-        assert asked.images[0].source not in sources  # never the picture as taken, which would need no view
+        assert asked.images[0].source not in sources  # never the image as taken, which would need no view
     captions = [turn.images for turn, _ in pairs if turn.step == "caption"]
     assert len(set(captions)) == len(captions)
     assert [turn.step for turn, _ in pairs].count("answer") == 1 and pairs[-1][0].step == "answer"

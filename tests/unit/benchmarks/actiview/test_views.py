@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def picture(folder):
+def image(folder):
     """Red counts the columns, green the rows, so that every pixel tells where it is from."""
     rows, columns = np.mgrid[:HEIGHT, :WIDTH]
     return save(folder, np.dstack([columns, rows, np.full_like(rows, 200)]).astype(np.uint8))
@@ -47,8 +47,8 @@ def pixels(image, folder):
 @pytest.mark.parametrize(
     ("number", "column", "row"), [(1, 0, 0), (2, 0, 8), (3, 12, 0), (4, 12, 8)], ids=views.NAMES
 )  # Section I.2: 1 is the upper-left part, 2 the lower-left, 3 the upper-right, 4 the lower-right
-def test_the_four_views_are_numbered_as_in_the_paper_and_not_resized(folder, picture, number, column, row):
-    cut = pixels(views.view(picture, number), folder)
+def test_the_four_views_are_numbered_as_in_the_paper_and_not_resized(folder, image, number, column, row):
+    cut = pixels(views.view(image, number), folder)
     assert cut.shape == (8, 12, 3)
     assert cut[0, 0].tolist() == [column, row, 200] and cut[-1, -1].tolist() == [column + 11, row + 7, 200]
 
@@ -58,8 +58,8 @@ def test_the_four_views_are_numbered_as_in_the_paper_and_not_resized(folder, pic
     ("number", "released", "corner"),
     [(2, False, (8, 0)), (2, True, (0, 8)), (4, False, (0, 8)), (4, True, (8, 8)), (6, False, (16, 8))],
 )
-def test_other_splits_are_numbered_as_in_their_prompt_or_the_toolkit(folder, picture, number, released, corner):
-    cut = pixels(views.view(picture, number, 6, released=released), folder)
+def test_other_splits_are_numbered_as_in_their_prompt_or_the_toolkit(folder, image, number, released, corner):
+    cut = pixels(views.view(image, number, 6, released=released), folder)
     assert cut.shape == (8, 8, 3) and tuple(cut[0, 0, :2].tolist()) == corner
 
 
@@ -116,8 +116,8 @@ def test_a_grid_of_nine_has_two_lines_each_way_and_is_thin_in_a_small_image(fold
     assert np.flatnonzero(red.all(axis=0)).tolist() == np.flatnonzero(red.all(axis=1)).tolist() == [33, 66]
 
 
-def test_images_are_side_by_side_from_the_left(folder, picture):
-    chosen = [views.view(picture, number) for number in (4, 1)]
+def test_images_are_side_by_side_from_the_left(folder, image):
+    chosen = [views.view(image, number) for number in (4, 1)]
     row = views.concatenate([*chosen, views.concatenate([chosen[1]])])
     together = pixels(row, folder)
     assert together.shape == (8, 36, 3)
@@ -125,8 +125,8 @@ def test_images_are_side_by_side_from_the_left(folder, picture):
         assert (together[:, 12 * place : 12 * place + 12] == pixels(one, folder)).all()
 
 
-def test_below_a_lower_image_is_black(folder, picture):
-    together = pixels(views.concatenate([picture, views.view(picture, 1)]), folder)
+def test_below_a_lower_image_is_black(folder, image):
+    together = pixels(views.concatenate([image, views.view(image, 1)]), folder)
     assert together.shape == (16, 36, 3) and not together[8:, 24:].any() and together[:8, 24:].any()
 
 
@@ -136,39 +136,39 @@ def test_views_can_be_cut_from_recipe_images(folder):
     assert (pixels(views.view(noise, 4), folder) == whole[10:, 20:]).all()
 
 
-def test_the_digest_follows_the_source_and_what_is_made_of_it(picture):
+def test_the_digest_follows_the_source_and_what_is_made_of_it(image):
     other = Image("images/other.png", "b" * 64, WIDTH, HEIGHT)
     made = [
         views.view(image, number, split, size=size)
-        for image in (picture, other)
+        for image in (image, other)
         for number, split in ((1, 4), (2, 4), (1, 9))
         for size in (None, (5, 5))
     ]
     assert len({image.sha256 for image in made}) == len(made)
-    assert views.view(picture, 1) == views.view(picture, 1) and picture.source in views.view(picture, 1).source
+    assert views.view(image, 1) == views.view(image, 1) and image.source in views.view(image, 1).source
     assert all(not images.is_recipe_image(image) for image in made)
 
 
 @pytest.mark.parametrize("number", [0, 5, -1])
-def test_a_view_that_does_not_exist_is_refused(picture, number):
+def test_a_view_that_does_not_exist_is_refused(image, number):
     with pytest.raises(ValueError, match=f"part {number} of 4: give 1 to 4"):
-        views.view(picture, number)
+        views.view(image, number)
 
 
 @pytest.mark.parametrize("make", [views.reduce, views.add_grid, views.initial_size])
-def test_a_split_that_the_paper_does_not_have_is_refused(picture, make):
+def test_a_split_that_the_paper_does_not_have_is_refused(image, make):
     with pytest.raises(ValueError, match="choose one of 4, 6, 8, 9, 16"):
-        make(picture, 5)
+        make(image, 5)
 
 
-def test_impossible_sizes_are_refused(picture):
+def test_impossible_sizes_are_refused(image):
     with pytest.raises(ValueError, match="no images"):
         views.concatenate([])
     big = Image("images/big.png", "c" * 64, 7000, 7000)
     with pytest.raises(ValueError, match="give 1 to 50,000,000"):
         views.concatenate([big, big])
     with pytest.raises(ValueError, match="is not a recipe"):
-        images.composite_image("mirror", 1, 1, of=picture)
+        images.composite_image("mirror", 1, 1, of=image)
     with pytest.raises(ValueError, match="0 x 0"):
         views.view(Image("images/dot.png", "d" * 64, 1, 1), 1)
 
@@ -177,23 +177,23 @@ def test_an_absent_or_broken_source_is_named(folder):
     gone = Image("images/gone.png", "a" * 64, WIDTH, HEIGHT)
     with pytest.raises(DataError, match=r"gone\.png"):
         images.open_image(views.view(gone, 1), folder)
-    (folder / "images" / "gone.png").write_bytes(b"no picture")
+    (folder / "images" / "gone.png").write_bytes(b"no image")
     with pytest.raises(DataError, match=r"gone\.png.*does not decode"):
         images.open_image(views.view(gone, 1), folder)
 
 
-def test_an_image_is_decoded_once_for_all_its_views(folder, picture, monkeypatch):
+def test_an_image_is_decoded_once_for_all_its_views(folder, image, monkeypatch):
     monkeypatch.setattr(images, "_FILE_CACHE", images._ImageCache(3 * WIDTH * HEIGHT))
     decoded, decode = [], images.decode
     monkeypatch.setattr(images, "decode", lambda data, file: decoded.append(file.name) or decode(data, file=file))
-    first = [pixels(views.view(picture, number), folder) for number in (1, 2, 3, 4)]
+    first = [pixels(views.view(image, number), folder) for number in (1, 2, 3, 4)]
     assert len(decoded) == 1
-    images.open_image(views.add_grid(picture), folder)
-    assert all((a == pixels(views.view(picture, n), folder)).all() for a, n in zip(first, (1, 2, 3, 4), strict=True))
+    images.open_image(views.add_grid(image), folder)
+    assert all((a == pixels(views.view(image, n), folder)).all() for a, n in zip(first, (1, 2, 3, 4), strict=True))
     assert len(decoded) == 1
-    (folder / picture.source).write_bytes(b"")  # another file at the same path is another picture
+    (folder / image.source).write_bytes(b"")  # another file at the same path is another image
     with pytest.raises(DataError, match="does not decode"):
-        images.open_image(views.view(picture, 1), folder)
+        images.open_image(views.view(image, 1), folder)
 
 
 def test_decoded_images_stay_within_their_limit(folder):

@@ -67,7 +67,7 @@ def test_published_files_become_questions(tmp_path):
     assert {q.refusal for q in questions} == {4}
     assert questions[7].category == "Relation"
     assert dict(questions[7].extra) == {"question_id": 8, "label": "C", "image_path": "images/1.png"}
-    # Twelve questions on three distinct pictures, which are the groups.
+    # Twelve questions on three distinct images, which are the groups.
     assert len({q.group for q in questions}) == 3
     assert sorted(p.name for p in (tmp_path / "out/images").iterdir()) == sorted({f"{q.group}.png" for q in questions})
     assert (questions[0].images[0].width, questions[0].images[0].height) == (40, 30)

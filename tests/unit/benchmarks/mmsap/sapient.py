@@ -31,7 +31,7 @@ def ask(
     """Five options, by default A the right one and C the refusal, which is right in BeyondVisQA."""
     texts = [f"{identifier} {word}" for word in ("one", "two", "three", "four", "five")]
     texts[refusal] = REFUSAL
-    picture = Image(f"images/{identifier}.png", "a" * 64, 40, 30)
+    image = Image(f"images/{identifier}.png", "a" * 64, 40, 30)
     return Question(
         id=f"{subset}-{identifier}",
         benchmark="mmsap",
@@ -39,10 +39,10 @@ def ask(
         options=tuple(Option(letter, text, f"{letter}. ") for letter, text in zip("ABCDE", texts, strict=True)),
         answer=refusal if subset == BEYOND else answer,
         refusal=refusal,
-        images=(picture,),
+        images=(image,),
         category=category,
         group=group or identifier,
-        extra={"subset": subset, "question_id": identifier, "image_path": picture.source},
+        extra={"subset": subset, "question_id": identifier, "image_path": image.source},
     )
 
 

@@ -59,7 +59,7 @@ def record(stem: str, options: list[str], needed: list[int]) -> Question:
 
 
 def turns(protocol: str, question: Question, replies: list[str], **settings) -> list[list[str | None]]:
-    """The contents of the turns, with `PICTURE` for each picture."""
+    """The contents of the turns, with `IMAGE` for each image."""
     talk, found = asked_by(protocol, question, **settings), []
     turn = next(talk)
     for said in [*replies, None]:
