@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns.benchmarks.actiview.expected_replies import expected_reply
 from known_unknowns.benchmarks.actiview.metrics import DialogueViews
 from known_unknowns.benchmarks.actiview.parsing import Selection, parse_missing
 from known_unknowns.benchmarks.actiview.prompts import shown_views
@@ -226,6 +227,24 @@ def test_views_in_the_text_are_those_of_the_images(name, parser, images, seed):
             assert turn.step == "operate" or len(views) == len(set(views))
         used = {place[NAME[i.sha256]] for i in pairs[-1][0].images if NAME[i.sha256] in place}
         assert DialogueViews.of(question(), recorded(pairs), parser).used == used
+
+
+@pytest.mark.parametrize("parser", ["official", "robust"])
+def test_expected_replies_lead_to_the_annotated_views(parser):
+    """The clues are in views 1 and 3; shifting starts in view 2, and asks for both at once."""
+
+    def perfect(turn: Turn) -> str:
+        return "B" if turn.labels else expected_reply(question(), turn)
+
+    asked_for = {
+        "zooming": ["select: grid", "answer: full ul ur"],
+        "shifting": ["more: ll", "more: ll ul ur", "answer: ll ul ur"],
+        "mixed": ["zoom: grid", "operate: ul ur grid ul ur", "answer: grid ul ur"],
+    }
+    for name, expected in asked_for.items():
+        pairs = converse(name, perfect, question(), wording="paper", parser=parser)
+        assert transcript([turn for turn, _ in pairs]) == expected
+        assert all(one.valid for one in DialogueViews.of(question(), recorded(pairs), parser).selections)
 
 
 def test_invalid_selections_of_the_examination_are_counted():
