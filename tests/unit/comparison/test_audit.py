@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -240,9 +241,8 @@ def test_findings_become_notes(tmp_path):
     on_cell = Finding.of(published.cells[0], "It is odd.", "1 + 1 = 3")
     on_row = Finding("toy", "Table 1", "Two", ALL, "70.00 60.00 75.00", "All of it is odd.", "1 + 1 = 3")
     on_column = Finding("toy", "Table 1", ALL, "Red", "50.00", "So is its column.", "1 + 1 = 3")
-    on_table = Finding("toy", "Table 1", ALL, ALL, "50.00", "No cell has this note.", "1 + 1 = 3")
-    elsewhere = Finding("toy", "Table 2", "One", ALL, "50.00", "Not here.", "1 + 1 = 3")
-    noted = with_notes(published.cells, [on_cell, on_row, on_column, on_table, elsewhere])
+    elsewhere = Finding("toy", "Table 2", ALL, ALL, "50.00", "Not here.", "1 + 1 = 3")
+    noted = with_notes(published.cells, [on_cell, on_row, on_column, elsewhere])
     notes = {cell.key[1:]: cell.note for cell in noted if cell.note}
     assert notes == {
         ("One", "All"): "It is odd.",
@@ -252,3 +252,5 @@ def test_findings_become_notes(tmp_path):
         ("Two", "Blue"): "All of it is odd.",
         ("Three", "Red"): "So is its column.",
     }
+    (table,) = with_notes(published.cells[:1], [replace(elsewhere, table="Table 1")])
+    assert table.note == "Not here."

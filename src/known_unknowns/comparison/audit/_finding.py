@@ -44,10 +44,8 @@ class Finding:
         return cls(cell.benchmark, cell.table, cell.row, cell.column, printed, finding, arithmetic)
 
     def is_on(self, cell: PublishedCell) -> bool:
-        """Whether the finding is on a cell. One on a whole table is on none of its cells."""
-        if self.table != cell.table or (self.row, self.column) == (ALL, ALL):
-            return False
-        return self.row in (cell.row, ALL) and self.column in (cell.column, ALL)
+        """Whether the finding is on a cell."""
+        return self.table == cell.table and self.row in (cell.row, ALL) and self.column in (cell.column, ALL)
 
 
 def with_notes(cells: Iterable[PublishedCell], findings: Sequence[Finding]) -> list[PublishedCell]:
