@@ -76,7 +76,7 @@ class Question:
     category : str
         The published category.
     group : str
-        The unit that confidence intervals resample: the original image.
+        The cluster of the confidence intervals: the original image.
     extra : Mapping
         JSON-able values that only this benchmark uses.
 
@@ -294,7 +294,7 @@ class Metric:
     n : int
         Number of questions of the category.
     method : str
-        Method of the interval ("wilson", "cluster bootstrap, 2000 resamples, seed 0", ...).
+        Method of the interval ("modified Wilson", ...); docs/intervals.md describes them.
     spread : float, optional
         Standard deviation over seeds with ddof = 1, for the mean over several seeds.
     denominator : float, optional

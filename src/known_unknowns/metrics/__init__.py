@@ -6,6 +6,7 @@ confidence intervals.
 
 from __future__ import annotations
 
+from known_unknowns.metrics.intervals import clustered_interval
 from known_unknowns.metrics.measure import headline, measure
 
-__all__ = ["headline", "measure"]
+__all__ = ["clustered_interval", "headline", "measure"]

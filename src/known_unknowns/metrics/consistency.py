@@ -62,7 +62,7 @@ def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
         "content_agreement": Ratio(agreement, all_questions),
         "content_kept": Ratio(content, informative),
         "position_kept": Ratio(position, informative),
-        "position_alone": Ratio(alone, informative),
+        "position_alone": Ratio(alone, informative, proportion=False),
     }
 
 

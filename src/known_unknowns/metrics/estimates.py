@@ -1,4 +1,4 @@
-"""Estimates and resampled estimates of ratios and areas, by category, before intervals are computed."""
+"""Estimates of ratios and areas by category, and their confidence intervals."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from known_unknowns.metrics.intervals import ratio_replicates
+from known_unknowns.metrics import intervals
+from known_unknowns.metrics.intervals import Interval
 from known_unknowns.metrics.proportions import Ratio, ratios
 from known_unknowns.metrics.score_tables import ScoreTable
-from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_replicates
+from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_without_groups, error_weights
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,20 @@ class Estimates:
         The ratios; NaN where the denominator is 0.
     denominator : ndarray, shape (metrics,)
         Sums of the denominators over the questions.
-    groups : ndarray, shape (groups, metrics)
-        The same sums in each group.
-    replicates : ndarray, shape (resamples, metrics)
-        The ratio in each resample.
+    groups : ndarray of int, shape (groups,)
+        The groups of the category's questions.
+    residuals : ndarray, shape (groups, metrics)
+        Numerator less value times denominator, summed over the questions of each group.
+    sizes : ndarray, shape (groups, metrics)
+        Sums of the denominators over the questions of each group.
+    binary : ndarray of bool, shape (metrics,)
+        Whether all numerators and denominators are counts.
+    proportion : ndarray of bool, shape (metrics,)
+        Whether no numerator is negative or exceeds its denominator.
     areas : frozenset of str
-        Names of the metrics that are areas under a curve, not proportions.
+        Names of the metrics that are areas under a curve, not ratios.
+    seeds : int
+        Number of answers to each question.
     """
 
     names: list[str]
@@ -40,13 +49,44 @@ class Estimates:
     value: np.ndarray
     denominator: np.ndarray
     groups: np.ndarray
-    replicates: np.ndarray
+    residuals: np.ndarray
+    sizes: np.ndarray
+    binary: np.ndarray
+    proportion: np.ndarray
     areas: frozenset[str] = frozenset()
+    seeds: int = 1
+
+    def intervals(self, confidence: float) -> list[Interval]:
+        """Compute the confidence interval of each metric."""
+        low, high = (np.full(len(self.names), np.nan) for _ in range(2))
+        for chosen, is_proportion in ((self.proportion, True), (~self.proportion, False)):
+            if chosen.any():
+                part = self.value[chosen], self.residuals[:, chosen], self.sizes[:, chosen]
+                low[chosen], high[chosen] = (
+                    intervals.proportion_bounds(
+                        *part, binary=self.binary[chosen], confidence=confidence, seeds=self.seeds
+                    )
+                    if is_proportion
+                    else intervals.mean_bounds(*part, confidence=confidence)
+                )
+        return [
+            intervals.UNDEFINED if v != v else Interval(a, b, method) if a == a else intervals.NO_VARIATION
+            for v, a, b, method in zip(self.value, low.tolist(), high.tolist(), self._methods(), strict=True)
+        ]
+
+    def _methods(self) -> list[str]:
+        """The method of each interval."""
+        single = self.binary & self.proportion & (self.sizes.max(axis=0, initial=0) <= 1)
+        few = np.count_nonzero(self.sizes, axis=0) < intervals.FEWEST_GROUPS
+        method = np.where(few, intervals.FEW_GROUPS, intervals.CLUSTERED)
+        method = np.where(single, intervals.SINGLE, np.where(self.proportion, method, intervals.MEAN))
+        return [
+            intervals.AREA if name in self.areas else text
+            for name, text in zip(self.names, method.tolist(), strict=True)
+        ]
 
 
-def estimates(
-    table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.ndarray, weights: np.ndarray
-) -> dict[str, Estimates]:
+def estimates(table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.ndarray) -> dict[str, Estimates]:
     """Estimate all metrics of one scorer.
 
     Parameters
@@ -58,9 +98,7 @@ def estimates(
     labels : sequence of str
         All labels that any question of the benchmark offers.
     groups : ndarray of str, shape (groups,)
-        Sorted names of the columns of ``weights``.
-    weights : ndarray, shape (resamples, groups)
-        The result of `intervals.group_weights`.
+        Sorted names of all groups.
 
     Returns
     -------
@@ -69,56 +107,112 @@ def estimates(
     """
     all_ratios = ratios(table.arrays[scorer], labels) | dict(table.benchmark_ratios[scorer])
     column = np.searchsorted(groups, table.groups)
-    by_category = ratio_estimates(all_ratios, table.categories, column, weights)
+    by_category = ratio_estimates(all_ratios, table.categories, column)
     for name, curve in table.curves[scorer].items():
         if curve.defined:
             for category, members in table.categories.items():
                 part = RiskCoverage(*(values[members] for values in curve))
-                by_category[category] = _with_area(by_category[category], name, part, column[members], weights)
+                by_category[category] = _with_area(by_category[category], name, part, column[members])
     return by_category
 
 
 def ratio_estimates(
-    ratios: Mapping[str, Ratio], categories: Mapping[str, np.ndarray], column: np.ndarray, weights: np.ndarray
+    ratios: Mapping[str, Ratio], categories: Mapping[str, np.ndarray], column: np.ndarray
 ) -> dict[str, Estimates]:
-    """Estimate ratios in each category; ``column`` (questions,) is the column of ``weights`` of each question."""
+    """Estimate ratios in each category; ``column`` (questions,) is the group of each question, as a number."""
     names = list(ratios)
-    above, below = (np.array(values, dtype=np.float64) for values in zip(*ratios.values(), strict=True))
+    above, below = (
+        np.array([np.asarray(ratio[part], dtype=np.float64) for ratio in ratios.values()]) for part in range(2)
+    )
+    bounded = np.array([ratio.proportion for ratio in ratios.values()])
     return {
         category: _estimate(
-            names, above.compress(members, axis=1), below.compress(members, axis=1), column[members], weights
+            names, above.compress(members, axis=1), below.compress(members, axis=1), bounded, column[members]
         )
         for category, members in categories.items()
     }
 
 
+def mean_over_seeds(seeds: Sequence[Estimates]) -> Estimates:
+    """Average the metrics that all seeds have; NaN where that of any seed is.
+
+    The answers of all seeds are the answers of one group. A mean of ratios is linear in the residuals of each seed
+    divided by its denominator. ``n`` and the denominator are means over the seeds.
+    """
+    names = [name for name in seeds[0].names if all(name in seed.names for seed in seeds)]
+    if any(not np.array_equal(seed.groups, seeds[0].groups) for seed in seeds):
+        raise ValueError("the seeds have questions in different groups")
+    columns = [[seed.names.index(name) for name in names] for seed in seeds]
+    parts = list(zip(seeds, columns, strict=True))
+    total = np.sum([seed.sizes[:, c].sum(axis=0) for seed, c in parts], axis=0)
+    shares = [
+        np.divide(seed.residuals[:, c], own, out=np.zeros((len(seed.groups), len(c))), where=own > 0)
+        for seed, c in parts
+        for own in [seed.sizes[:, c].sum(axis=0)]
+    ]
+    return Estimates(
+        names=names,
+        n=round(float(np.mean([seed.n for seed in seeds]))),
+        value=np.mean([seed.value[c] for seed, c in parts], axis=0),
+        denominator=np.mean([seed.denominator[c] for seed, c in parts], axis=0),
+        groups=seeds[0].groups,
+        residuals=np.mean(shares, axis=0) * total,
+        sizes=np.sum([seed.sizes[:, c] for seed, c in parts], axis=0),
+        binary=np.all([seed.binary[c] for seed, c in parts], axis=0),
+        proportion=np.all([seed.proportion[c] for seed, c in parts], axis=0),
+        areas=seeds[0].areas,
+        seeds=len(seeds),
+    )
+
+
 def _estimate(
-    names: list[str], above: np.ndarray, below: np.ndarray, column: np.ndarray, weights: np.ndarray
+    names: list[str], above: np.ndarray, below: np.ndarray, bounded: np.ndarray, column: np.ndarray
 ) -> Estimates:
     """Estimate ratios of ``above`` and ``below``, arrays of shape (metrics, questions)."""
-    numerators, denominators = (_by_group(values, column, weights.shape[1]) for values in (above, below))
+    groups, column = np.unique(column, return_inverse=True)
+    numerators, denominators = (_by_group(values, column, len(groups)) for values in (above, below))
     total = below.sum(axis=1)
     value = np.divide(above.sum(axis=1), total, out=np.full(len(names), np.nan), where=total > 0)
-    replicates = ratio_replicates(weights, numerators, denominators)
-    return Estimates(names, len(column), value, total, denominators, replicates)
+    return Estimates(
+        names=names,
+        n=len(column),
+        value=value,
+        denominator=total,
+        groups=groups,
+        residuals=numerators - np.where(total > 0, value, 0) * denominators,
+        sizes=denominators,
+        binary=((above == np.round(above)) & (below == np.round(below))).all(axis=1),
+        proportion=bounded & ((above >= 0) & (above <= below)).all(axis=1),
+    )
 
 
 def _by_group(values: np.ndarray, column: np.ndarray, groups: int) -> np.ndarray:
     """Sums by group: (metrics, questions) to (groups, metrics)."""
-    return np.column_stack([np.bincount(column, weights=row, minlength=groups) for row in values])
+    return np.stack([np.bincount(column, weights=row, minlength=groups) for row in values], axis=1)
 
 
-def _with_area(
-    estimated: Estimates, name: str, curve: RiskCoverage, column: np.ndarray, weights: np.ndarray
-) -> Estimates:
-    """Add the area under a curve; a question is drawn as often as its group."""
-    questions_by_group = np.bincount(column, minlength=weights.shape[1]).astype(np.float64)
+def _with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.ndarray) -> Estimates:
+    """Add the area under a curve, a proportion of errors with the weights of `selective.error_weights`.
+
+    Its residuals are those of the jackknife, so that they contain the variance of the weights. The weights are scaled
+    to Kish's effective number of questions.
+    """
+    groups, column = np.unique(column, return_inverse=True)
+    value, weights = aurc(curve), error_weights(curve.confidence)
+    sizes = np.bincount(column, weights=weights) / (weights**2).sum()
+    residuals = np.zeros(len(groups))
+    if len(groups) > 1:
+        without = aurc_without_groups(curve, column, len(groups))
+        residuals = (without.mean() - without) * sizes.sum() * (1 - 1 / len(groups))
     return Estimates(
         names=[*estimated.names, name],
         n=estimated.n,
-        value=np.append(estimated.value, aurc(curve)),
+        value=np.append(estimated.value, value),
         denominator=np.append(estimated.denominator, len(column)),
-        groups=np.column_stack([estimated.groups, questions_by_group]),
-        replicates=np.column_stack([estimated.replicates, aurc_replicates(curve, weights[:, column])]),
+        groups=estimated.groups,
+        residuals=np.column_stack([estimated.residuals, residuals]),
+        sizes=np.column_stack([estimated.sizes, sizes]),
+        binary=np.append(estimated.binary, False),
+        proportion=np.append(estimated.proportion, True),
         areas=estimated.areas | {name},
     )

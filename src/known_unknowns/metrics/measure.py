@@ -13,8 +13,8 @@ from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.benchmark_hooks import AcrossVariants
-from known_unknowns.metrics.estimates import Estimates, estimates, ratio_estimates
-from known_unknowns.metrics.intervals import UNDEFINED, Interval, clustered_interval, group_weights, share_interval
+from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
+from known_unknowns.metrics.intervals import UNDEFINED, Interval
 from known_unknowns.metrics.proportions import ABOVE_CHANCE, ACCURACY, CHANCE
 from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, load
 from known_unknowns.records import Metric
@@ -27,16 +27,14 @@ _CHANCE_METHOD = "known from the options, not estimated"
 
 @dataclass(frozen=True)
 class Statistics:
-    """Settings of the intervals: ``statistics`` in params.yaml."""
+    """Settings of the intervals and tests: ``statistics`` in params.yaml.
+
+    The intervals of the metrics need the confidence level only. Resamples and their seed are those of paired tests.
+    """
 
     confidence: float
     resamples: int
     seed: int
-
-    @property
-    def bootstrap(self) -> str:
-        """The method of a bootstrap interval."""
-        return f"cluster bootstrap, {self.resamples} resamples, seed {self.seed}"
 
 
 def measure(
@@ -93,26 +91,21 @@ def metrics_of(
     Returns
     -------
     list of Metric
-
-    Notes
-    -----
-    All variants and seeds share one matrix of weights, so that a resample has the same images in all of them.
     """
     labels = sorted(frozenset().union(*(table.labels for table in score_tables)))
     groups = np.unique(np.concatenate([table.groups for table in score_tables]))
-    weights = group_weights(len(groups), statistics.resamples, statistics.seed)
     metrics: list[Metric] = []
     for variant in dict.fromkeys(table.variant for table in score_tables):
         seeds = [table for table in score_tables if table.variant == variant]
         for scorer in seeds[0].arrays:
-            by_seed = {table.seed: estimates(table, scorer, labels, groups, weights) for table in seeds}
+            by_seed = {table.seed: estimates(table, scorer, labels, groups) for table in seeds}
             for category in by_seed[seeds[0].seed]:
                 blank = Metric(model, benchmark, variant, None, scorer, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
-            metrics += _across_seeds(blank, seeds, groups, weights, statistics)
+            metrics += _across_seeds(blank, seeds, groups, statistics)
     for combined in benchmark_hooks.of(benchmark).across_variants:
         blank = Metric(model, benchmark, combined.name, None, "", "", "", None, None, None, 0, "")
-        metrics += _across_variants(blank, combined, score_tables, groups, weights, statistics)
+        metrics += _across_variants(blank, combined, score_tables, groups, statistics)
     return metrics
 
 
@@ -126,20 +119,24 @@ def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistic
 
 def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Iterator[Metric]:
     """The metrics of one seed."""
-    confidence, bootstrap = statistics.confidence, statistics.bootstrap
-    for column, name in enumerate(estimated.names):
-        value, by_group = estimated.value[column], estimated.groups[:, column]
-        replicates = estimated.replicates[:, column]
-        if np.isnan(value):
-            interval = UNDEFINED
-        elif name == CHANCE:
+    yield from _with_intervals(blank, estimated, statistics, "")
+
+
+def _with_intervals(blank: Metric, estimated: Estimates, statistics: Statistics, suffix: str) -> Iterator[Metric]:
+    """The metrics with their intervals; ``suffix`` is added to the method of a defined interval."""
+    found = zip(
+        estimated.names,
+        estimated.value.tolist(),
+        estimated.denominator.tolist(),
+        estimated.intervals(statistics.confidence),
+        strict=True,
+    )
+    for name, value, denominator, interval in found:
+        if name == CHANCE and interval is not UNDEFINED:
             interval = Interval(None, None, _CHANCE_METHOD)
-        elif name in estimated.areas:
-            clusters = int(np.count_nonzero(by_group))
-            interval = clustered_interval(value, clusters, replicates, confidence=confidence, bootstrap=bootstrap)
-        else:
-            interval = share_interval(value, by_group, replicates, confidence=confidence, bootstrap=bootstrap)
-        yield _metric(blank, name, value, interval, n=estimated.n, denominator=estimated.denominator[column])
+        elif interval.low is not None:
+            interval = interval._replace(method=interval.method + suffix)
+        yield _metric(blank, name, value, interval, n=estimated.n, denominator=denominator)
 
 
 def _means_over_seeds(blank: Metric, seeds: Sequence[Estimates], statistics: Statistics) -> Iterator[Metric]:
@@ -147,38 +144,19 @@ def _means_over_seeds(blank: Metric, seeds: Sequence[Estimates], statistics: Sta
 
     ``n`` and the denominator are means as well: the questions of another seed are not new ones.
 
-    The interval covers questions and seeds together. A question is resampled with its answers for all seeds, and the
-    options of each question are shuffled independently. The variance between resampled means over seeds therefore
-    contains both the variance between questions and what remains of the shuffles in a mean over the seeds. Resampling
-    the seeds as well would count the latter twice.
+    The interval covers questions and seeds together. The answers of all seeds to a question belong to its group, and
+    the options of each question are shuffled independently. The variance between the groups therefore contains both
+    the variance between questions and what remains of the shuffles in a mean over the seeds.
     """
-    for name in seeds[0].names:
-        if any(name not in estimated.names for estimated in seeds):
-            continue
-        columns = [(estimated, estimated.names.index(name)) for estimated in seeds]
-        values = np.array([estimated.value[column] for estimated, column in columns])
-        value, spread = values.mean(), values.std(ddof=1)
-        if np.isnan(value):
-            interval = UNDEFINED
-        elif name == CHANCE:
-            interval = Interval(None, None, _CHANCE_METHOD)
-        else:
-            present = np.any([estimated.groups[:, column] > 0 for estimated, column in columns], axis=0)
-            interval = clustered_interval(
-                value,
-                int(present.sum()),
-                np.mean([estimated.replicates[:, column] for estimated, column in columns], axis=0),
-                confidence=statistics.confidence,
-                bootstrap=f"{statistics.bootstrap}, mean of {len(seeds)} seeds",
-            )
-        n = round(float(np.mean([estimated.n for estimated in seeds])))
-        denominator = float(np.mean([estimated.denominator[column] for estimated, column in columns]))
-        metric = _metric(blank, name, value, interval, n=n, denominator=denominator)
-        yield replace(metric, spread=None if np.isnan(spread) else float(spread))
+    mean = mean_over_seeds(seeds)
+    spread = np.std([[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds], axis=0, ddof=1)
+    rows = _with_intervals(blank, mean, statistics, f", mean of {len(seeds)} seeds")
+    for metric, deviation in zip(rows, spread.tolist(), strict=True):
+        yield replace(metric, spread=None if np.isnan(deviation) else deviation)
 
 
 def _across_seeds(
-    blank: Metric, seeds: Sequence[ScoreTable], groups: np.ndarray, weights: np.ndarray, statistics: Statistics
+    blank: Metric, seeds: Sequence[ScoreTable], groups: np.ndarray, statistics: Statistics
 ) -> Iterator[Metric]:
     """Metrics that compare several seeds: rows with seed None and without a spread."""
     compute = benchmark_hooks.of(blank.benchmark).across_seeds
@@ -186,19 +164,9 @@ def _across_seeds(
         return
     ratios = compute([table.answers[blank.scorer] for table in seeds])
     column = np.searchsorted(groups, seeds[0].groups)
-    for category, estimated in ratio_estimates(ratios, seeds[0].categories, column, weights).items():
-        for i, name in enumerate(estimated.names):
-            value, interval = estimated.value[i], UNDEFINED
-            if not np.isnan(value):
-                interval = clustered_interval(
-                    value,
-                    int(np.count_nonzero(estimated.groups[:, i])),
-                    estimated.replicates[:, i],
-                    confidence=statistics.confidence,
-                    bootstrap=f"{statistics.bootstrap}, over {len(seeds)} seeds",
-                )
-            row = replace(blank, category=category)
-            yield _metric(row, name, value, interval, n=estimated.n, denominator=estimated.denominator[i])
+    for category, estimated in ratio_estimates(ratios, seeds[0].categories, column).items():
+        row = replace(blank, category=category)
+        yield from _with_intervals(row, estimated, statistics, f", over {len(seeds)} seeds")
 
 
 def _across_variants(
@@ -206,7 +174,6 @@ def _across_variants(
     combined: AcrossVariants,
     score_tables: Sequence[ScoreTable],
     groups: np.ndarray,
-    weights: np.ndarray,
     statistics: Statistics,
 ) -> Iterator[Metric]:
     """Metrics that combine several variants: one block per seed, then the means over seeds."""
@@ -220,7 +187,7 @@ def _across_variants(
     for scorer in score_tables[0].answers if common else ():
         by_seed = {
             seed: ratio_estimates(
-                combined.ratios(part.answers[scorer]), part.categories, np.searchsorted(groups, part.groups), weights
+                combined.ratios(part.answers[scorer]), part.categories, np.searchsorted(groups, part.groups)
             )
             for seed, part in common.items()
         }

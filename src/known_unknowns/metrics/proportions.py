@@ -34,10 +34,14 @@ CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
 
 
 class Ratio(NamedTuple):
-    """Numerators and denominators of a metric: arrays of shape (questions,), of flags or of numbers."""
+    """Numerators and denominators of a metric: arrays of shape (questions,), of flags or of numbers.
+
+    ``proportion`` is False if the ratio can be negative or greater than 1.
+    """
 
     numerator: np.ndarray
     denominator: np.ndarray
+    proportion: bool = True
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class ScoreTable:
     ids : tuple of str
         Identifiers of the questions.
     groups : ndarray of str, shape (questions,)
-        The group of each question, the unit of resampling.
+        The group of each question, the cluster of the confidence intervals.
     categories : mapping from str to ndarray of bool, shape (questions,)
         The questions of each category.
     labels : frozenset of str

@@ -110,6 +110,55 @@ def _areas(weights: np.ndarray, wrong: np.ndarray, starts: np.ndarray) -> np.nda
     return np.divide(area, total, out=np.full(len(area), np.nan), where=total > 0)
 
 
+def error_weights(confidence: np.ndarray) -> np.ndarray:
+    """Compute the weight of each question's error in the area: `aurc` is the sum of ``wrong`` with these weights.
+
+    Parameters
+    ----------
+    confidence : ndarray, shape (questions,)
+        The confidence of `RiskCoverage`.
+
+    Returns
+    -------
+    ndarray, shape (questions,)
+        Positive weights whose sum is 1. The errors of confident questions weigh most.
+    """
+    n = len(confidence)
+    order, starts = _blocks(confidence)
+    size = np.diff(np.append(starts, n))
+    harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, n + 1))])
+    after = starts + size
+    block = 1 - starts / size * (harmonic[after] - harmonic[starts]) + harmonic[n] - harmonic[after]
+    weights = np.empty(n)
+    weights[order] = np.repeat(block, size) / n
+    return weights
+
+
+def aurc_without_groups(curve: RiskCoverage, column: np.ndarray, groups: int) -> np.ndarray:
+    """Compute the area without each group in turn, for the jackknife.
+
+    Parameters
+    ----------
+    curve : RiskCoverage
+        Confidence and errors.
+    column : ndarray of int, shape (questions,)
+        The group of each question, from 0 to ``groups`` - 1.
+    groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray, shape (groups,)
+        The areas; NaN where no question remains.
+    """
+    step = max(1, _CHUNK // max(1, len(column)))
+    parts = [
+        aurc_replicates(curve, (column != np.arange(at, min(at + step, groups))[:, None]).astype(np.float64))
+        for at in range(0, groups, step)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
 def risks(curve: RiskCoverage, coverages: np.ndarray) -> np.ndarray:
     """Compute the risk at given coverages, for drawing the curve.
 

@@ -6,14 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns.metrics.intervals import (
-    FEWEST_GROUPS,
-    Interval,
-    clustered_interval,
-    group_weights,
-    ratio_replicates,
-    share_interval,
-    wilson,
+from known_unknowns.metrics import clustered_interval
+from known_unknowns.metrics.design_effect import WorkingModel, power_sums, prior_icc
+from known_unknowns.metrics.intervals import Interval, mean_bounds, modified_wilson, proportion_bounds, wilson
+
+GROUPS = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=40).map(
+    lambda pairs: np.array([(min(right, asked), asked) for right, asked in pairs], dtype=float).T
 )
 
 
@@ -32,91 +30,179 @@ def test_wilson_contains_the_share_and_has_a_width(n, share):
     assert low < high
 
 
-def test_weights_draw_as_many_groups_as_there_are():
-    weights = group_weights(7, 500, seed=3)
-    assert weights.shape == (500, 7)
-    assert (weights.sum(axis=1) == 7).all()
-    assert weights.mean() == 1
-    assert (group_weights(7, 500, seed=3) == weights).all()
-    assert (group_weights(7, 500, seed=4) != weights).any()
+def test_modified_wilson_is_the_wider_of_wilson_and_one_sided_clopper_pearson():
+    """Brown, Cai and DasGupta (2001), section 4.1.1, n = 50 and x = 1: the Poisson limit is 0.5 chi2(0.05; 2) / 50."""
+    low, _ = modified_wilson(np.array([1 / 50]), np.array([50.0]), 0.95)
+    assert low[0] == pytest.approx(stats.chi2.ppf(0.05, 2) / 2 / 50, rel=1e-3)
+    lows, highs = modified_wilson(np.arange(51) / 50, np.full(51, 50.0), 0.95)
+    for x, low, high in zip(range(51), lows, highs, strict=True):
+        expected = stats.binomtest(x, 50).proportion_ci(0.95, method="wilson")
+        least = stats.binomtest(x, 50, alternative="greater").proportion_ci(0.95).low
+        most = stats.binomtest(x, 50, alternative="less").proportion_ci(0.95).high
+        assert (low, high) == pytest.approx((min(expected.low, least), max(expected.high, most)))
 
 
-def clusters(groups: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sums per group of questions that are alike within their group: (groups,) each, of 1 to 8 questions."""
-    generator = np.random.default_rng(seed)
-    sizes = generator.integers(1, 9, groups)
-    return generator.binomial(sizes, generator.beta(1, 1, groups)).astype(float), sizes.astype(float)
+@pytest.mark.parametrize("n", [300, 10_000])
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.9, 0.95, 0.99])
+def test_wilsons_bound_is_the_wider_one_where_the_other_is_not_computed(n, confidence):
+    for x in range(40, 81, 10):
+        least = stats.binomtest(x, n, alternative="greater").proportion_ci(confidence).low
+        assert wilson(x / n, n, confidence)[0] <= least
 
 
-@pytest.mark.parametrize("groups", [25, 200])
-def test_the_bootstrap_is_scipys(groups):
-    """Other draws, the same distribution: the ends agree to a small part of the interval's width."""
-    right, asked = clusters(groups, seed=1)
-    value = right.sum() / asked.sum()
-    replicates = ratio_replicates(group_weights(groups, 20_000, seed=0), right[:, None], asked[:, None])[:, 0]
-    ours = share_interval(value, asked, replicates, confidence=0.9, bootstrap="bootstrap")
-    theirs = stats.bootstrap(
-        (right, asked),
-        lambda a, b, axis: a.sum(axis=axis) / b.sum(axis=axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        batch=1000,
-        confidence_level=0.9,
-        method="percentile",
-        rng=np.random.default_rng(5),
+def test_one_answer_in_each_group_is_a_simple_proportion():
+    expected = stats.binomtest(60, 120).proportion_ci(0.95, method="wilson")
+    right, asked = [1, 0] * 60 + [0] * 4, [1] * 120 + [0] * 4
+    assert clustered_interval(right, asked) == pytest.approx((expected.low, expected.high))
+
+
+def test_a_design_effect_by_hand():
+    """10 groups of 5: five all right, five all wrong, p = 1/2.
+
+    The squares are 10 * 2.5^2 = 62.5; with m / (m - 1), the variance is 62.5 / 50^2 * 10 / 9 = 1/36 and its ratio to
+    1 / (4 * 50) is 5.556. E[p q] is less than p q: q is corrected by 1 - 1.8 / 50, so that D = 5.3556. It has 2 / (2 /
+    9) = 9 degrees of freedom, as 1 - 6 p q < 0. With 8 of the assumed 1 + 0.2 * 4 = 1.8, the effect is (8 * 1.8 + 9 *
+    5.3556) / 17 = 3.6824, and t has 17 degrees of freedom: 2.109816.
+    """
+    n = 50 / 3.68235 * (1.959964 / 2.109816) ** 2
+    low, high = clustered_interval([5] * 5 + [0] * 5, [5] * 10)
+    assert (low, high) == pytest.approx(wilson(0.5, n, 0.95), abs=1e-5)
+
+
+def test_nothing_right_by_hand():
+    """60 groups of 5, none right: D = 1 + 0.2 * 4 with 8 degrees of freedom, t = 2.306004, high = z^2 / (n + z^2)."""
+    n = 300 / 1.8 * (1.959964 / 2.306004) ** 2
+    assert clustered_interval([0] * 60, [5] * 60) == pytest.approx((0, 3.841459 / (n + 3.841459)), abs=1e-6)
+
+
+@given(GROUPS, st.floats(0, 1))
+def test_moments_of_the_residuals_are_those_of_their_covariance(groups, icc):
+    """Covariance by definition: M diag(v) M' with M = I - h 1' and v = n (1 + (n - 1) r), for the sizes n."""
+    sizes = groups[1]
+    v, h = sizes * (1 + (sizes - 1) * icc), sizes / sizes.sum()
+    centre = np.eye(len(sizes)) - np.outer(h, np.ones(len(sizes)))
+    covariance = centre @ np.diag(v) @ centre.T
+    model = WorkingModel.of(power_sums(sizes[:, None]), icc)
+    assert model.effect[0] == pytest.approx(v.sum() / sizes.sum())
+    assert model.trace[0] == pytest.approx(np.trace(covariance), abs=1e-6 * v.sum())
+    if len(sizes) > 1:
+        assert model.df[0] == pytest.approx(np.trace(covariance) ** 2 / np.trace(covariance @ covariance), rel=1e-6)
+    assert model.excess[0] == pytest.approx((v**3 / sizes**2).sum() / v.sum() ** 2)
+
+
+def test_the_assumed_icc_of_seeds_is_a_mean_over_pairs():
+    """4 questions with 3 seeds: of 11 other answers in the group, 2 are to the same question."""
+    sums = power_sums(np.full((5, 1), 12.0))
+    assert prior_icc(sums, 3)[0] == pytest.approx((2 * 0.5 + 9 * 0.2) / 11)
+    assert prior_icc(sums, 1)[0] == 0.2
+    assert prior_icc(power_sums(np.full((5, 1), 3.0)), 3)[0] == 0.5
+
+
+@given(GROUPS, st.sampled_from([0.8, 0.95, 0.99]))
+def test_what_holds_for_any_groups(groups, confidence):
+    right, asked = groups
+    low, high = clustered_interval(right, asked, confidence)
+    share = right.sum() / asked.sum()
+    assert 0 <= low <= share <= high <= 1
+    assert low < high
+    mirrored = clustered_interval(asked - right, asked, confidence)
+    assert mirrored == pytest.approx((1 - high, 1 - low))
+    order = np.arange(len(asked))[::-1]
+    assert clustered_interval([*right[order], 0], [*asked[order], 0], confidence) == pytest.approx((low, high))
+
+
+@pytest.mark.parametrize("asked", [[5] * 60, [1] * 300, [1, 2, 3, 4, 9, 19] * 4, [20] * 10])
+@pytest.mark.parametrize("order", ["spread", "filled"])
+def test_bounds_rise_with_the_count_and_never_jump(asked, order):
+    """One more right answer raises both bounds, by the share of 12 answers at most."""
+    room, right, found = np.array(asked), np.zeros(len(asked)), []
+    for number in range(sum(asked) + 1):
+        found.append(clustered_interval(right, room))
+        if number < sum(asked):
+            free = np.flatnonzero(right < room)
+            right[free[0] if order == "filled" else free[np.argmin(right[free])]] += 1
+    steps = np.diff(np.array(found), axis=0)
+    assert (steps > -1e-9).all()
+    assert steps.max() < 12 / sum(asked)
+
+
+def test_zero_and_one_of_300_are_close():
+    """The former method gave [0, 6.0%] for 0 of 300 in 60 groups and [0, 1.0%] for 1 of 300."""
+    highs = [clustered_interval([1] * count + [0] * (60 - count), [5] * 60)[1] for count in range(4)]
+    assert np.all(np.diff(highs) > 0)
+    assert np.all(np.diff(highs) < 0.005)
+    assert 0.01 < highs[0] < 0.04
+
+
+def test_copies_of_a_question_are_little_more_data():
+    right = np.array([1.0, 0, 1, 1, 0, 1, 0, 1] * 20)
+    once, four = clustered_interval(right, np.ones(160)), clustered_interval(4 * right, np.full(160, 4.0))
+    assert four[1] - four[0] == pytest.approx(once[1] - once[0], rel=0.05)
+
+
+def test_a_single_group_leaves_nearly_everything_open():
+    low, high = clustered_interval([30], [60])
+    assert low < 0.15
+    assert high > 0.85
+
+
+def test_nothing_asked_has_no_interval():
+    assert clustered_interval([0, 0], [0, 0]) == (None, None)
+    assert clustered_interval([], []) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("right", "asked", "confidence"),
+    [
+        ([1, 2], [1], 0.95),
+        ([2], [1], 0.95),
+        ([-1], [1], 0.95),
+        ([float("nan")], [1], 0.95),
+        ([0], [float("inf")], 0.95),
+        ([1], [1], 1.0),
+        ([[1]], [[1]], 0.95),
+    ],
+)
+def test_impossible_counts_are_refused(right, asked, confidence):
+    with pytest.raises(ValueError, match=r"group|level"):
+        clustered_interval(right, asked, confidence)
+
+
+def test_many_metrics_at_once_are_those_one_by_one():
+    generator = np.random.default_rng(3)
+    asked = generator.integers(0, 9, (30, 20)).astype(float)
+    right = generator.binomial(asked.astype(int), 0.8).astype(float)
+    value = right.sum(axis=0) / asked.sum(axis=0)
+    bounds = proportion_bounds(
+        value, right - value * asked, asked, binary=np.ones(20, dtype=bool), confidence=0.9, seeds=2
     )
-    width = theirs.confidence_interval.high - theirs.confidence_interval.low
-    assert ours.method == "bootstrap"
-    assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.04 * width)
-    assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.04 * width)
-    assert np.std(replicates) == pytest.approx(theirs.standard_error, rel=0.03)
+    for i in range(20):
+        expected = clustered_interval(right[:, i], asked[:, i], 0.9, seeds=2)
+        assert (bounds.low[i], bounds.high[i]) == pytest.approx(expected)
 
 
-def test_asking_every_question_four_times_tells_nothing_new():
-    """Four copies of every question in its group give the same interval; counted as independent, half of it."""
-    right, asked = clusters(80, seed=2)
-    weights = group_weights(80, 2000, seed=0)
-    once = ratio_replicates(weights, right[:, None], asked[:, None])
-    four = ratio_replicates(weights, 4 * right[:, None], 4 * asked[:, None])
-    np.testing.assert_array_equal(once, four)
-    value = right.sum() / asked.sum()
-    clustered = share_interval(value, 4 * asked, four[:, 0], confidence=0.95, bootstrap="b")
-    low, high = wilson(value, int(4 * asked.sum()), 0.95)
-    assert clustered.high - clustered.low > 2 * (high - low)
+def test_the_interval_of_a_mean_is_that_of_svyciprop():
+    """survey 4.1-1 of R 4.2.2: svydesign(ids=~g, weights=~1), svyciprop(~y, d, method="mean", df=degf(d)).
+
+    12 groups of 5 with 5, 4, 5, 5, 3, 5, 5, 2, 5, 5, 4 and 5 right answers.
+    """
+    right, asked = np.array([5.0, 4, 5, 5, 3, 5, 5, 2, 5, 5, 4, 5])[:, None], np.full((12, 1), 5.0)
+    value = right.sum(axis=0) / 60
+    low, high = mean_bounds(value, right - value * asked, asked, confidence=0.95)
+    assert (low[0], high[0]) == pytest.approx((0.7567416516, 1.009925015), abs=1e-9)
 
 
-def test_one_question_a_group_is_a_single_proportion():
-    asked = np.array([1.0] * 12 + [0.0] * 4)
-    assert share_interval(0.5, asked, np.empty(0), confidence=0.95, bootstrap="b") == Interval(
-        *wilson(0.5, 12, 0.95), "wilson"
-    )
+def test_the_interval_of_a_mean_is_students_for_single_answers():
+    values = np.random.default_rng(0).normal(size=25)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    value = np.array([values.mean()])
+    low, high = mean_bounds(value, (values - value)[:, None], np.ones((25, 1)), confidence=0.9)
+    assert (low[0], high[0]) == pytest.approx((expected.low, expected.high))
 
 
-@pytest.mark.parametrize("value", [0.0, 0.2, 1.0])
-def test_resamples_that_all_agree_are_no_certainty(value):
-    interval = clustered_interval(value, 60, np.full(2000, value), confidence=0.95, bootstrap="b")
-    assert interval == Interval(*wilson(value, 60, 0.95), "wilson over 60 groups (all resamples agree)")
-    assert interval.high - interval.low > 0.05
-
-
-def test_too_few_groups_are_not_resampled():
-    groups = FEWEST_GROUPS - 1
-    interval = clustered_interval(0.5, groups, np.linspace(0.4, 0.6, 100), confidence=0.95, bootstrap="b")
-    assert interval == Interval(*wilson(0.5, groups, 0.95), f"wilson over {groups} groups (too few to resample)")
-
-
-def test_resamples_without_a_denominator_are_left_out():
-    weights = np.array([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
-    above, below = np.array([[1.0], [0.0]]), np.array([[2.0], [0.0]])
-    np.testing.assert_array_equal(ratio_replicates(weights, above, below), [[0.5], [np.nan], [0.5]])
-    replicates = np.array([0.1, np.nan, 0.9, 0.5, np.nan])
-    interval = clustered_interval(0.5, 20, replicates, confidence=0.5, bootstrap="b")
-    assert interval == Interval(pytest.approx(0.3), pytest.approx(0.7), "b")
-
-
-def test_the_interval_is_widened_to_its_value():
-    assert clustered_interval(0.9, 20, np.linspace(0.1, 0.5, 50), confidence=0.95, bootstrap="b").high == 0.9
+def test_a_mean_without_variation_has_no_interval():
+    low, high = mean_bounds(np.array([0.0, 0.5]), np.zeros((10, 2)), np.ones((10, 2)), confidence=0.95)
+    assert np.isnan([low, high]).all()
 
 
 def test_an_undefined_interval_stays_undefined_when_shifted():

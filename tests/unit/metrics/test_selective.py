@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_replicates, risks
+from known_unknowns.metrics.selective import (
+    RiskCoverage,
+    aurc,
+    aurc_replicates,
+    aurc_without_groups,
+    error_weights,
+    risks,
+)
 
 
 def curve(*pairs: tuple[float, int]) -> RiskCoverage:
@@ -61,3 +68,20 @@ def test_the_drawn_curve_meets_the_risks_at_whole_questions():
     assert risks(four, np.array([0.25, 0.5, 0.75, 1])) == pytest.approx([0, 1 / 2, 2 / 3, 1 / 2])
     tied = curve((2, 1), (2, 0), (1, 0))
     assert risks(tied, np.array([1 / 3, 2 / 3, 1])) == pytest.approx([1 / 2, 1 / 2, 1 / 3])
+
+
+@given(QUESTIONS)
+def test_the_area_is_a_weighted_sum_of_the_errors(pairs):
+    whole = curve(*pairs)
+    weights = error_weights(whole.confidence)
+    assert weights.sum() == pytest.approx(1)
+    assert (weights > 0).all()
+    if whole.defined:
+        assert weights @ whole.wrong == pytest.approx(aurc(whole))
+
+
+def test_the_area_without_a_group_is_that_of_the_other_questions():
+    whole, column = curve((4, 0), (3, 1), (2, 1), (2, 0), (1, 1)), np.array([0, 1, 0, 2, 2])
+    expected = [aurc(curve((3, 1), (2, 0), (1, 1))), aurc(curve((4, 0), (2, 1), (2, 0), (1, 1))), None]
+    expected[2] = aurc(curve((4, 0), (3, 1), (2, 1)))
+    assert aurc_without_groups(whole, column, 3) == pytest.approx(expected)

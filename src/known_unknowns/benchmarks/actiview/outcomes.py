@@ -1,7 +1,7 @@
 """The outcome of each question of ActiView in each pipeline, and metrics that compare pipelines.
 
-All pipelines ask the same questions, so comparisons are paired by question. Intervals resample images, as the intervals
-of the metrics do. With several seeds, numbers are means over seeds; costs and dialogues are those of the first seed.
+All pipelines ask the same questions, so comparisons are paired by question. Intervals are clustered by image, as in
+the metrics. With several seeds, numbers are means over seeds; costs and dialogues are those of the first seed.
 """
 
 from __future__ import annotations
@@ -16,15 +16,10 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.benchmarks.actiview.metrics import Cost, cost
-from known_unknowns.metrics.intervals import (
-    FEWEST_GROUPS,
-    UNDEFINED,
-    Interval,
-    clustered_interval,
-    group_weights,
-    ratio_replicates,
-)
+from known_unknowns.metrics.estimates import ratio_estimates
+from known_unknowns.metrics.intervals import Interval
 from known_unknowns.metrics.measure import Statistics
+from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
 from known_unknowns.report.scorer_agreement import final_scores, score_path
 from known_unknowns.report.tables import Run
@@ -93,43 +88,21 @@ class Outcomes:
 
     def difference(self, metric: Metric, first: pd.Series, second: pd.Series) -> Metric:
         """Return the paired difference in accuracy: ``second`` minus ``first``."""
-        more = second - first
-        value = float(more.mean())
-        replicates, groups = self._replicates(more, None)
-        if groups < FEWEST_GROUPS or np.ptp(replicates) == 0:
-            interval = Interval(None, None, f"none: {groups} groups are too few to resample, or all resamples agree")
-        else:
-            tail = (1 - self._statistics.confidence) / 2
-            low, high = np.quantile(replicates, [tail, 1 - tail])
-            interval = Interval(float(low), float(high), f"{self._statistics.bootstrap}, paired")
-        return _with_value(metric, value, interval, n=len(more), denominator=len(more))
+        return self._ratio(metric, second - first, None, proportion=False, suffix=", paired")
 
-    def _ratio(self, metric: Metric, above: pd.Series, below: pd.Series | None) -> Metric:
-        n = len(above)
-        denominator = n if below is None else int(below.sum())
-        if not denominator:
-            return _with_value(metric, None, UNDEFINED, n=n, denominator=0)
-        value = float(above.sum() / denominator)
-        replicates, groups = self._replicates(above, below)
-        interval = clustered_interval(
-            value, groups, replicates, confidence=self._statistics.confidence, bootstrap=self._statistics.bootstrap
-        )
-        return _with_value(metric, value, interval, n=n, denominator=denominator)
-
-    def _replicates(self, above: pd.Series, below: pd.Series | None) -> tuple[np.ndarray, int]:
-        """Return the ratio in every resample, and the number of groups with a non-zero denominator."""
-        column, names = self._groups.factorize()
+    def _ratio(
+        self, metric: Metric, above: pd.Series, below: pd.Series | None, *, proportion: bool = True, suffix: str = ""
+    ) -> Metric:
         below_values = np.ones(len(above)) if below is None else below.to_numpy(float)
-        by_group = [
-            np.bincount(column, weights=values, minlength=len(names))[:, None]
-            for values in (above.to_numpy(float), below_values)
-        ]
-        found = ratio_replicates(self._weights, *by_group)[:, 0]
-        return found, int(np.count_nonzero(by_group[1]))
-
-    @cached_property
-    def _weights(self) -> np.ndarray:
-        return group_weights(self._groups.nunique(), self._statistics.resamples, self._statistics.seed)
+        column, _ = self._groups.factorize()
+        ratio = Ratio(above.to_numpy(float), below_values, proportion)
+        everything = np.ones(len(above), dtype=bool)
+        estimated = ratio_estimates({metric.name: ratio}, {OVERALL: everything}, column)[OVERALL]
+        interval = estimated.intervals(self._statistics.confidence)[0]
+        if interval.low is not None:
+            interval = interval._replace(method=interval.method + suffix)
+        value = None if np.isnan(estimated.value[0]) else float(estimated.value[0])
+        return _with_value(metric, value, interval, n=len(above), denominator=int(below_values.sum()))
 
 
 def empty_metric(run: Run, model: str, variant: str, scorer: str, name: str) -> Metric:

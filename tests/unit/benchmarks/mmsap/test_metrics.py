@@ -150,7 +150,7 @@ def test_refusal_number_counts_questions(dozen):
     )
     assert (number.value, number.n, number.denominator) == (pytest.approx(3), 5, 5)
     assert (number.low, number.high) == pytest.approx((5 * share.low, 5 * share.high))
-    assert number.method == "wilson, times the denominator"
+    assert number.method == "modified Wilson, times the denominator"
     overall = pick(dozen, "refusal_number", scorer="official")  # 3 of KnowVisQA's 5, among 12 questions
     assert (overall.value, overall.n, overall.denominator) == (pytest.approx(3), 12, 5)
 
