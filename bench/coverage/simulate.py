@@ -1,6 +1,6 @@
 """Coverage of the confidence intervals at the nominal level of 95%, by simulation.
 
-    python bench/coverage/coverage.py [--seed 2] [--samples 4000] [--csv coverage.csv] [--part proportions ...]
+    python bench/coverage/simulate.py [--seed 2] [--samples 4000] [--csv coverage.csv] [--part proportions ...]
 
 Answers are beta-binomial: each group has a probability of its own, so that two answers in a group have the intraclass
 correlation (ICC) of the table. The intervals treat right and wrong answers alike, so a proportion p stands for 1 - p
