@@ -1,1 +1,1 @@
-"""Real servers for the tests, which misbehave on command."""
+"""Local servers for the tests that produce faults on request."""

@@ -1,4 +1,4 @@
-"""The Batch API's part of the test endpoint: files, batches, and what can go wrong between them."""
+"""The Batch API of the test endpoint: files, batches and their faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions for the test endpoint, and a run of them: the runner, the journal and the engine as in a real one."""
+"""Questions for the test endpoint, and a run with the real runner, journal and engine."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def run_all(identifiers: Iterable[str], journal: Path, url: str, **entry: Any) -
 
 
 def main() -> None:
-    """A run in a process of its own, to be killed: journal, number of questions, address, entry as JSON."""
+    """Start a run in a new process, from a journal, a number of questions, an address and an entry as JSON."""
     journal, count, url, entry = sys.argv[1:]
     outcome = run_all([f"q{number}" for number in range(int(count))], Path(journal), url, **json.loads(entry))
     print(outcome.newly_asked)

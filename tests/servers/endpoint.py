@@ -1,4 +1,4 @@
-"""A chat endpoint over real HTTP that speaks OpenAI's protocol, and misbehaves on command.
+"""A chat endpoint over HTTP with OpenAI's protocol that produces faults on request.
 
 A question carries its id in brackets ("[q17] Which?"); ``faults`` says what happens to its first, second, ... request
 (afterwards all is well). The behaviours are the keys of `Endpoint.BEHAVIOURS`, and "burst": from that request on
@@ -27,7 +27,7 @@ BURST_SECONDS = 0.2
 
 
 def answer_to(question: str) -> str:
-    """The letter that the endpoint gives to a question, whatever goes wrong on the way."""
+    """The letter that the endpoint replies to a question."""
     return LETTERS[zlib.crc32(question.encode()) % 5]
 
 
@@ -99,7 +99,7 @@ def _key_of(request: Request) -> str:
 
 
 class Endpoint:
-    """The server; a context manager that runs it in a thread of its own.
+    """The server: a context manager that runs it in a thread.
 
     ``unsupported`` maps a parameter to the message with which it is declined; ``ignored`` ones are not heeded.
     ``log`` has every request; ``answered`` counts the sound completions that each question was sent in full.
@@ -306,7 +306,7 @@ def main() -> None:
 
 
 class _Nothing(list):
-    """A log that keeps nothing."""
+    """Log nothing."""
 
     def append(self, _: object) -> None:
         pass

@@ -1,4 +1,4 @@
-"""A hub of data sets and models over real HTTP, as huggingface_hub's client uses one, that misbehaves on command.
+"""A hub of data sets and models over HTTP, for huggingface_hub's client, that produces faults on request.
 
 Small files are sent by the hub itself, large ones by its "CDN": another host, by an address with a signature, to which
 nobody's token may be sent. ``faults`` says what happens to the first, second, ... request for a file's content
@@ -65,7 +65,7 @@ def _flipped(content: bytes) -> Body:
 
 
 class Hub:
-    """The server; a context manager that runs it in threads of its own.
+    """The server: a context manager that runs it in threads.
 
     ``large``: from so many bytes on a file is in large storage. ``page``: so many files are listed at a time.
     ``token``: without it, every answer is 401. ``pace``: seconds between pieces of 64 KiB, for those who kill.
@@ -119,7 +119,7 @@ class Hub:
         return commit
 
     def asked(self, text: str) -> list[Request]:
-        """The requests whose path holds ``text``."""
+        """The requests whose path contains ``text``."""
         return [request for request in self.log if text in request.path]
 
     def sent(self) -> int:
@@ -237,7 +237,7 @@ class Hub:
         return f"http://localhost:{self._server.server_port}"
 
     def address(self, name: str, content: bytes) -> str:
-        """A plain address, at which ``content`` lies from now on."""
+        """Serve ``content`` at a path; return its address."""
         self._plain[name] = content
         return f"{self.url}/files/{name}"
 
@@ -266,7 +266,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """Clients are killed here, and connections broken: nothing to tell."""
+        """Do not log errors: clients are killed and connections are reset."""
 
 
 class _Reply(BaseHTTPRequestHandler):
@@ -291,7 +291,7 @@ class _Reply(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def reset(self) -> None:
-        """End the connection as one that breaks does, not as one that is over."""
+        """Reset the connection."""
         self.wfile.flush()
         time.sleep(0.05)  # what was sent arrives first
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""Projects for the workflow's tests: one that nothing was run in, and one with a finished run."""
+"""Projects for the tests of the workflow: one without a run, and one with a finished run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VARIANTS = ["original", "nota_only", "noise"]
 
 @pytest.fixture(scope="session")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project in which nothing was run. Tests must not run jobs in it: they take a twin."""
+    """A project without a run. Tests must not run jobs in it; they copy it with `twin`."""
     project = Project.copy_of_tree(tmp_path_factory.mktemp("untouched"))
     project.change_params(partial(reduce, models=RESPONDENTS, variants=VARIANTS, images=6, tracking=True))
     project.commit("a small configuration")
@@ -25,7 +25,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture(scope="session")
 def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Project, str]:
-    """A project with a finished run of the whole workflow, and what that run printed. Not to be changed.
+    """A project with a finished run of the whole workflow, and the output of the run. It must not be changed.
 
     It takes long, so that the processes of pytest-xdist share one.
     """
@@ -42,11 +42,11 @@ def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory, worke
 
 @pytest.fixture
 def fresh(untouched: Project, tmp_path: Path) -> Project:
-    """A project of the test's own in which nothing was run."""
+    """A new copy of the project without a run."""
     return untouched.twin(tmp_path / "project")
 
 
 @pytest.fixture
 def rerun(finished: tuple[Project, str], tmp_path: Path) -> Project:
-    """A project of the test's own with a finished run."""
+    """A new copy of the project with a finished run."""
     return finished[0].twin(tmp_path / "project")

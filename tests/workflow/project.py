@@ -1,4 +1,4 @@
-"""A copy of the working tree in a folder of its own, with a small params.yaml, in which real tools are run."""
+"""A copy of the working tree in a temporary folder with a small params.yaml, in which real tools run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Project:
 
     @classmethod
     def copy_of_tree(cls, root: Path, environment: Mapping[str, str] | None = None) -> Project:
-        """What git would have in a clone, with the changes of the working tree, committed to a new repository."""
+        """Copy the files that Git tracks or does not ignore, and commit them to a new repository."""
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT,
@@ -49,7 +49,7 @@ class Project:
         return project
 
     def twin(self, root: Path) -> Project:
-        """A copy of this project as it is now, with its results, times and Snakemake's memory of them.
+        """Copy this project with its results, their times and Snakemake's records.
 
         MLflow's store knows the absolute path of its artifacts, so a copy starts one of its own.
         """
@@ -84,7 +84,7 @@ class Project:
 
     @staticmethod
     def kill(process: subprocess.Popen) -> None:
-        """SIGKILL for a program that was started here, and for all that it started; nothing if it has ended."""
+        """Send SIGKILL to a program that was started here and to its children; do nothing if it has ended."""
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()

@@ -1,4 +1,4 @@
-"""What the workflow makes of the pocket edition, beside what must come out and what HumbleBench's package says."""
+"""Results of the workflow on the pocket edition, compared with known scores and with HumbleBench's package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTIONS, REFUSALS = 300, 60
 
 @pytest.fixture(scope="module")
 def edition(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """All questions, all models and the published variants; what `make run` does, less our own variants."""
+    """All questions, all models and the published variants: `make run` without our own variants."""
     project = Project.copy_of_tree(tmp_path_factory.mktemp("edition"))
     project.change_params(partial(reduce, models=MODELS, variants=PUBLISHED, images=60, tracking=False))
     project.snakemake("--until", "measure")

@@ -1,4 +1,4 @@
-"""DVC's side of the project, with the real DVC and the real workflow, in a repository of its own."""
+"""The project with DVC: the real DVC and the real workflow, in a new repository."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dvc(project: Project, *arguments: str | Path, code: int | None = 0) -> str:
 
 
 def shown(project: Project, *command: str) -> dict:
-    """What a command of DVC prints as JSON, after whatever it says before."""
+    """The JSON that a command of DVC prints, without preceding text."""
     printed = dvc(project, *command, "--json")
     return json.loads(printed[printed.index("{") :])
 
@@ -70,7 +70,7 @@ def test_git_tracks_the_pins_and_not_the_data(pinned):
 
 
 def defined(value):
-    """Nested dictionaries without what is undefined, which DVC does not show."""
+    """Nested dictionaries without undefined values, which DVC does not show."""
     if isinstance(value, dict):
         return {key: defined(inner) for key, inner in value.items() if inner is not None}
     return value

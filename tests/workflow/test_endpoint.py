@@ -1,4 +1,4 @@
-"""A model behind an endpoint through the whole workflow, over real HTTP; and where its key does not end up."""
+"""A model behind an HTTP endpoint in the whole workflow. Its key is in no output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytest.importorskip("openai")
 
 
 def telling(request):
-    """Repeats the key that it was sent in everything it says."""
+    """An endpoint that repeats the key of the request in every response."""
     told = request.headers["authorization"]
     return Response(200, completion(request.question or "q", content=f"C. {told}", reasoning=told))
 

@@ -1,4 +1,4 @@
-"""A job that fails: its log is shown, the others finish, and the run that follows picks up where it stopped."""
+"""A failed job: its log is shown, other jobs finish, and the next run continues."""
 
 from __future__ import annotations
 

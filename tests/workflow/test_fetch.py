@@ -40,7 +40,7 @@ def test_changes_that_rerun_the_rule_fetch(hub, tmp_path):
         project.run("python", "-m", "known_unknowns", "lock", *arguments)
 
     def fetched() -> bool:
-        """Whether a run made the folder again."""
+        """Whether a run wrote the folder again."""
         hub.log.clear()
         return "Nothing to be done" not in project.snakemake(OUT, "--config", "edition=full")
 

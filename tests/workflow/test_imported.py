@@ -1,4 +1,4 @@
-"""A model whose replies were imported, in the real workflow: scored, measured and reported, and never asked."""
+"""A model with imported replies in the real workflow: scored, measured and reported without inference."""
 
 from __future__ import annotations
 

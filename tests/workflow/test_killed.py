@@ -1,4 +1,4 @@
-"""A run that is killed, with nothing left to say so, and the one that follows it."""
+"""A killed run, and the run that follows it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_model(params, seconds):
 
 @pytest.fixture
 def at_work(rerun):
-    """A project in which a run is in the middle of asking, and that run, which leads a process group of its own."""
+    """A project with a run during inference, and the process of this run, which leads a process group."""
     rerun.change_params(partial(add_model, seconds=2))  # minutes: it is not to end by itself
     journal = rerun.root / "journal/pocket/slow/humblebench.jsonl"
     process = rerun.start("snakemake", "--cores", "2", *SLOW)

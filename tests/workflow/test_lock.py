@@ -1,4 +1,4 @@
-"""The lock pins what pyproject.toml asks for, once, and the environment files agree with it."""
+"""The lock pins each requirement of pyproject.toml once, and the environment files agree with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two commands, as far as they can be tried without installing everything again."""
+"""The Makefile, without installing all packages again."""
 
 from __future__ import annotations
 

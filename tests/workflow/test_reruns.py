@@ -1,4 +1,4 @@
-"""What a change makes Snakemake do again: all that it must, and nothing else."""
+"""A change reruns exactly the rules that depend on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE_MODEL = "results/pocket/metrics/oracle/humblebench.parquet"
 
 
 def written_again(project: Project, *targets: str) -> set[str]:
-    """Make the targets (by default everything), and tell which results, less logs and timings, were written again."""
+    """Run the targets (by default all); return the results that were written again, without logs and timings."""
     before = project.made()
     project.snakemake(*targets)
     after = project.made()

@@ -1,4 +1,4 @@
-"""The whole workflow, run by the real Snakemake: what it makes, and what the respondents must score."""
+"""The whole workflow with the real Snakemake: its files, and the known scores of the respondents."""
 
 from __future__ import annotations
 

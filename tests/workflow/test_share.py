@@ -1,4 +1,4 @@
-"""Sharing, with the real Git, DVC and Snakemake: a second clone has the data and the replies, and asks no model."""
+"""Sharing with Git, DVC and Snakemake: a second clone gets the data and the replies and runs no model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def journals(project: Project) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A finished run with a model that has weights, pinned and committed, but not yet shared."""
+    """A finished run of a model with weights, pinned and committed but not pushed."""
     project = Project.copy_of_tree(tmp_path_factory.mktemp("share"))
     project.change_params(partial(reduce, models=MODELS, variants=["original", "noise"], images=2, tracking=False))
     project.snakemake()
@@ -54,7 +54,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def pushed(finished: Project, root: Path, address: str | Path, **settings: str) -> Project:
-    """A copy of the finished run that pushed to a remote of its own."""
+    """A copy of the finished run that was pushed to a new remote."""
     project = finished.twin(root)
     use_remote(project, address, **settings)
     dvc(project, "push")
@@ -68,7 +68,7 @@ def use_remote(project: Project, address: str | Path, **settings: str) -> None:
 
 
 def clone(project: Project, root: Path) -> Project:
-    """What somebody else gets from Git, on a machine that can load no model."""
+    """A clone on a machine that cannot load a model."""
     project.run("git", "clone", "--quiet", project.root, root)
     other = Project(root)
     for name in ("torch", "transformers"):
@@ -135,7 +135,7 @@ def test_object_storage_with_the_s3_interface(finished, tmp_path):
 
 
 def test_without_the_journal_the_model_would_be_needed(finished, tmp_path):
-    """That the clones above really could not have asked."""
+    """The clones above cannot load the model."""
     other = clone(finished, tmp_path / "clone")
     said = other.snakemake(ASKED, code=None)
     assert "no model can be loaded here" in said
@@ -143,7 +143,7 @@ def test_without_the_journal_the_model_would_be_needed(finished, tmp_path):
 
 @contextlib.contextmanager
 def read_only(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """A static web server over a folder: its address, and the methods that it was asked by."""
+    """A static web server for a folder: its address, and the methods of its requests."""
     log: list[str] = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -163,7 +163,7 @@ def read_only(folder: Path) -> Iterator[tuple[str, list[str]]]:
 
 @contextlib.contextmanager
 def object_storage(folder: Path) -> Iterator[str]:
-    """moto's server, a stand-in for S3 that speaks its protocol, with one empty bucket; and its address."""
+    """The address of moto's S3 server with one empty bucket."""
     pytest.importorskip("moto")
     import boto3
 
@@ -187,7 +187,7 @@ def object_storage(folder: Path) -> Iterator[str]:
 
 
 def _address_of(process: subprocess.Popen, log: Path, seconds: float = 60) -> str:
-    """What the server says that it listens at, once it answers."""
+    """The address that the server prints, once it answers."""
     until = time.monotonic() + seconds
     while time.monotonic() < until and process.poll() is None:
         found = [word for word in log.read_text(errors="replace").split() if word.startswith("http://127.0.0.1:")]
@@ -203,7 +203,7 @@ def _address_of(process: subprocess.Popen, log: Path, seconds: float = 60) -> st
 
 @pytest.fixture
 def published(tmp_path: Path) -> Project:
-    """A repository with data of the full edition, under terms that do not allow to pass them on, and with replies."""
+    """A repository with replies and with data of the full edition that may not be redistributed."""
     project = Project.copy_of_tree(tmp_path / "published")
     for folder in ("raw", "questions"):
         for benchmark in ("humblebench", "mmsap", "actiview"):

@@ -1,4 +1,4 @@
-"""bench/throughput: what it asks, counts and compares, on a tiny model; FLOPs by hand."""
+"""bench/throughput on a tiny model: questions, counts and comparisons; FLOPs computed by hand."""
 
 from __future__ import annotations
 

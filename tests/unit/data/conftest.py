@@ -1,4 +1,4 @@
-"""A hub of one's own, which the whole process takes for the hub, and a place to fetch into."""
+"""A local hub that the process uses as the hub, and a folder to fetch into."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPOSITORY = "maifoundations/HumbleBench"
 
 
 def use(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if HF_ENDPOINT had named the hub when this process started."""
+    """Make the process use the local hub, as HF_ENDPOINT does at its start."""
     monkeypatch.setattr(constants, "ENDPOINT", hub.url)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -29,7 +29,7 @@ def use(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def quick_and_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """No waiting between attempts, and nobody's token."""
+    """Remove delays between attempts, and tokens of the user."""
     monkeypatch.setattr(download, "PAUSE", 0.01)
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
@@ -55,7 +55,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Hub]]:
 
 @dataclass
 class Place:
-    """Where a data set is fetched to, by the full edition's params.yaml."""
+    """The folder of a data set of the full edition."""
 
     folder: Path
     params: Params

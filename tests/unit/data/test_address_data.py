@@ -1,4 +1,4 @@
-"""Files at plain addresses, and one that has none: the data that HumbleBench was constructed from."""
+"""Files with an HTTP address, and one without: the data that HumbleBench was constructed from."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRAPHS = b'{"data": []}'
 
 @pytest.fixture
 def psg(serve, place, tmp_path):
-    """A place whose psg has one file at an address of a hub's, and one at none; and a folder with that one."""
+    """A data set with one file at an address of the hub and one without an address, and a folder with the latter."""
     hub = serve()
     raw = deepcopy(dict(place.params.raw))
     address = hub.address("val2017.zip", IMAGES)

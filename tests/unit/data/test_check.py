@@ -1,4 +1,4 @@
-"""Each thing that can be wrong with a benchmark's files is planted once, and found, named and weighed."""
+"""Each mistake in a benchmark's files is found, with its place and severity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the ab
 
 
 def humblebench(tmp_path: Path, *changed: dict[str, Any], count: int = 10) -> CheckResult:
-    """Ten sound rows on two images, the last ones of which are changed."""
+    """Ten valid rows on two images, of which the last ones are changed."""
     rows = [
         published_row(n, question=TEXT.replace("What color is it", f"What color is number {n}")) for n in range(count)
     ]

@@ -1,4 +1,4 @@
-"""One file over a connection that breaks."""
+"""Download of one file over an unreliable connection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HALF = 200_000
 
 @pytest.fixture
 def got(tmp_path):
-    """Download from a hub's plain address; the bytes that came, and what was counted."""
+    """Download from an address of the hub; return the bytes and the progress."""
 
     def get(hub, *, size=len(CONTENT), content=CONTENT):
         told = []

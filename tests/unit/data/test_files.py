@@ -1,4 +1,4 @@
-"""What a file is, by its size and hash, and which paths are let in."""
+"""Identity of a file by size and hash, and accepted paths."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path) -> Path:
-    """A new repository that gives out any of its commits, with an empty folder for the images."""
+    """A new repository that serves any of its commits, with an empty folder for the images."""
     (folder / "asset").mkdir(parents=True)
     run(folder, "init", "--quiet")
     run(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
@@ -30,7 +30,7 @@ def repository(folder: Path) -> Path:
 
 @pytest.fixture
 def published(tmp_path):
-    """A repository of two commits, the first of which is wanted, with a link out of itself."""
+    """A repository of two commits, of which the first is fetched, with a link to a path outside."""
     folder = repository(tmp_path / "published")
     (folder / "asset/data.json").write_text("[1]", encoding="utf-8")
     (folder / "asset/link").symlink_to("/etc/hostname")

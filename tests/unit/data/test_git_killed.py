@@ -1,4 +1,4 @@
-"""A real git, killed in the middle: nothing half is taken for a checkout, and the same command makes it whole."""
+"""Git is killed: no partial checkout is accepted, and the same command completes it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from .test_git_data import check_out, repository, run
 
 FILES = {f"asset/{number}.bin": random.Random(number).randbytes(200_000) for number in range(10)}
 ADDRESS = "https://git.example.org/maker/actiview"
-"""What params.yaml says; git itself is configured to go to the repository below instead."""
+"""The address in params.yaml. Git is configured to use the local repository instead."""
 STALLED = 300_000
-"""Bytes of the pack of some 2 MB that come before nothing comes any more."""
+"""Bytes of the pack (about 2 MB) that are sent before the transfer stops."""
 
 
 @pytest.fixture
 def published(tmp_path):
-    """A repository of one commit, ten files of noise."""
+    """A repository of one commit with ten files of random bytes."""
     folder = repository(tmp_path / "published")
     for path, content in FILES.items():
         (folder / path).write_bytes(content)
@@ -47,7 +47,7 @@ def params(published, tmp_path):
 
 @pytest.fixture
 def start(params, published, tmp_path):
-    """Start `known-unknowns fetch actiview`, with a git that is configured like this, in a process group of its own."""
+    """Start `known-unknowns fetch actiview` in a new process group, with this configuration of git."""
     started = []
     instead = f'[url "{published["repository"]}"]\n\tinsteadOf = {ADDRESS}\n'
 
@@ -73,7 +73,7 @@ def start(params, published, tmp_path):
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """Kill all that is left of it, orphans too."""
+    """Kill all remaining processes of the group, orphans included."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(60)
@@ -95,7 +95,7 @@ def stalling(tmp_path) -> str:
 
 @pytest.fixture
 def slow_checkout(tmp_path) -> str:
-    """Every file takes a while to be written out."""
+    """Writing each file takes some time."""
     (tmp_path / "attributes").write_text("* filter=slow\n", encoding="utf-8")
     filtering = script(tmp_path / "slow.sh", "cat; sleep 0.3")
     return f'[core]\n\tattributesFile = {tmp_path / "attributes"}\n[filter "slow"]\n\tsmudge = "{filtering}"\n'
@@ -110,7 +110,7 @@ def wait_for(process: subprocess.Popen, there) -> None:
 
 
 def received(tmp_path) -> int:
-    """Bytes of the pack that is coming in."""
+    """Bytes received of the pack."""
     found = tmp_path.glob(f"data/full/raw/{FOLDER}/actiview.work*/**/tmp_pack_*")
     return sum(path.stat().st_size for path in found)
 
@@ -159,7 +159,7 @@ def test_a_killed_git_is_one_error(start, stalling, tmp_path):
 
 
 def test_a_fetch_killed_during_checkout(start, slow_checkout, tmp_path):
-    """With a checkout of another commit in place: it stays, whole, until the new one is."""
+    """A complete checkout of another commit stays until the new one is complete."""
     out = tmp_path / "data/full/raw/actiview"
     out.mkdir(parents=True)
     (out / "old.json").write_text("{}", encoding="utf-8")
@@ -173,7 +173,7 @@ def test_a_fetch_killed_during_checkout(start, slow_checkout, tmp_path):
 
 
 def test_a_folder_that_a_killed_fetch_still_writes_is_not_used(published, tmp_path):
-    """So that its folder cannot be deleted."""
+    """The folder cannot be deleted."""
     out = tmp_path / "raw/actiview"
     left = out.parent / FOLDER / "actiview.work"
     writing = """

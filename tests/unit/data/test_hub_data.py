@@ -1,4 +1,4 @@
-"""A data set of a hub, through everything that can go wrong on the way."""
+"""A data set of a hub under every fault of the transfer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hub(serve):
 
 
 def contents(hub):
-    """Which files' content was asked for."""
+    """The files whose content was requested."""
     return [request for request in hub.log if "/resolve/" in request.path or "/cdn/" in request.path]
 
 
@@ -276,7 +276,7 @@ def test_an_unknown_name_is_an_error(place):
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing is tidied up that only an Exception would."""
+    """The end of the process: handlers of Exception do not run."""
 
 
 @pytest.mark.parametrize("call", ["rename", "mkdir"])

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a download: nothing is taken for whole, and nothing is asked for twice."""
+"""kill -9 during a download: no partial file is accepted, and no byte is requested twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = {"README.md": b"# HumbleBench\n", "data/train-0.parquet": LARGE}
 
 
 def start(hub, folder):
-    """`known-unknowns fetch humblebench` in a process of its own."""
+    """Start `known-unknowns fetch humblebench` in a new process."""
     command = [sys.executable, "-m", "known_unknowns", "fetch", "humblebench", "--edition", "full"]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT / "src")}

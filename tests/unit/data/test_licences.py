@@ -20,7 +20,7 @@ PUBLISHED = [name for name in licences.all_terms() if name != licences.RENDERED]
 
 @pytest.mark.parametrize("benchmark", benchmarks.names())
 def test_published_data_may_not_be_redistributed_and_rendered_data_may(benchmark):
-    """ActiView and MM-SAP grant no licence, HumbleBench's images are COCO's; rendered data are our own."""
+    """ActiView and MM-SAP have no licence, and HumbleBench's images are from COCO; rendered data have our licence."""
     data = PARAMS["benchmarks"][benchmark]["data"]
     published, rendered = licences.terms_of(benchmark, data["full"]), licences.terms_of(benchmark, data["pocket"])
     assert not published.redistribute and published.url

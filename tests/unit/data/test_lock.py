@@ -1,4 +1,4 @@
-"""params.lock.yaml: written once, changed on request, with what moved."""
+"""params.lock.yaml: it is written once, and changed on request with a list of the changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of a hub is loaded at the commit, and from the files, that the lock holds it to."""
+"""A model of a hub is loaded from the commit and the files that the lock names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NEWER = FILES | {"generation_config.json": FILES["generation_config.json"].repla
 
 @pytest.fixture
 def hub(serve, tmp_path, monkeypatch):
-    """A hub with the pocket model, a cache of one's own, and a lock in the folder that this process is in."""
+    """A hub with the pocket model, an empty cache, and a lock in the working directory."""
     hub = serve()
     hub.commit(REPOSITORY, FILES, kind="model")
     monkeypatch.setattr(transformers.utils.hub, "_hf_api", None)  # it knows the hub of its first use
@@ -86,7 +86,7 @@ def test_corrupted_files_of_the_hub_or_the_cache_are_refused(hub, tmp_path):
 
 
 def test_an_adapter_is_verified_before_it_is_merged(hub, tmp_path):
-    """It lies in a folder of the repository, which the loader of models leaves alone."""
+    """The adapter is in a subfolder, which the loader of models does not read."""
     name = "base_model.model.model.language_model.layers.0.mlp.up_proj"
     model = load(ENTRY).model
     height, width = model.model.language_model.layers[0].mlp.up_proj.weight.shape

@@ -82,7 +82,7 @@ def test_the_hash_of_a_pinned_folder(tmp_path: Path) -> None:
 
 
 def test_a_pin_written_by_dvc_is_parsed(tmp_path: Path) -> None:
-    """The real tool: its pin of a file holds the file's MD5, which is computed here by hashlib."""
+    """DVC's pin of a file contains the MD5 that hashlib computes."""
     from hashlib import md5
 
     dvc = Path(sys.executable).with_name("dvc")

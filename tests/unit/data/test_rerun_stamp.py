@@ -1,4 +1,4 @@
-"""What a workflow is told of the lock: it changes when the lock's entry does, and at no other time."""
+"""The parameter of the lock in the workflow changes only if the lock's entry changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .conftest import REPOSITORY
 
 @pytest.fixture
 def rule(serve, place):
-    """The parameter that the rule `fetch` would be given now."""
+    """The current parameter of the rule `fetch`."""
     hub = serve()
     hub.commit(REPOSITORY, {"a": b"1"})
 

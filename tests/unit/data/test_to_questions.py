@@ -1,4 +1,4 @@
-"""Both published forms of HumbleBench, from a hub to the table of questions, by the commands."""
+"""Both published forms of HumbleBench, from a hub to the table of questions, with the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = [published_row(number) for number in range(20)]
 
 
 def parquet_form():
-    """Two Parquet files with the images in them."""
+    """Two Parquet files that contain the images."""
     files = {"README.md": b"---\nlicense: mit\n---\n"}
     for number in range(2):
         sink = pa.BufferOutputStream()
@@ -31,7 +31,7 @@ def parquet_form():
 
 
 def folder_form():
-    """A folder of images, and a file of metadata beside them."""
+    """A folder of images with a file of metadata."""
     files = {row["image"]["path"]: row["image"]["bytes"] for row in ROWS}
     lines = [{key: row[key] for key in row if key != "image"} | {"file_name": row["image"]["path"]} for row in ROWS]
     return files | {"metadata.jsonl": "".join(json.dumps(line) + "\n" for line in lines).encode()}

@@ -1,4 +1,4 @@
-"""Files that a user has already: any layout, the same checks, no connection."""
+"""Files of the user, in any layout: they are checked in the same way, without a connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = {"README.md": b"# HumbleBench\n", "data/train-0.parquet": LARGE, "data/t
 
 @pytest.fixture
 def offline(serve, place, monkeypatch):
-    """The data set is locked, nothing of it is here, and there is no connection."""
+    """A locked data set without any local file and without a connection."""
     hub = serve()
     hub.commit(REPOSITORY, FILES)
     place.fetch()

@@ -70,7 +70,7 @@ def test_a_failed_question_does_not_change_other_replies(name, sharing, checkpoi
 
 
 def test_a_single_question_with_a_control_token_fails(checkpoints):
-    """The last one of a run that was cut off, say."""
+    """For example the last one of an interrupted run."""
     (reply,) = answers(checkpoints("paligemma"), [turn(0, "<image>")]).values()
     assert reply.finish == "rejected"
 
@@ -87,7 +87,7 @@ def test_the_run_stops_if_every_question_has_a_control_token(checkpoints):
 
 @pytest.mark.parametrize(("name", "token", "kept"), [("llava", "<image>", True), ("mllama", "<|image|>", False)])
 def test_control_tokens_that_the_tokenizer_does_not_list_are_found(name, token, kept, checkpoints):
-    """Llama 3.2's tokenizer names no special tokens but the first and the last of a text; an image's is one too."""
+    """Llama 3.2's tokenizer lists only a text's first and last token as special; the image token is one too."""
     checkpoint = checkpoints(name).checkpoint
     checkpoint.tokenizer.extra_special_tokens = []
     assert token not in checkpoint.tokenizer.all_special_tokens
@@ -101,7 +101,7 @@ def test_control_tokens_that_the_tokenizer_does_not_list_are_found(name, token, 
 
 
 def questions() -> list:
-    """Ten, three of them on each image; the fourth names a control token."""
+    """Ten turns, three on each image; the fourth contains a control token."""
     return [
         question(
             str(number),
@@ -123,7 +123,7 @@ def asked(engine, journal: Path):
 
 
 def test_a_run_counts_a_failure_once(checkpoints, tmp_path):
-    """The runner, the journal, the scorers and the metrics themselves."""
+    """A run with the real runner, journal, scorers and metrics."""
     rows = asked(checkpoints("idefics3", batch_size=2), tmp_path / "journal")
     failed = [row for row in rows if row.reply.error is not None]
     assert [(row.question_id, row.turn) for row in failed] == [(str(BAD), 0)]  # and it is not asked a second time

@@ -1,4 +1,4 @@
-"""Memory requirements of models, and where they fit."""
+"""Memory requirements of models, and the machines that they fit."""
 
 from __future__ import annotations
 

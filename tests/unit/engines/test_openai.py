@@ -1,4 +1,4 @@
-"""The openai engine against a real server on this machine that misbehaves on command."""
+"""The openai engine with a local server that produces faults on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Batch API: what is submitted, remembered, collected, and never submitted twice."""
+"""The Batch API: submission, records and collection of batches. No question is submitted twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(folder, server, identifiers=IDENTIFIERS, wait_hours=1.0, **entry):
 
 
 def submitted(server):
-    """How often each question was submitted in a batch, or asked at once."""
+    """Number of times that each question was submitted in a batch or asked directly."""
     in_batches = [line["body"] for name in server.batches.batches for line in server.batches.requests(name)]
     questions = [body["messages"][-1]["content"].partition("]")[0].strip("[") for body in in_batches]
     prefixes_per_pass = [request.question for request in server.log if request.question and request.path]

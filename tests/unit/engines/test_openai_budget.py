@@ -1,4 +1,4 @@
-"""What a run may cost: the price table, the bounds, and a budget that is not exceeded."""
+"""Cost of a run: the price table, the bounds of a request, and the budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an endpoint does not support: found out once, said once, recorded, and done without."""
+"""Features that an endpoint does not support are detected once, logged once, recorded and not used."""
 
 from __future__ import annotations
 

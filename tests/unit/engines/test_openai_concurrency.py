@@ -1,4 +1,4 @@
-"""Two thousand questions at once, with every fault there is, and SIGKILL in between; and what that takes in memory."""
+"""Two thousand concurrent questions with every kind of fault and SIGKILL, and the memory that they need."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ OUTCOMES = {
     "no_logprobs": "stop",
     "dead": "error",
 }
-"""What the last of these is: a question at which the endpoint fails every time."""
+"""The last of these: a question at which the endpoint always fails."""
 ENTRY = {"concurrency": CONCURRENCY, "timeout": 2, "max_retries": 1}
 
 
 def misfortune(question: str) -> str:
-    """What happens to a question: each fault to one in a hundred, and a burst of 503 to one in a thousand."""
+    """The fault of a question: each fault for one in a hundred, and a burst of 503 for one in a thousand."""
     lot = zlib.crc32(b"lot of " + question.encode()) % 1000
     faults = [*PASSING, *OUTCOMES]
     if lot == 999:
@@ -53,7 +53,7 @@ def faults(question: str, attempt: int) -> str:
 
 
 def killed_after(answers: int, server: Endpoint, journal: Path, count: int) -> None:
-    """A run in a process of its own, killed without warning when so many questions were answered."""
+    """A run in a new process that is killed after this number of answers."""
     program = [sys.executable, "-m", "tests.servers.client", str(journal), str(count), server.url, json.dumps(ENTRY)]
     with subprocess.Popen(program, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
         while len(server.answered) < answers:
@@ -88,7 +88,7 @@ def test_every_question_is_answered_exactly_once_or_recorded_with_its_reason(tmp
 
 
 def test_images_are_in_memory_only_during_their_requests(monkeypatch):
-    """Counted, not weighed: how many encoded images are alive at once."""
+    """The number of encoded images in memory at the same time."""
     from known_unknowns.engines.endpoint import payload
 
     alive = most = 0

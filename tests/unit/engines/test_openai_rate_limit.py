@@ -1,4 +1,4 @@
-"""Pace and circuit breaker, on a clock of the test's own."""
+"""Rate limit and circuit breaker, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from known_unknowns.errors import MachineError
 
 
 class Clock:
-    """Time that passes only in sleep."""
+    """A clock that advances only in sleep."""
 
     def __init__(self) -> None:
         self.now = 1000.0

@@ -1,4 +1,4 @@
-"""Completions as endpoints send them, and as they should not, read into replies."""
+"""Valid and invalid completions, parsed into replies."""
 
 from __future__ import annotations
 

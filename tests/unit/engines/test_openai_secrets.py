@@ -1,4 +1,4 @@
-"""The key is nowhere in what a run writes or says, however hard the endpoint tries."""
+"""No output of a run contains the key, even if the endpoint repeats it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def settings(**entry) -> EndpointSettings:
 
 
 def run(folder, server, count=12, **entry):
-    """A run in a process of its own, with the client's own logging at its most talkative; what it said."""
+    """Run in a new process with the client's debug logging; return the output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
     environment |= {"OPENAI_LOG": "debug", "PYTHONPATH": str(ROOT)}
     if not (folder / ".env").exists():
@@ -57,7 +57,7 @@ def test_the_key_reaches_only_the_endpoint(tmp_path):
 
 
 def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
-    """Every byte that `known-unknowns infer` leaves: journal, tables of replies, engine.json."""
+    """All files of `known-unknowns infer`: journal, tables of replies, engine.json."""
     monkeypatch.setenv("THE_KEY", KEY)
     write_published(tmp_path / "raw", [published_row(number) for number in range(10)])
     normalise("humblebench", tmp_path / "raw", tmp_path / "questions")

@@ -1,4 +1,4 @@
-"""Sharing an image's prefix must not change a reply: every architecture, asked with and without, answers the same.
+"""Shared prefixes change no reply: every architecture gives the same replies with and without them.
 
 What is held against `sharing: on` is `sharing: off` at batch 1: the checkpoint's own ``generate``, one turn at a time.
 """
@@ -93,7 +93,7 @@ def fitting(name: str, turns: Sequence[Turn]) -> list[Turn]:
 
 
 def everything(name: str) -> list[Turn]:
-    """All cases in one wave, an image's questions far apart."""
+    """All cases in one wave, with the questions of an image far apart."""
     turns = [turn for case in CASES.values() for turn in fitting(name, case)]
     return turns[::3] + turns[1::3] + turns[2::3]
 
@@ -117,7 +117,7 @@ class Checkpoint:
         return tiny.engine(self.name, self.folder, **entry)
 
     def without(self, turns: Sequence[Turn], **entry: Any) -> list[Reply]:
-        """The checkpoint's own ``generate``, one turn at a time."""
+        """The checkpoint's ``generate``, one turn at a time."""
         if str(entry) not in self._without:
             self._without[str(entry)] = self.engine(sharing="off", batch_size=1, **entry), {}
         engine, known = self._without[str(entry)]
@@ -162,7 +162,7 @@ def assert_same(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_replies(checkpoint, case):
-    """In float32. The engine is one for all cases: prefixes that it keeps from one to the next are used again."""
+    """In float32. All cases use one engine, so that cached prefixes are used again."""
     turns = fitting(checkpoint.name, CASES[case])
     if not turns:
         pytest.skip(f"{checkpoint.name} takes no such prompt")
@@ -228,7 +228,7 @@ def gap(reply: Reply) -> float:
 
 
 def test_the_turns_cover_every_kind_of_reply(checkpoint):
-    """Else the matrix would not see how a reply goes on after a letter, or after another first token."""
+    """Otherwise the tests would not cover tokens after a letter or after another first token."""
     replies = checkpoint.without([turn for turn in everything(checkpoint.name) if turn.labels])
     begins = [reply.text.strip()[:1] in LETTERS for reply in replies]
     assert any(begins)

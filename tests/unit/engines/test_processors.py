@@ -1,4 +1,4 @@
-"""Processors that need torchvision for their videos, where there is none, and where there is."""
+"""Processors that need torchvision for videos, with and without torchvision."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def replies(engine: TransformersEngine) -> list[str]:
 
 @pytest.mark.parametrize("name", ["qwen2-vl", "qwen2.5-vl", "qwen3-vl", "glm-4v", "internvl", "llava-onevision"])
 def test_a_model_is_loaded_without_the_part_for_videos(name, tmp_path):
-    """Its prompts are those of the processor that is made by hand."""
+    """Its prompts equal those of the processor that is built by hand."""
     made = build(name, tmp_path)
     loaded = TransformersEngine(name, entry(tmp_path))
     assert replies(loaded) == replies(tiny.engine(name, tmp_path))

@@ -201,7 +201,7 @@ def llava(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def engine(checkpoint: Path, monkeypatch):
-    """Makes an engine of a checkpoint; keyword arguments go into its entry."""
+    """Create an engine of a checkpoint; keyword arguments are settings of its entry."""
     if checkpoint.name == "qwen2-vl":
         monkeypatch.setattr(_processors.AutoProcessor, "from_pretrained", lambda *args, **kwargs: qwen2_vl_processor())
 
@@ -373,7 +373,7 @@ def test_token_forms_of_both_kinds_of_vocabulary():
     st.integers(0, 9),
 )
 def test_batches_do_not_depend_on_answered_turns(kinds, size, done):
-    """Whatever batches are committed, what is left is batched as it would have been."""
+    """The batches of the remaining turns do not depend on the finished batches."""
     turns = [turn(number, images=images, limit=limit) for number, (images, limit) in enumerate(kinds)]
     planned = list(batches(turns, size))
     assert sorted(index for batch in planned for index in batch) == list(range(len(turns)))
@@ -433,7 +433,7 @@ def test_logits_that_overflow_are_a_failed_reply(llava):
 
 
 def test_control_tokens_in_a_question_are_text(llava):
-    """An "<image>" in a question must not become an image, nor an end token end the prompt."""
+    """An "<image>" in a question is not replaced by an image, and an end token does not end the prompt."""
     made = TransformersEngine("tiny", entry(llava, batch_size=2))
     nasty = turn(0, text="What is <image> and <|im_end|>?\nA. Red")
     inputs = made._prompts.build_batch([nasty], Path())

@@ -1,4 +1,4 @@
-"""Inference as a user runs it: a process, which may be killed at any moment or run out of disk."""
+"""Inference in a process that is killed at any time or has a full disk."""
 
 import json
 import random
@@ -95,7 +95,7 @@ def test_a_finished_run_sends_no_turns(setup, tmp_path):
 
 
 def test_a_full_disk_loses_nothing_and_leaves_no_table(setup, tmp_path):
-    """On a real, small file system: one clear error, exit code 4, and the same command then finishes."""
+    """On a small file system: one error with exit code 4, and the same command then finishes."""
     if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
         pytest.skip("mounting a small tmpfs needs unshare and user namespaces")
     small, kept = tmp_path / "small", tmp_path / "kept"

@@ -19,7 +19,7 @@ QUESTIONS = [question(str(i), answer=i % 5) for i in range(10)]
 
 
 class Scripted:
-    """An engine that says what a function says, in batches of three, and remembers what it was asked."""
+    """An engine that replies with a function's result in batches of three, and records its turns."""
 
     facts = {"engine": "scripted"}  # noqa: RUF012
     about = {}  # noqa: RUF012
@@ -35,7 +35,7 @@ class Scripted:
 
 
 class Blind(Scripted):
-    """An engine that sees turns only, as a model does."""
+    """An engine that receives turns only, as a model does."""
 
     scripted = False
 
@@ -48,7 +48,7 @@ class Blind(Scripted):
 
 
 def asked_twice(q):
-    """Ask; whoever refuses is asked once more (a protocol of two turns for some questions)."""
+    """Ask, and ask again after a refusal: a protocol with one or two turns."""
     reply = yield ask(q, prompt(q))
     if reply.text == "E":
         yield replace(ask(q, prompt(q)), step="forced", labels=("A", "B", "C", "D"))

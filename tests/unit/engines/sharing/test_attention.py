@@ -1,4 +1,4 @@
-"""Attention by matrix products is torch's own, and the last layer's work for some tokens is a part of the whole."""
+"""Attention by matrix products equals torch's, and the last layer gives the same results for a subset of tokens."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_attention_of_a_model_is_replaced_and_restored(model):
 
 @torch.inference_mode()
 def test_the_last_layer_computes_only_the_requested_tokens(model):
-    """And works on no other: what its parts are given is as many tokens."""
+    """The parts of the layer receive only these tokens."""
     tokens, places = torch.randint(20, 60, (2, 9), generator=torch.Generator().manual_seed(0)), [[8, 3, 8], [0, 5, 7]]
     whole = model(input_ids=tokens, use_cache=True)
     last = model.model.language_model.layers[-1]
@@ -105,7 +105,7 @@ def test_the_last_layer_computes_only_the_requested_tokens(model):
 
 
 def test_mixture_of_experts_layers_are_unchanged():
-    """They may tell more than one thing of a token, or look at all of them."""
+    """Such experts may depend on several tokens."""
     layer = torch.nn.Module()
     layer.mlp = torch.nn.Module()
     layer.mlp.experts, layer.mlp.gate = torch.nn.ModuleList(), torch.nn.Linear(2, 2)

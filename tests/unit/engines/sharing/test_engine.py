@@ -1,4 +1,4 @@
-"""The transformers engine when it shares: what it remembers, what it does without memory, and what it tells."""
+"""The transformers engine with shared prefixes: its caches, lack of memory, and its records."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def answers(engine, turns) -> dict:
 
 @pytest.mark.parametrize("committed", [1, 2, 4])
 def test_a_resumed_run_gives_the_same_bits(llava, committed):
-    """Though the first engine remembers images that the second has to compute again."""
+    """The first engine has cached images that the second computes again."""
     whole_engine = tiny.engine("llava", llava, batch_size=3)
     whole = answers(whole_engine, TURNS)
     running = whole_engine.answer(TURNS, folder=Path())
@@ -91,7 +91,7 @@ def test_without_cache_images_are_computed_again_with_equal_replies(llava):
 
 
 def test_several_images_in_one_pass_give_equal_replies(tmp_path):
-    """As on a GPU: prefixes of unequal length side by side, padded on the left."""
+    """As on a GPU, prefixes of unequal length are batched, padded on the left."""
     for name in ("qwen2.5-vl", "llava-next", "gemma3", "mllama"):
         tiny.build(name, tmp_path / name)
         turns = [
@@ -109,7 +109,7 @@ def test_several_images_in_one_pass_give_equal_replies(tmp_path):
 
 
 def test_an_added_token_at_the_start_is_not_shared(llava, tmp_path):
-    """A token that was added, but is not special, may come right behind the image: it is the question's own."""
+    """A token that was added but is not special may follow the image. It belongs to the question."""
     model, processor = tiny.CHECKPOINTS["llava"].make()
     words = len(processor.tokenizer)
     processor.tokenizer.add_tokens([AddedToken("What", normalized=False)])
@@ -130,7 +130,7 @@ def test_an_added_token_at_the_start_is_not_shared(llava, tmp_path):
 
 
 def test_prompts_with_different_prefixes_share_nothing(llava, monkeypatch):
-    """Whatever a tokenizer makes of a question, a prefix is only that of prompts that begin with its very tokens."""
+    """A prefix is shared only by prompts that begin with exactly its tokens."""
     engine = tiny.engine("llava", llava, sharing="on")
     prompts = engine._prompts
     cut = prompts._prefix_length
@@ -223,7 +223,7 @@ def test_recurrent_models_copy_their_state(qwen3):
 
 
 def test_half_precision_is_certified_from_the_first_turn(llava, tmp_path):
-    """One turn at first, then one of 32; and what was counted before a run was cut off counts."""
+    """One turn at first, then one of 32. Counts from before an interruption are kept."""
     assert "certificate" not in tiny.engine("llava", llava, sharing="off").about
     engine = tiny.engine("llava", llava, dtype="bfloat16", batch_size=4)
     engine.notes = tmp_path / "notes.jsonl"
@@ -244,7 +244,7 @@ def test_half_precision_is_certified_from_the_first_turn(llava, tmp_path):
 
 
 def test_a_certificate_covers_late_letters_but_no_end_token(llava, monkeypatch):
-    """Alone, a letter is asked for in as many tokens as it took together; where it does not come, without limit."""
+    """A reply alone is limited to the tokens that the shared reply needed for its letter, if it has one."""
     engine = tiny.engine("llava", llava, dtype="bfloat16")
     generate, limits, late = engine._generate, [], []
 
@@ -298,7 +298,7 @@ def test_full_precision_is_checked_during_the_run(llava, monkeypatch, tmp_path):
 
 
 def test_flips_and_their_gaps_by_hand(tmp_path):
-    """Twice the same letter, once another one, where the two likeliest were 0.5 - 0.25 apart."""
+    """The same letter twice, and once another one where the two likeliest differ by 0.5 - 0.25."""
     notes = tmp_path / "notes.jsonl"
     flips = BatchInvarianceCheck({"model": "m"}, half=True)
     flips.load(notes)

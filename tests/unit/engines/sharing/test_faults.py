@@ -1,4 +1,4 @@
-"""Faults injected on purpose: the check against generate must catch each, and the replies must be generate's."""
+"""Injected faults: the check against generate must detect each, and the replies must equal those of generate."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def replies(engine) -> dict:
 
 
 def caught(checkpoint, **entry) -> list[dict[str, str]]:
-    """Answers with the fault in place; gives what was given up."""
+    """Answer with the fault; return the disabled plans."""
     engine = tiny.engine(*checkpoint, sharing="on", **entry)
     found = replies(engine)
     if entry.get("dtype", "float32") == "float32":
@@ -71,7 +71,7 @@ def delta_ignored(monkeypatch) -> None:
 
 
 def leak(monkeypatch) -> None:
-    """A packed question sees all that was packed before it."""
+    """A packed question attends to all questions packed before it."""
 
     def all_before(tree):
         return torch.ones(len(tree.tokens), len(tree.tokens), dtype=torch.bool).tril()
@@ -110,7 +110,7 @@ def token_lost(monkeypatch) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("fault", [off_by_one, second_token_out_of_place, token_lost])
 def test_a_fault_in_all_plans_is_detected(checkpoint, monkeypatch, fault, dtype):
-    """In bfloat16 too, where a position off by one is lost in the rounding: the check is made in float32."""
+    """In bfloat16 too, where rounding hides a wrong position: the check uses float32."""
     fault(monkeypatch)
     given_up = caught(checkpoint, dtype=dtype)
     assert {entry["plan"] for entry in given_up} == {"packed", "rows"}
@@ -124,7 +124,7 @@ def test_an_ignored_rope_delta_is_detected(qwen, monkeypatch, dtype):
 
 
 def test_attention_between_questions_is_detected(checkpoint, monkeypatch):
-    """Rows have nothing to leak: they are used instead."""
+    """Rows cannot attend to other questions, so they are used instead."""
     leak(monkeypatch)
     assert [entry["plan"] for entry in caught(checkpoint)] == ["packed"]
 
@@ -136,7 +136,7 @@ def test_a_missing_window_is_detected(tmp_path, monkeypatch):
 
 
 def test_a_later_error_disables_sharing_and_is_reported(qwen, monkeypatch):
-    """Not at the check, but at the third chunk."""
+    """The error occurs at the third chunk, after the check."""
     forward, calls = shared_decoder.forward_trees, []
 
     def fails(*args):

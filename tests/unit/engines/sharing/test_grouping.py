@@ -1,4 +1,4 @@
-"""Which turns go through the model together."""
+"""Grouping of turns into batches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ asked = st.lists(
 
 @given(asked, st.integers(1, 9), st.integers(20, 200), st.integers(1, 5), st.integers(0, 9))
 def test_chunks_do_not_depend_on_answered_turns(turns, size, tokens, most, done):
-    """Every turn once, at most ``size`` at a time; and whatever is committed, the rest is cut as it would have been."""
+    """Every turn occurs once, at most ``size`` in a batch; remaining batches do not depend on finished ones."""
     planned = list(prefix_chunks(turns, range(len(turns)), size=size, tokens=tokens, max_images=most))
     assert sorted(index for chunk in planned for index in chunk) == list(range(len(turns)))
     for chunk in planned:
@@ -62,7 +62,7 @@ def test_an_image_with_few_questions_is_not_split():
 
 
 def test_images_of_a_chunk_fit_in_memory():
-    """Three of two images each have room for one another's questions, but not for four images in three's place."""
+    """Three turns of two images each fit, but a fourth image does not."""
     turns = [turn(numbers) for numbers in ((1, 2), (1, 2), (3, 4), (5, 6))]
     for most, expected in ((6, [4]), (4, [1, 3]), (3, [1, 1, 2]), (1, [1, 1, 2])):
         chunks = prefix_chunks(turns, range(4), size=99, tokens=999, max_images=most)

@@ -1,4 +1,4 @@
-"""Trees of questions, and what is kept of images."""
+"""Trees of questions, and the cache of images."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def architecture(**changes) -> Architecture:
 
 
 def test_a_window_is_measured_in_prompt_positions():
-    """Two questions lie side by side in memory: of the second, tokens 4 and 5 see back three places, over the first."""
+    """Two questions are adjacent in memory: tokens 4 and 5 of the second see three positions back, past the first."""
     keys = torch.tensor([[0, 1, 2, 3, 3, 4, 5]])
     queries = torch.tensor([[4, 5]])
     own = torch.tensor([[1, 1, 1, 0, 1, 1, 0], [1, 1, 1, 0, 1, 1, 1]], dtype=torch.bool)[None, None]
@@ -93,7 +93,7 @@ def test_a_store_stays_within_its_limit(things, limit):
 
 
 def test_a_store_does_not_evict_to_make_room():
-    """Waves go over the images in the same order: the oldest is what is needed first."""
+    """Waves visit the images in the same order, so the oldest entry is needed first."""
     store = BoundedCache(100)
     for key in "abc":
         store.put(key, key, 40)

@@ -1,4 +1,4 @@
-"""Phi-4 multimodal, which also hears: a language model, a tower for flat and one for sounds."""
+"""Phi-4 multimodal: a language model, a vision tower and an audio tower."""
 
 from __future__ import annotations
 

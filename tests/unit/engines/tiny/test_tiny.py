@@ -1,4 +1,4 @@
-"""The tiny checkpoints look at what they are shown: else a test that compares their replies would see nothing."""
+"""The replies of the tiny checkpoints depend on their input, as tests that compare replies require."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 QUESTION = "What colour is the ball beside the tree?\nA. Red\nB. Blue\nC. Green\nE. None of the above"
 WIDE, OTHER, SMALL = (recipe_image("normal-noise", *size) for size in ((64, 32, 1), (64, 32, 2), (32, 32, 1)))
 MOVED = 0.05
-"""A change is seen when some logit moves by more than this share of the logits' standard deviation."""
+"""A change counts if a logit changes by more than this share of the logits' standard deviation."""
 
 
 @pytest.fixture(scope="module", params=tiny.CHECKPOINTS)
