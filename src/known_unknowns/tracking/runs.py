@@ -23,6 +23,7 @@ from known_unknowns.tracking.store import Store, open_store
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
+    from mlflow.store.artifact.artifact_repo import ArtifactRepository
 
 
 def track(
@@ -90,7 +91,7 @@ class _RunWriter:
     """Writes runs into a store. It knows the edition's runs that existed when it was created."""
 
     def __init__(self, store: Store, edition: str, provenance: Provenance, total: int) -> None:
-        self._client, self._experiment_id = store.client, store.experiment_id
+        self._client, self._experiment_id, self._uri = store.client, store.experiment_id, store.uri
         self._runs = sorted(self._search(edition), key=lambda run: (run.info.start_time, run.info.run_id))
         self._by_key = {run.data.tags.get("job_key"): run for run in reversed(self._runs)}
         self._provenance = _provenance_tags(provenance)
@@ -147,7 +148,7 @@ class _RunWriter:
             return False
         if tags.get("mlflow.parentRunId") != parent or tags.get("superseded") != "false":
             return False
-        listed = {file.path for file in self._client.list_artifacts(run.info.run_id)}
+        listed = {file.path for file in self._artifacts(run).list_artifacts()}
         return listed >= {name.partition("/")[0] for name in contents.artifacts}
 
     def _start_time(self, contents: RunContents) -> int:
@@ -198,7 +199,13 @@ class _RunWriter:
                 path = Path(folder, name)
                 path.parent.mkdir(exist_ok=True)
                 path.write_bytes(content)
-            self._client.log_artifacts(run_id, folder)
+            self._artifacts(run).log_artifacts(folder)
+
+    def _artifacts(self, run: Run) -> ArtifactRepository:
+        """Return the run's artifacts. The client's own functions read the whole run first."""
+        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+        return get_artifact_repository(run.info.artifact_uri, tracking_uri=self._uri)
 
     def _supersede(self, contents: RunContents, run_id: str) -> None:
         """Mark the other runs of the same model, benchmark or cell as superseded by this one."""
