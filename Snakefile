@@ -38,6 +38,7 @@ rule all:
     input:
         "<results>/report/index.html",
         "<results>/tables/metrics.csv",
+        "<results>/headline.csv",
         "<results>/comparison.parquet",
         CHECKS,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],

@@ -41,11 +41,12 @@ rule summarise:
         METRICS,
     output:
         headline="<results>/metrics.json",
-        table=report(
-            "<results>/tables/metrics.csv",
-            caption="captions/metrics.rst",
+        headline_table=report(
+            "<results>/headline.csv",
+            caption="captions/headline.rst",
             category="Tables",
         ),
+        table="<results>/tables/metrics.csv",
         plot=plot_file("<results>/plots/{benchmark}.csv"),
     log:
         "<logs>/summarise.log",
@@ -55,7 +56,7 @@ rule summarise:
         code=code_of("summarise", PARAMS.benchmarks),
     shell:
         "python -m known_unknowns summarise {input} --out {output.headline} --table {output.table}"
-        " --plot {output.plot} > {log} 2>&1"
+        " --plot {output.plot} --headline {output.headline_table} > {log} 2>&1"
 
 
 rule compare:

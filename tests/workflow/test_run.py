@@ -38,7 +38,7 @@ def test_every_documented_file_is_written(finished):
     project, _ = finished
     results = project.root / "results/pocket"
     expected = ["report/index.html", "tables/metrics.csv", "metrics.json", "plots/humblebench.csv"]
-    expected += ["comparison.parquet", "tracking.json", "params.yaml"]
+    expected += ["headline.csv", "comparison.parquet", "tracking.json", "params.yaml"]
     for model in RESPONDENTS:
         expected += [f"metrics/{model}/humblebench.parquet", f"replies/{model}/humblebench/engine.json"]
         for variant in VARIANTS:

@@ -165,8 +165,11 @@ def summarise(
     out: Annotated[Path, typer.Option("--out", help="The JSON file of headline numbers (dvc metrics show).")],
     table: Annotated[Path, typer.Option(help="The CSV file of all metrics.")],
     plot: Annotated[Path, typer.Option(help="The CSV file that dvc plots draws.")],
+    headline: Annotated[
+        Path | None, typer.Option(help="The CSV file of headline metrics. [default: headline.csv beside --out]")
+    ] = None,
 ) -> None:
-    """Write all metrics as CSV, and the headline metrics as JSON for DVC.
+    """Write all metrics as CSV, and the headline metrics as CSV and as JSON for DVC.
 
     \b
     Example:
@@ -175,7 +178,7 @@ def summarise(
     """
     from known_unknowns.metrics.summary import summarise as run
 
-    run(metrics, out=out, table=table, plot=plot)
+    run(metrics, out=out, table=table, plot=plot, headline_table=headline or out.with_name("headline.csv"))
 
 
 def track(

@@ -1,4 +1,4 @@
-"""Summaries of all metrics for people and DVC: a CSV of all, a JSON of headline metrics, a CSV for a plot."""
+"""Summaries of all metrics for people and DVC: CSVs of all and of the headline metrics, JSON, a CSV for a plot."""
 
 from __future__ import annotations
 
@@ -31,15 +31,7 @@ MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "ac
 _DIGITS = 6
 
 
-def summarise(
-    metrics: Sequence[Path],
-    *,
-    out: Path,
-    table: Path,
-    plot: Path,
-    headline_table: Path | None = None,
-    models: Path | None = None,
-) -> None:
+def summarise(metrics: Sequence[Path], *, out: Path, table: Path, plot: Path, headline_table: Path) -> None:
     """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in the JSON.
 
     Parameters
@@ -52,37 +44,16 @@ def summarise(
         CSV of all metrics.
     plot : Path
         CSV of the stress tests for ``dvc plots``.
-    headline_table : Path, optional
+    headline_table : Path
         CSV of the headline metrics, one row per model, benchmark, variant and scorer.
-    models : Path, optional
-        Folder of <model>.json with the numbers that compare models, for ``dvc metrics``. Other JSON files in it are
-        removed.
     """
-    by_file = [tables.read_metrics(path) for path in metrics]
-    rows = sorted((metric for of_file in by_file for metric in of_file), key=_order)
+    rows = sorted((metric for path in metrics for metric in tables.read_metrics(path)), key=_order)
     chosen = [metric for metric in headline(rows) if metric.category == OVERALL]
     tables.write_text(table, _csv(COLUMNS, (asdict(metric) for metric in rows)))
     tables.write_text(out, json.dumps(headlines(chosen), indent=2, sort_keys=True, allow_nan=False) + "\n")
     columns = plot_columns(dict.fromkeys(metric.benchmark for metric in rows))
     tables.write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
-    if headline_table is not None:
-        tables.write_text(headline_table, _csv(*headline_rows(chosen)))
-    if models is not None:
-        # The files keep their order of variants: the first is the benchmark's main variant.
-        unsorted = [m for of_file in by_file for m in headline(of_file) if m.category == OVERALL]
-        _write_models(models, unsorted)
-
-
-def _write_models(folder: Path, chosen: Sequence[Metric]) -> None:
-    scorer = main_scorer(dict.fromkeys(metric.scorer for metric in chosen))
-    models = sorted({metric.model for metric in chosen})
-    for model in models:
-        numbers = model_headline([metric for metric in chosen if metric.model == model], scorer)
-        values = {name: _rounded(metric.value) for name, metric in numbers.items()}
-        tables.write_text(folder / f"{model}.json", json.dumps(values, indent=2, allow_nan=False) + "\n")
-    for file in folder.glob("*.json"):
-        if file.stem not in models:
-            file.unlink()
+    tables.write_text(headline_table, _csv(*headline_rows(chosen)))
 
 
 def main_scorer(scorers: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.metrics.summary import COLUMNS, summarise
+from known_unknowns.metrics.summary import COLUMNS, model_headline, summarise
 from known_unknowns.records import Metric
 
 
@@ -34,6 +34,7 @@ def summary(tmp_path):
     tables.write_metrics(tmp_path / "m.parquet", first)
     tables.write_metrics(tmp_path / "another.parquet", other)
     files = {"out": tmp_path / "metrics.json", "table": tmp_path / "metrics.csv", "plot": tmp_path / "plot.csv"}
+    files["headline_table"] = tmp_path / "headline.csv"
     summarise([tmp_path / "m.parquet", tmp_path / "another.parquet"], **files)
     return files
 
@@ -79,6 +80,34 @@ def test_the_headline_numbers(summary):
                 },
             }
         },
+    }
+
+
+def test_the_headline_table_has_a_row_a_model_variant_and_scorer(summary):
+    with summary["headline_table"].open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    shown = ("model", "variant", "scorer", "accuracy", "low", "high", "n", "method", "exact_refusal_recall")
+    assert [tuple(row[name] for name in shown) for row in rows] == [
+        ("another", "noise", "robust", "0.75", "0.65", "0.85", "10", "wilson", ""),
+        ("m", "nota_only", "official", "", "", "", "", "", "0.125"),
+        ("m", "nota_only", "robust", "0.4", "0.3", "0.5", "10", "wilson", ""),
+        ("m", "original", "robust", "0.666667", "0.566667", "0.766667", "10", "wilson", ""),
+    ]
+
+
+def test_the_numbers_that_compare_models():
+    rows = [
+        metric("accuracy", 0.5),
+        metric("refusal_recall", 0.25),
+        metric("accuracy", 0.9, scorer="official"),
+        metric("share_A", 0.1),
+        metric("accuracy", 0.125, variant="nota_only"),
+        metric("refusal_recall", 1.0, variant="nota_only"),
+    ]
+    assert {name: m.value for name, m in model_headline(rows, "robust").items()} == {
+        "humblebench.accuracy": 0.5,
+        "humblebench.refusal_recall": 0.25,
+        "humblebench.nota_only.accuracy": 0.125,
     }
 
 
