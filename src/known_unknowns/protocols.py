@@ -117,12 +117,12 @@ def ask(question: Question, prompt: str, *, max_new_tokens: int = 16, step: str 
 
 
 def single_turn(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
-    """Ask once."""
+    """Ask the question once."""
     yield ask(question, context.prompt(question), max_new_tokens=max_new_tokens)
 
 
 def forced_choice(question: Question, context: Context, *, max_new_tokens: int = 16) -> Dialogue:
-    """Ask. After a refusal, ask again without the refusal option [1]_.
+    """Ask the question. After a refusal, ask again without the refusal option [1]_.
 
     If the second answer is correct, the model knew it (an unknown known, Equation 8); otherwise its refusal counts as
     a known unknown.
@@ -169,7 +169,7 @@ def refusal_prompt(question: Question, context: Context, *, max_new_tokens: int 
 
 
 def _forced(question: Question, reply: Reply, context: Context, max_new_tokens: int) -> Dialogue:
-    """The second turn, if there is one."""
+    """Yield the second turn, if there is one."""
     applies = context.forced_choice_applies
     knowable = question.answer not in (None, question.refusal) and (applies is None or applies(question))
     if knowable and context.refused(reply, question):
@@ -178,7 +178,7 @@ def _forced(question: Question, reply: Reply, context: Context, max_new_tokens: 
 
 
 def by_name(protocols: Iterable[Protocol]) -> dict[str, Protocol]:
-    """Protocols under their functions' names."""
+    """Return protocols by the names of their functions."""
     return {protocol.name: protocol for protocol in protocols}
 
 

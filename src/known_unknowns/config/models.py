@@ -59,7 +59,7 @@ class Card(Entry):
     paper: Text | None = None
     note: Text | None = None
     unverified: Annotated[list[Text], Field(min_length=1)] | None = None
-    """Facts that could not be looked up."""
+    """Facts that could not be verified."""
 
 
 class _Settings(Entry):

@@ -14,7 +14,7 @@ _FILE = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
 
 
 class Edition(Entry):
-    """One scenario: which benchmarks are asked of which models."""
+    """One scenario: benchmarks, models and seeds."""
 
     data: Text | None = None
     """The key under ``data`` of every benchmark of this edition; by default the edition's own name."""

@@ -84,7 +84,7 @@ def parse(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -
 
 
 def same_model(asked: str, echo: str, answers_as: str | None = None) -> bool:
-    """Return whether the name in a completion stands for the requested model.
+    """Return whether the name in a completion denotes the requested model.
 
     It may be the name itself, a dated version of it ("gpt-4o" answers as "gpt-4o-2024-08-06"), with or without the
     provider's name before it, or the name that the entry expects (``answers_as``).

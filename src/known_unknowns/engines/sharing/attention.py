@@ -59,8 +59,8 @@ def grouped_attention(
         asked = scaled[some].reshape(-1, groups, heads // groups * queries, size)
         scores = (asked @ key[some].transpose(-1, -2)).float().view(-1, heads, queries, keys)
         weights = scores.add_(mask).softmax(dim=-1).to(query.dtype)
-        looked = weights.view(-1, groups, heads // groups * queries, keys) @ value[some]
-        found[some] = looked.view(-1, heads, queries, value.shape[-1]).transpose(1, 2)
+        attended = weights.view(-1, groups, heads // groups * queries, keys) @ value[some]
+        found[some] = attended.view(-1, heads, queries, value.shape[-1]).transpose(1, 2)
     return found, None
 
 

@@ -31,3 +31,18 @@ def perceived_run(perceived: FakeRun) -> Run:
 @pytest.fixture(scope="session")
 def outcomes(perceived: FakeRun, perceived_run: Run) -> Outcomes:
     return Outcomes(perceived_run, results=perceived.results, data=perceived.data)
+
+
+@pytest.fixture
+def run(perceived: FakeRun) -> FakeRun:
+    return perceived
+
+
+@pytest.fixture
+def page(perceived_page: Page) -> Page:
+    return perceived_page
+
+
+@pytest.fixture
+def made(perceived_run: Run) -> Run:
+    return perceived_run

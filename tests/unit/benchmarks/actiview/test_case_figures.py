@@ -20,21 +20,6 @@ from tests.unit.report.fake_run import FakeRun
 from tests.unit.report.pages import Page
 
 
-@pytest.fixture
-def run(perceived: FakeRun) -> FakeRun:
-    return perceived
-
-
-@pytest.fixture
-def page(perceived_page: Page) -> Page:
-    return perceived_page
-
-
-@pytest.fixture
-def made(perceived_run: Run) -> Run:
-    return perceived_run
-
-
 @pytest.mark.parametrize("takes", ["many", "concatenated", "captioned"])
 def test_every_image_of_a_dialogue_is_found(tmp_path: Path, takes: str):
     kept = ("zooming", "shifting_r", "mixed", "zooming_16", "text_only_guess")

@@ -31,21 +31,6 @@ FIGURES = ("actiview_letters", *OWN_FIGURES)
 QUESTIONS = 16
 
 
-@pytest.fixture
-def run(perceived: FakeRun) -> FakeRun:
-    return perceived
-
-
-@pytest.fixture
-def page(perceived_page: Page) -> Page:
-    return perceived_page
-
-
-@pytest.fixture
-def made(perceived_run: Run) -> Run:
-    return perceived_run
-
-
 def words(text: str) -> str:
     return " ".join(text.split())
 
