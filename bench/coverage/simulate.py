@@ -22,8 +22,7 @@ import numpy as np
 from scipy.special import expit
 
 from known_unknowns.metrics import intervals
-from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates
-from known_unknowns.metrics.estimates import _with_area as with_area
+from known_unknowns.metrics.estimates import Estimates, mean_over_seeds, ratio_estimates, with_area
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.metrics.selective import RiskCoverage
 

@@ -112,7 +112,7 @@ def estimates(table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.
         if curve.defined:
             for category, members in table.categories.items():
                 part = RiskCoverage(*(values[members] for values in curve))
-                by_category[category] = _with_area(by_category[category], name, part, column[members])
+                by_category[category] = with_area(by_category[category], name, part, column[members])
     return by_category
 
 
@@ -191,7 +191,7 @@ def _by_group(values: np.ndarray, column: np.ndarray, groups: int) -> np.ndarray
     return np.stack([np.bincount(column, weights=row, minlength=groups) for row in values], axis=1)
 
 
-def _with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.ndarray) -> Estimates:
+def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.ndarray) -> Estimates:
     """Add the area under a curve, a proportion of errors with the weights of `selective.error_weights`.
 
     Its residuals are those of the jackknife, so that they contain the variance of the weights. The weights are scaled

@@ -29,7 +29,7 @@ _CHANCE_METHOD = "known from the options, not estimated"
 class Statistics:
     """Settings of the intervals and tests: ``statistics`` in params.yaml.
 
-    The intervals of the metrics need the confidence level only. Resamples and their seed are those of paired tests.
+    The intervals of the metrics need the confidence level only. Resamples and their seed are for methods that resample.
     """
 
     confidence: float
