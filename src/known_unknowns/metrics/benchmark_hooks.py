@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -64,6 +65,11 @@ class ScoredAnswers:
     def texts(self) -> list[str]:
         """The raw replies; "" for a failed request."""
         return ["" if turn.reply.error is not None else turn.reply.text for turn in self.answers]
+
+    @property
+    def turns(self) -> Iterable[AnsweredTurn]:
+        """All turns, or those that answer the questions if the dialogues are not known."""
+        return chain.from_iterable(self.dialogues) if self.dialogues else self.answers
 
     def step(self, name: str) -> list[Score | None]:
         """Return the score of another step of each question; None where the dialogue had no such step."""

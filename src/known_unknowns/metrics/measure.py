@@ -22,6 +22,7 @@ from known_unknowns.records import Metric
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
+_NO_INPUT = "undefined: no reply has what the scorer needs"
 _CHANCE_METHOD = "known from the options, not estimated"
 
 
@@ -106,7 +107,25 @@ def metrics_of(
     for combined in benchmark_hooks.of(benchmark).across_variants:
         blank = Metric(model, benchmark, combined.name, None, "", "", "", None, None, None, 0, "")
         metrics += _across_variants(blank, combined, score_tables, groups, statistics)
-    return metrics
+    return _null_without_input(metrics, score_tables, benchmark)
+
+
+def _null_without_input(metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], benchmark: str) -> list[Metric]:
+    """Remove values whose scorer had no input for a variant and seed that they are computed from."""
+    lacking: set[tuple[str, int | None, str]] = {
+        (table.variant, table.seed, scorer) for table in score_tables for scorer in table.without_input
+    }
+    if not lacking:
+        return list(metrics)
+    lacking |= {(variant, None, scorer) for variant, _, scorer in lacking}
+    sources = {combined.name: combined.variants for combined in benchmark_hooks.of(benchmark).across_variants}
+    return [
+        replace(metric, value=None, low=None, high=None, spread=None, method=_NO_INPUT)
+        if metric.name != CHANCE
+        and any((v, metric.seed, metric.scorer) in lacking for v in sources.get(metric.variant, (metric.variant,)))
+        else metric
+        for metric in metrics
+    ]
 
 
 def _rows(blank: Metric, by_seed: Mapping[int, Estimates], statistics: Statistics) -> Iterator[Metric]:

@@ -14,7 +14,8 @@ from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio, ScoreArrays
 from known_unknowns.metrics.selective import RiskCoverage
-from known_unknowns.records import OVERALL, Question, Score
+from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
+from known_unknowns.scoring import has_input
 from known_unknowns.scoring.table import final_answers, read_turns
 
 
@@ -44,6 +45,8 @@ class ScoreTable:
         The benchmark's own metrics under each scorer.
     curves : mapping from str to mapping from str to RiskCoverage
         The benchmark's own curves of risk and coverage under each scorer.
+    without_input : frozenset of str
+        Scorers that lack what they need (`known_unknowns.scoring.has_input`). Their metrics are undefined.
     """
 
     variant: str
@@ -56,6 +59,7 @@ class ScoreTable:
     arrays: Mapping[str, ScoreArrays]
     benchmark_ratios: Mapping[str, Mapping[str, Ratio]]
     curves: Mapping[str, Mapping[str, RiskCoverage]]
+    without_input: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
@@ -74,6 +78,7 @@ class ScoreTable:
             arrays={scorer: ScoreArrays.of(questions, scored.scores) for scorer, scored in answers.items()},
             benchmark_ratios={scorer: hooks.ratios(scored) for scorer, scored in answers.items()},
             curves={scorer: hooks.risk_coverage(scored) for scorer, scored in answers.items()},
+            without_input=frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns)),
         )
 
 
@@ -150,7 +155,11 @@ def load(
     pairs = read_turns(questions / name, replies / name)
     answered = list(final_answers(pairs, file=replies / name))
     turn_numbers = {question.id: turn.turn for question, turn in answered}
-    answer_scores, other_scores = _scores(scores / name, turn_numbers, scorers)
+    with_input = [name for name in scorers if has_input(name, (turn for _, turns in pairs for turn in turns))]
+    answer_scores, other_scores = _scores(scores / name, turn_numbers, with_input)
+    for scorer in set(scorers) - set(with_input):
+        answer_scores[scorer] = [_unparsed(turn, scorer) for _, turn in answered]
+        other_scores[scorer] = [{} for _ in answered]
     answered_questions, turns = zip(*answered, strict=True) if answered else ((), ())
     dialogues = [dialogue for _, dialogue in pairs]
     scored = {
@@ -158,6 +167,10 @@ def load(
         for scorer in scorers
     }
     return ScoreTable.of(variant, seed, scored)
+
+
+def _unparsed(turn: AnsweredTurn, scorer: str) -> Score:
+    return Score(turn.question_id, turn.turn, turn.step, scorer, UNPARSED, None, None, False)
 
 
 _AnswerScores = dict[str, list[Score]]

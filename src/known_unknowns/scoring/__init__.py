@@ -7,6 +7,9 @@ params.yaml. All configured scorers are always computed, which shows how far a r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
@@ -14,4 +17,36 @@ from known_unknowns.scoring.robust import robust
 
 SCORERS: dict[str, Scorer] = {"official": official, "robust": robust, "likelihood": likelihood}
 
-__all__ = ["SCORERS", "ParsedAnswer", "Scorer", "likelihood", "offered_options", "official", "parse_label", "robust"]
+
+def has_input(scorer: str, turns: Iterable[AnsweredTurn]) -> bool:
+    """Return whether a scorer has what it needs, so that its results are numbers and not null.
+
+    Parameters
+    ----------
+    scorer : str
+        Name of the scorer.
+    turns : iterable of AnsweredTurn
+        All turns of one variant and seed.
+
+    Returns
+    -------
+    bool
+        False for the likelihood scorer if there are replies and none of them has log-probabilities.
+    """
+    if scorer != "likelihood":
+        return True
+    replies = [turn.reply for turn in turns if turn.labels is not None and turn.reply.error is None]
+    return not replies or any(reply.logprobs for reply in replies)
+
+
+__all__ = [
+    "SCORERS",
+    "ParsedAnswer",
+    "Scorer",
+    "has_input",
+    "likelihood",
+    "offered_options",
+    "official",
+    "parse_label",
+    "robust",
+]

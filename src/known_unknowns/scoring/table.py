@@ -11,7 +11,7 @@ from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.progress import progress
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.scoring import SCORERS, ParsedAnswer, has_input
 
 
 def score_tables(
@@ -37,6 +37,8 @@ def score_tables(
 
 def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
     """Write one `Score` per question, scored turn (a turn with options) and scorer, in this order.
+
+    A scorer without input has no rows (`known_unknowns.scoring.has_input`).
 
     A question that is asked about several views is correct if any view has the correct answer [1]_; see
     `combine_views`. This favours models that choose many views, because each view is another chance.
@@ -65,6 +67,7 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
         if name not in SCORERS:
             raise ConfigError(unknown_name(name, SCORERS), path="scorers")
     pairs = read_turns(questions, replies)
+    scorers = [name for name in scorers if has_input(name, (turn for _, turns in pairs for turn in turns))]
     scores = [score for question, turns in pairs for score in _scores(question, turns, scorers)]
     scored_turns = sum(turn.labels is not None for _, turns in pairs for turn in turns)
     tables.write_scores(out, scores, expect=scored_turns * len(scorers))

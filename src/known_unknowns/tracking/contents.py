@@ -21,6 +21,7 @@ from known_unknowns.data.provenance import dvc_hash
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.scoring import has_input
 from known_unknowns.scoring.table import read_turns
 
 DIGEST_LENGTH = 36
@@ -320,19 +321,20 @@ def question_table(questions: Path, replies: Path, scores: Path, scorers: list[s
     ``mlflow.load_table`` reads it. JSON also protects spreadsheet users from replies such as "=1+1". Columns:
     question_id, category, turn, step, answer (the label of the right option), reply, error, and for each scorer
     ``<scorer>`` (the parsed label), ``<scorer>.outcome`` and ``<scorer>.correct``. These three are null for a turn
-    that is not scored.
+    that is not scored, and for a scorer without input (`known_unknowns.scoring.has_input`).
 
     Raises DataError unless every question has replies, and every scorer one score per turn with options.
     """
     pairs = read_turns(questions, replies)
-    rows = [score for score in tables.read_scores(scores) if score.scorer in scorers]
+    scored_by = [name for name in scorers if has_input(name, (turn for _, turns in pairs for turn in turns))]
+    rows = [score for score in tables.read_scores(scores) if score.scorer in scored_by]
     found = {(score.question_id, score.turn, score.scorer): score for score in rows}
     expected = {
         (question.id, turn.turn, scorer)
         for question, turns in pairs
         for turn in turns
         if turn.labels is not None
-        for scorer in scorers
+        for scorer in scored_by
     }
     if len(rows) != len(found) or found.keys() != expected:
         example = next(iter(sorted(found.keys() ^ expected)), "a turn that is scored twice")

@@ -92,14 +92,6 @@ ROBUST_OBJECT = {
     "accuracy_answered": (2, 3),  # 1 2 of 1 2 3
     "accuracy_high_bound": (4, 5),
 }
-LIKELIHOOD = {  # the engine gave no log-probabilities
-    "accuracy": (0, 12),
-    "share_no_letter": (11, 12),
-    "share_unparsed": (11, 12),
-    "share_failed": (1, 12),
-    "refusal_recall": (0, 4),
-    "accuracy_high_bound": (12, 12),
-}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +100,6 @@ LIKELIHOOD = {  # the engine gave no log-probabilities
         ("robust", "Overall", ROBUST),
         ("official", "Overall", OFFICIAL),
         ("robust", "Object", ROBUST_OBJECT),
-        ("likelihood", "Overall", LIKELIHOOD),
     ],
 )
 def test_a_dozen_questions_by_hand(tmp_path, scorer, category, expected):
@@ -313,3 +304,21 @@ def test_scores_of_another_turn_are_left_out_and_missing_ones_named(tmp_path):
 def test_seeds_must_ask_the_same_questions(tmp_path):
     with pytest.raises(DataError, match="other questions than those of seed 0"):
         measured(tmp_path, {("original", 0): TWELVE, ("original", 1): TWELVE[1:]})
+
+
+def test_scorer_without_input_has_no_values_but_its_n(tmp_path):
+    """No reply of seed 0 has log-probabilities, so neither seed 0 nor the mean over seeds has a value."""
+    with_logprobs = Reply("A", {"A": -0.1, "B": -3.0})
+    cells = {
+        ("original", 0): [(ask(1, "Object", "A"), Reply("A"))],
+        ("original", 1): [(ask(1, "Object", "A"), with_logprobs)],
+    }
+    found = measured(tmp_path, cells)
+    accuracy = {m.seed: m for m in found if (m.scorer, m.name, m.category) == ("likelihood", "accuracy", "Overall")}
+    assert {seed: (m.value, m.low, m.high, m.n) for seed, m in accuracy.items() if seed != 1} == {
+        0: (None, None, None, 1),
+        None: (None, None, None, 1),
+    }
+    assert accuracy[1].value == 1.0
+    assert all(m.value is None for m in found if m.scorer == "likelihood" and m.seed == 0 and m.name != "chance")
+    assert any(m.value == 1.0 for m in found if m.scorer == "robust" and m.seed == 0 and m.name == "accuracy")

@@ -5,11 +5,11 @@ import math
 import pytest
 
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Reply
-from known_unknowns.scoring import ParsedAnswer, likelihood
+from known_unknowns.scoring import ParsedAnswer, has_input, likelihood
 from tests.factories import question
 
 
-def read(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> ParsedAnswer:
+def parse(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> ParsedAnswer:
     asked = AnsweredTurn("1", 0, "answer", "", (), tuple(labels), "k", Reply("B", logprobs))
     return likelihood(asked, question())
 
@@ -27,9 +27,21 @@ def read(logprobs: dict[str, float] | None, labels: str = "ABCDE") -> ParsedAnsw
         (None, ParsedAnswer(UNPARSED)),
     ],
 )
-def test_the_most_likely_letter(logprobs, expected):
-    assert read(logprobs) == expected
+def test_label_with_the_highest_log_probability(logprobs, expected):
+    assert parse(logprobs) == expected
 
 
-def test_only_letters_on_offer_count():
-    assert read({"A": -2.0, "B": -1.0, "E": -0.1}, labels="AB") == ParsedAnswer(ANSWERED, "B", 1)
+def test_labels_that_are_not_offered_are_ignored():
+    assert parse({"A": -2.0, "B": -1.0, "E": -0.1}, labels="AB") == ParsedAnswer(ANSWERED, "B", 1)
+
+
+def turn(logprobs: dict[str, float] | None, **changes) -> AnsweredTurn:
+    return AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply("B", logprobs, **changes))
+
+
+def test_input_of_the_likelihood_scorer():
+    assert has_input("likelihood", [turn(None), turn({"A": -1.0})])
+    assert not has_input("likelihood", [turn(None), turn({})])
+    assert not has_input("likelihood", [turn(None), turn(None, error="timeout")])
+    assert has_input("likelihood", [turn(None, error="timeout")])  # failed requests count as failed
+    assert has_input("robust", [turn(None)])

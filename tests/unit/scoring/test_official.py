@@ -1,4 +1,4 @@
-"""HumbleBench's released rule, quirk by quirk. That the package agrees is tested in tests/peers."""
+"""HumbleBench's released rule with its defects. tests/peers compares it with the released package."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tests.factories import question
         ("", ParsedAnswer(UNPARSED)),
     ],
 )
-def test_the_rule(text, expected):
+def test_released_rule(text, expected):
     asked = AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "k", Reply(text))
     assert official(asked, question()) == expected
 
 
-def test_a_removed_letter_is_kept_as_read():
+def test_removed_label_is_kept():
     assert humblebench_official.official("A", variants.nota_only(question(answer=0))) == ParsedAnswer(UNPARSED, "A")
 
 
-def test_relettered_options_are_read_by_their_new_letters():
+def test_relettered_options_have_their_new_labels():
     relettered = variants.nota_only(question(answer=0), relettered=True)
     assert humblebench_official.official("D", relettered) == ParsedAnswer(REFUSED, "D", 3)
     assert humblebench_official.official("E", relettered) == ParsedAnswer(UNPARSED, "E")
@@ -51,11 +51,11 @@ def test_exact_refusal(text, exact):
     assert humblebench_official.exact_refusal(text, question()) is exact
 
 
-def test_exact_refusal_goes_by_the_letter_on_offer():
+def test_exact_refusal_uses_the_offered_label():
     assert humblebench_official.exact_refusal("D", variants.nota_only(question(answer=0), relettered=True))
 
 
-def test_labels_as_the_released_code_has_them():
+def test_labels_of_the_released_code():
     published = question(answer=1)
     assert humblebench_official.released_label(published) == "B"
     assert humblebench_official.released_label(variants.nota_only(published)) == "E"

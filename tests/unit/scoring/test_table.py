@@ -22,8 +22,8 @@ def written(folder: Path, questions: list[Question], replies: list[AnsweredTurn]
     return folder / "questions.parquet", folder / "replies.parquet"
 
 
-def test_one_score_a_question_turn_and_scorer_in_order(tmp_path):
-    """Question 2 is asked twice; the turn that only looks around offers no letters and is not scored."""
+def test_one_score_per_question_turn_and_scorer_in_order(tmp_path):
+    """Question 2 is asked twice; the turn of the step "select" offers no options and is not scored."""
     questions = [question("2", answer=1), question("1", answer=4)]
     replies = [
         asked("1", Reply("E", {"A": -1.0, "E": -2.0})),
@@ -46,7 +46,14 @@ def test_one_score_a_question_turn_and_scorer_in_order(tmp_path):
     ]
 
 
-def test_a_failed_reply_is_failed_under_every_scorer_whatever_it_says(tmp_path):
+def test_scorer_without_input_has_no_scores(tmp_path):
+    out = tmp_path / "scores.parquet"
+    files = written(tmp_path, [question("1")], [asked("1", Reply("A"))])
+    score_table(*files, out, scorers=["robust", "likelihood"])
+    assert [score.scorer for score in tables.read_scores(out)] == ["robust"]
+
+
+def test_failed_reply_is_failed_under_every_scorer(tmp_path):
     reply = Reply("A", {"A": -0.1}, finish="error", error="out of memory")
     out = tmp_path / "scores.parquet"
     score_table(
@@ -56,7 +63,7 @@ def test_a_failed_reply_is_failed_under_every_scorer_whatever_it_says(tmp_path):
     assert [(s.outcome, s.label, s.choice, s.correct) for s in scores] == [("failed", None, None, False)] * 3
 
 
-def test_a_question_without_an_answer_is_never_right(tmp_path):
+def test_question_without_an_answer_is_never_correct(tmp_path):
     unanswerable = replace(question("1"), answer=None, refusal=None)
     out = tmp_path / "scores.parquet"
     score_table(*written(tmp_path, [unanswerable], [asked("1", Reply("I see nothing"))]), out, scorers=["robust"])
@@ -86,7 +93,7 @@ def test_an_unknown_scorer_is_named_with_the_nearest(tmp_path):
         score_table(tmp_path / "q", tmp_path / "r", tmp_path / "s", scorers=["robost"])
 
 
-def test_the_answering_turn_is_the_last_of_the_step_answer(tmp_path):
+def test_answering_turn_is_the_last_of_the_step_answer(tmp_path):
     replies = [
         asked("1", Reply("first")),
         asked("1", Reply("second"), turn=1),
@@ -96,7 +103,7 @@ def test_the_answering_turn_is_the_last_of_the_step_answer(tmp_path):
     assert [a.reply.text for _, a in final_answers(read_turns(*files), file=files[1])] == ["second"]
 
 
-def test_a_question_without_an_answering_turn(tmp_path):
+def test_question_without_an_answering_turn(tmp_path):
     files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", labels=None)])
     with pytest.raises(DataError, match="'1' has no turn of the step 'answer'"):
         list(final_answers(read_turns(*files), file=files[1]))
