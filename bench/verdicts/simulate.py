@@ -49,49 +49,38 @@ def _losses(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return right & (rng.random(right.shape) >= share)
 
 
-def _same(world: World, row: str, published: Outcomes, change: worlds.Change, rng: np.random.Generator) -> Outcomes:
+def _same(world: World, model: Outcomes, change: worlds.Change, rng: np.random.Generator) -> Outcomes:
     """The same model; with several seeds, other shuffles of the same questions."""
-    if world.seeds > 1:
-        published = {key: _reshuffled(right, rng) for key, right in published.items()}
-    return worlds.changed(published, change, rng)
+    return worlds.changed(worlds.run_of(world, model, rng), change, rng)
 
 
-def _reshuffled(right: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw new runs from the posterior of each question's probability, given the published runs."""
-    mean, seeds = np.clip(right.mean(), 1e-3, 1 - 1e-3), right.shape[0]
-    hits, weight = right.sum(axis=0), worlds._CONCENTRATION
-    p = rng.beta(hits + weight * mean, seeds - hits + weight * (1 - mean))
-    return rng.random(right.shape) < p
-
-
-def _worse_model(world: World, row: str, published: Outcomes, rng: np.random.Generator) -> Outcomes:
+def _worse_model(world: World, row: str, rng: np.random.Generator) -> Outcomes:
     """Another model that is 5 points worse in every category: its answers are independent."""
-    ours = worlds.published_run(world, row, rng)
-    return worlds.changed(ours, _losses, rng)
+    return worlds.changed(worlds.run_of(world, worlds.probabilities(world, row, rng), rng), _losses, rng)
 
 
-def _guesser(world: World, row: str, published: Outcomes, rng: np.random.Generator) -> Outcomes:
-    return {key: rng.random(right.shape) < 1 / _OPTIONS for key, right in published.items()}
+def _guesser(world: World, model: Outcomes, rng: np.random.Generator) -> Outcomes:
+    return {key: rng.random((world.seeds, p.size)) < 1 / _OPTIONS for key, p in model.items()}
 
 
-def _other_row(world: World, row: str, published: Outcomes, rng: np.random.Generator) -> Outcomes:
+def _other_row(world: World, row: str, model: Outcomes, rng: np.random.Generator) -> Outcomes:
     """The run of another row of the same tables, under the name of this one."""
     others = [r for r in worlds.distinct(world.rows, world.cells) if r != row]
     for other in rng.permutation(others):
-        ours = worlds.published_run(world, str(other), rng)
-        if published.keys() <= ours.keys():
-            return ours
-    return _guesser(world, row, published, rng)
+        found = worlds.probabilities(world, str(other), rng)
+        if model.keys() <= found.keys():
+            return worlds.run_of(world, found, rng)
+    return _guesser(world, model, rng)
 
 
 SCENARIOS: dict[str, Ours] = {
-    "same model": lambda w, r, p, g: _same(w, r, p, lambda right, _: right, g),
-    "same model, 0.5% flipped": lambda w, r, p, g: _same(w, r, p, _random_flips, g),
-    "same model, 0.5% flipped to wrong": lambda w, r, p, g: _same(w, r, p, _losing_flips, g),
-    "5 points lost": lambda w, r, p, g: _same(w, r, p, _losses, g),
-    "another model, 5 points worse": _worse_model,
+    "same model": lambda w, r, m, g: _same(w, m, lambda right, _: right, g),
+    "same model, 0.5% flipped": lambda w, r, m, g: _same(w, m, _random_flips, g),
+    "same model, 0.5% flipped to wrong": lambda w, r, m, g: _same(w, m, _losing_flips, g),
+    "5 points lost": lambda w, r, m, g: _same(w, m, _losses, g),
+    "another model, 5 points worse": lambda w, r, m, g: _worse_model(w, r, g),
     "another row of the table": _other_row,
-    "guesser": _guesser,
+    "guesser": lambda w, r, m, g: _guesser(w, m, g),
 }
 
 
@@ -104,8 +93,9 @@ def run(benchmark: str, scenario: str, *, trials: int, seed: int) -> Counter[str
     for trial in range(trials):
         rng = np.random.default_rng([seed, names.index(scenario), trial])
         row = str(rng.choice(rows))
-        published = worlds.published_run(world, row, rng)
-        ours = SCENARIOS[scenario](world, row, published, rng)
+        model = worlds.probabilities(world, row, rng)
+        published = worlds.run_of(world, model, rng)
+        ours = SCENARIOS[scenario](world, row, model, rng)
         found.update(worlds.verdicts(world, row, published, ours))
     return found
 

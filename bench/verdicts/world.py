@@ -23,7 +23,7 @@ _CONCENTRATION = 0.2
 """Of the beta distribution of a question's probability of a right answer over shuffles of its options."""
 
 Outcomes = Mapping[tuple[str, str], np.ndarray]
-"""Right answers (seeds, questions) by variant and metric."""
+"""Right answers (seeds, questions), or their probabilities (questions,), by variant and metric."""
 Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
@@ -83,18 +83,24 @@ def _sums(benchmark: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(parts) for name, parts in TYPES.items()}
 
 
-def published_run(world: World, row: str, rng: np.random.Generator) -> dict[tuple[str, str], np.ndarray]:
-    """Draw a run of a published row: each category's share of right answers is about the printed one."""
-    outcomes = {}
-    for variant, metric in dict.fromkeys((c.variant, c.metric) for c in world.cells if c.model == row):
-        shares = {
-            c.category: c.value / 100 for c in world.cells if (c.model, c.variant, c.metric) == (row, variant, metric)
-        }
+def probabilities(world: World, row: str, rng: np.random.Generator) -> dict[tuple[str, str], np.ndarray]:
+    """Draw a model of a published row: the probability of a right answer (questions,) by variant and metric.
+
+    Each category's share of right answers is about the printed one. Without shuffles, a probability is 0 or 1.
+    """
+    found, cells = {}, [cell for cell in world.cells if cell.model == row]
+    for variant, metric in dict.fromkeys((cell.variant, cell.metric) for cell in cells):
+        shares = {c.category: c.value / 100 for c in cells if (c.variant, c.metric) == (variant, metric)}
         own = {part: shares[part] for part in world.sizes if part in shares}
         rest = _rest(world, own, shares.get(OVERALL))
         p = np.concatenate([np.full(n, own.get(part, rest)) for part, n in world.sizes.items()])
-        outcomes[variant, metric] = _answers(p, world.seeds, rng)
-    return outcomes
+        found[variant, metric] = _questions(p, rng) if world.seeds > 1 else (rng.random(p.size) < p).astype(float)
+    return found
+
+
+def run_of(world: World, model: Outcomes, rng: np.random.Generator) -> dict[tuple[str, str], np.ndarray]:
+    """Draw a run of a model: right answers (seeds, questions) by variant and metric."""
+    return {key: runs(p, world.seeds, rng) for key, p in model.items()}
 
 
 def _rest(world: World, own: Mapping[str, float], overall: float | None) -> float:
@@ -106,12 +112,15 @@ def _rest(world: World, own: Mapping[str, float], overall: float | None) -> floa
     return float(np.clip(missing / others, 0.0, 1.0))
 
 
-def _answers(p: np.ndarray, seeds: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw right answers (seeds, questions). With several seeds, a question's probability is beta distributed."""
-    if seeds == 1:
-        return rng.random((1, p.size)) < p
+def _questions(p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw the probability of a right answer over shuffles for every question."""
     spread = np.clip(p, 1e-9, 1 - 1e-9)
-    return rng.random((seeds, p.size)) < rng.beta(_CONCENTRATION * spread, _CONCENTRATION * (1 - spread))
+    return rng.beta(_CONCENTRATION * spread, _CONCENTRATION * (1 - spread))
+
+
+def runs(p: np.ndarray, seeds: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw right answers (seeds, questions) from probabilities (questions,)."""
+    return rng.random((seeds, p.size)) < p
 
 
 def value_of(world: World, outcomes: Outcomes, cell: PublishedCell) -> np.ndarray:

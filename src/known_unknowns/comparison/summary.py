@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 _MOST_ROWS = 5
-"""Published rows without a model that the summary names, per benchmark."""
+"""Published rows without a model that have their own step, per benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,6 @@ def _models(benchmark: str, missing: Mapping[str, int]) -> list[Step]:
         )
         steps.append(Step(missing[row], f"{benchmark}: no model stands for {row}: {advice}"))
     if others := runnable[_MOST_ROWS:]:
-        text = f"{benchmark}: no model stands for {len(others)} other rows (known-unknowns models lists their models)"
+        text = f"{benchmark}: no model stands for {', '.join(others)} (known-unknowns models lists their models)"
         steps.append(Step(sum(missing[row] for row in others), text))
     return steps

@@ -41,7 +41,7 @@ OTHER_MODEL = 5.0
 """Difference of another model in percentage points, for the probability of a match by chance."""
 SMALLEST_GROUP = 3
 """Numbers of the same replies that are needed to support one another."""
-SMALLEST_AGREEMENT = 0.8
+SMALLEST_AGREEMENT = 0.9
 """The share of them that must be within their margins."""
 
 _UNIT = {PERCENT: "points", QUESTIONS: "questions", VIEWS: "views"}

@@ -24,7 +24,7 @@ from known_unknowns.comparison.verdicts import Candidate, Support, counts, decid
 from known_unknowns.records import OVERALL
 
 CELL = PublishedCell("b", "Table 2", "Qwen", "Zooming", "zooming", OVERALL, "accuracy", 64.62, 2, "A paper")
-ALONE, SUPPORTED, CONTRADICTED = Support(1, 1), Support(10, 12), Support(3, 12)
+ALONE, SUPPORTED, CONTRADICTED = Support(1, 1), Support(11, 12), Support(3, 12)
 RIVALS = tuple(float(value) for value in range(40, 60))
 
 
@@ -91,8 +91,9 @@ def test_support_is_by_variant_and_by_model_where_a_variant_has_few_numbers():
     single = replace(candidate(64.62), cell=replace(CELL, variant="single_view"), replies="single_view")
     found = support_of([*zooming, twice, single])
     assert found == {"zooming": Support(3, 4), "single_view": Support(4, 5)}
-    assert not found["zooming"].suffices and found["single_view"].suffices
-    assert not Support(2, 2).suffices  # two numbers are too few
+    assert not found["zooming"].suffices and not found["single_view"].suffices
+    assert Support(11, 12).suffices and not Support(10, 12).suffices  # nine in ten
+    assert Support(3, 3).suffices and not Support(2, 2).suffices  # two numbers are too few
 
 
 @pytest.mark.parametrize(

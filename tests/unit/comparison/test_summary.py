@@ -1,0 +1,65 @@
+"""The summary at the end of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from known_unknowns import config
+from known_unknowns.comparison import Conditions, compare_cells, load, summarise
+from known_unknowns.comparison.rows import write_comparison
+from known_unknowns.comparison.summary import leading_rows
+from known_unknowns.config import Params
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.workflow.run import closing_message
+from tests.paths import ROOT
+
+OURS = Metric("ours", "humblebench", "original", 0, "official", OVERALL, "accuracy", 0.722, 0.716, 0.728, 22_831, "m")
+SCORERS = ["official", "robust"]
+
+
+def params(edition: str) -> Params:
+    return config.load(ROOT / "params.yaml", edition=edition)
+
+
+def test_judged_numbers_and_what_to_run_next():
+    cells = load("humblebench")
+    rows = compare_cells(cells, [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
+    found = summarise(rows, params("full"))
+    assert (found.numbers, found.judged) == (len(cells), 1)
+    assert found.verdicts == {"identical": 1, "not run": len(cells) - 1}
+    texts = {step.text: step.numbers for step in found.steps}
+    of_gemma = [cell for cell in cells if cell.model == "Gemma-3"]
+    (step,) = [text for text in texts if "no model stands for Gemma-3" in text]
+    assert texts[step] == len(of_gemma) and step.endswith(" to the models of the edition")
+    assert any("GLM-4.1V-Thinking" in text for text in texts)
+    assert texts["humblebench: run the variant nota_only for ours"] == 2
+    absent = [cell for cell in cells if cell.model in ("Cambrian", "VILA1.5")]
+    (unavailable,) = [text for text in texts if "--absent" in text]
+    assert texts[unavailable] == len(absent)
+    assert [step.numbers for step in found.steps] == sorted(texts.values(), reverse=True)
+    assert sum(texts.values()) == len(cells) - 1
+    assert found.text().startswith(f"Verdicts   1 of {len(cells)} published numbers could be judged")
+
+
+def test_rendered_questions_need_another_edition():
+    conditions = Conditions(other_questions="rendered")
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={}, scorers=SCORERS, conditions=conditions)
+    (step,) = summarise(rows, params("pocket")).steps
+    expected = "humblebench: the questions are rendered; run an edition with the published data: full"
+    assert (step.text, step.numbers) == (expected, len(load("humblebench")))
+
+
+def test_one_row_leads_for_each_number_and_model():
+    rows = compare_cells(load("humblebench"), [], published_rows={"a": "Phi-4", "b": "Phi-4"}, scorers=SCORERS)
+    leading = leading_rows(rows)
+    assert len(leading) == len(load("humblebench")) + sum(cell.model == "Phi-4" for cell in load("humblebench"))
+    assert {row.scorer for row in leading} == {"official"}
+
+
+def test_the_closing_message_has_the_summary(tmp_path: Path):
+    assert "Verdicts" not in closing_message(params("full"), str(tmp_path))
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
+    write_comparison(tmp_path / "comparison.parquet", rows)
+    text = closing_message(params("full"), str(tmp_path))
+    assert f"1 of {len(load('humblebench'))} published numbers could be judged" in text
+    assert "no model stands for Gemma-3" in text and "GLM-4.1V-Thinking" in text
