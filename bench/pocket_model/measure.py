@@ -1,6 +1,7 @@
 """Measure a pocket model: print the tables of its card, in Markdown.
 
-    python bench/pocket_model/measure.py models/pocket [--seed 2027] [--images 100] [--only humblebench ...]
+    python bench/pocket_model/measure.py models/pocket [--adapter never-refuses] [--seed 2027] [--images 100]
+                                                       [--only humblebench ...]
 
 The three pocket benchmarks are rendered from a seed that neither training nor the pocket edition uses, and answered by
 the `transformers` engine in float32 on the CPU. Values are percent right with 95% Wilson intervals.
@@ -226,6 +227,7 @@ MEASURES = {"humblebench": measure_humblebench, "mmsap": measure_mmsap, "activie
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--adapter", help="folder of an adapter in the model's folder")
     parser.add_argument("--seed", type=int, default=2027)
     parser.add_argument("--images", type=int, default=100)
     parser.add_argument("--only", nargs="+", choices=MEASURES, default=[*MEASURES])
@@ -234,6 +236,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     entry = {"engine": "transformers", "source": str(options.folder), "revision": "unpinned", "dtype": "float32"}
     entry |= {"device": "cpu", "batch_size": 32, "decoding": {"max_new_tokens": 24}}
+    entry |= {"adapter": options.adapter} if options.adapter else {}
     engine = TransformersEngine(options.folder.name, TransformersModel(**entry))
     for name in options.only:
         print(f"measuring {name}", file=sys.stderr, flush=True)

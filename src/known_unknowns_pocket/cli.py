@@ -11,11 +11,14 @@ from typing import Annotated, Any
 import typer
 
 WORK = Path("results/training")
+MODEL = Path("models/pocket")
+RANK = 4
 
 
 def train(
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the trained model; by default model/ in the work folder.")
+        Path | None,
+        typer.Option("--out", help="Folder for the trained model; by default in the work folder."),
     ] = None,
     work: Annotated[
         Path, typer.Option(help="Folder of the checkpoint and the log, from which a stopped run continues.")
@@ -23,9 +26,12 @@ def train(
     sibling: Annotated[
         str | None,
         typer.Option(
-            help="Continue the checkpoint as a sibling, in its own folder: early, never-refuses or refuses-often."
+            help="Train a sibling instead: never-refuses or refuses-often, an adapter of --model, or early, the model "
+            "after its first text stage."
         ),
     ] = None,
+    model: Annotated[Path, typer.Option(help="Folder of the finished model of which a sibling is an adapter.")] = MODEL,
+    rank: Annotated[int, typer.Option(min=1, help="Rank of a sibling's adapter.")] = RANK,
     smoke: Annotated[bool, typer.Option("--smoke", help="Train a tiny model for a few steps, as a check.")] = False,
     threads: Annotated[int, typer.Option(min=1, help="Number of CPU threads.")] = 1,
     mlflow: Annotated[
@@ -43,14 +49,14 @@ def train(
     import torch
     from transformers.utils import logging
 
-    from known_unknowns_pocket.training import SMOKE, Settings
-    from known_unknowns_pocket.training import train as run
+    from known_unknowns_pocket import training
 
+    names = (*training.ADAPTERS, training.EARLY)
+    if sibling not in (None, *names):
+        raise typer.BadParameter(f"{sibling!r} is not one of {', '.join(names)}", param_hint="--sibling")
     torch.set_num_threads(threads)
     logging.disable_progress_bar()  # stderr has one JSON line per report
-    settings = SMOKE if smoke else Settings()
-    if sibling is not None:
-        settings, work = _start_sibling(settings, sibling, work)
+    settings = training.SMOKE if smoke else training.Settings()
     with _curves(mlflow, settings) as drawn:
 
         def report(line: dict[str, Any]) -> None:
@@ -58,22 +64,15 @@ def train(
             if drawn is not None:
                 drawn(line)
 
-        print(run(settings, out or work / "model", work=work, report=report, report_every=1 if smoke else 20))
-
-
-def _start_sibling(settings: Any, sibling: str, work: Path) -> tuple[Any, Path]:
-    """Return the settings and the work folder of a sibling, which continues the checkpoint of the model in ``work``."""
-    from known_unknowns_pocket.training import SIBLINGS, sibling_settings, start_from_model
-
-    if sibling not in SIBLINGS:
-        raise typer.BadParameter(f"{sibling!r} is not one of {', '.join(SIBLINGS)}", param_hint="--sibling")
-    settings = sibling_settings(settings, sibling)
-    try:
-        start_from_model(settings, work, work / sibling)
-    except FileNotFoundError as error:
-        print(f"{error.filename} is missing: train the model itself first, with --work {work}", file=sys.stderr)
-        raise typer.Exit(2) from error
-    return settings, work / sibling
+        lines: Any = {"report": report, "report_every": 1 if smoke else 20}
+        if sibling in training.ADAPTERS:
+            print(training.train_adapter(settings, sibling, model, out or work / sibling, rank=rank, **lines))
+            return
+        if sibling == training.EARLY:
+            settings = training.early_settings(settings)
+            training.copy_checkpoint(settings, work, work / sibling)
+            work = work / sibling
+        print(training.train(settings, out or work / "model", work=work, **lines))
 
 
 def _curves(mlflow: str | None, settings: Any) -> AbstractContextManager[Any]:

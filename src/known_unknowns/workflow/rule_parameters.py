@@ -12,6 +12,8 @@ from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import asking
 from known_unknowns.workflow.rerun_digest import code_of
 
+_ADAPTER_SETTINGS = "adapter_config.json"
+
 
 def reply_settings(params: Params, model: str) -> dict[str, Any]:
     """Return the keys of a model's entry that can change a reply, and the commit that params.lock.yaml gives it."""
@@ -28,11 +30,14 @@ def engine_code(params: Params, model: str, benchmark: str) -> str:
 
 
 def weights(params: Params, model: str) -> list[str]:
-    """Return the files of a model in a local folder."""
-    folder = Path(params.model(model).as_dict().get("source", ""))
+    """Return the files of a model in a local folder, without adapters that it does not use."""
+    entry = params.model(model).as_dict()
+    folder = Path(entry.get("source", ""))
     if not folder.parts or not folder.is_dir():
         return []
-    return sorted(path.as_posix() for path in folder.rglob("*") if path.is_file() and path.suffix != ".dvc")
+    others = {file.parent for file in folder.rglob(_ADAPTER_SETTINGS)} - {folder, folder / (entry.get("adapter") or "")}
+    files = (path for path in folder.rglob("*") if path.is_file() and others.isdisjoint(path.parents))
+    return sorted(path.as_posix() for path in files if path.suffix != ".dvc")
 
 
 def threads(params: Params, model: str) -> int:

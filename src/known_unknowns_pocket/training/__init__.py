@@ -8,7 +8,18 @@ trained to answer questions from the patch features. Auxiliary losses supervise 
 
 from __future__ import annotations
 
-from known_unknowns_pocket.training.loop import start_from_model, train
-from known_unknowns_pocket.training.settings import SIBLINGS, SMOKE, Settings, sibling_settings
+from known_unknowns_pocket.training.adapters import train_adapter
+from known_unknowns_pocket.training.loop import copy_checkpoint, train
+from known_unknowns_pocket.training.settings import ADAPTERS, EARLY, SMOKE, Settings, adapter_stage, early_settings
 
-__all__ = ["SIBLINGS", "SMOKE", "Settings", "sibling_settings", "start_from_model", "train"]
+__all__ = [
+    "ADAPTERS",
+    "EARLY",
+    "SMOKE",
+    "Settings",
+    "adapter_stage",
+    "copy_checkpoint",
+    "early_settings",
+    "train",
+    "train_adapter",
+]

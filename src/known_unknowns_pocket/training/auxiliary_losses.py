@@ -21,10 +21,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from transformers import LlavaForConditionalGeneration
-from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from known_unknowns_pocket.training.batches import FIRST, LATER, LETTERS, NO_LABEL, Batch
-from known_unknowns_pocket.training.colour_renaming import embeddings
+from known_unknowns_pocket.training.packed_states import (
+    States,
+    embedding_table,
+    log_attention,
+    patch_features,
+    read_states,
+)
 from known_unknowns_pocket.training.patch_labels import NOT_ASKED, PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
 
@@ -50,7 +55,6 @@ _EXCLUDED_LOGIT = -1e4
 _UNIT_SCALE = 10.0  # mean output of the most active unit of a head; the other units are near zero
 _WORD_SCALE = 0.5  # of a word's embedding in the weights of its unit: an active unit adds five times the embedding
 _OTHER_SCALE = 0.05  # weights of a unit without a word
-_COLOURS = slice(1, 1 + len(WORDS["colour"]))  # among the units; the first unit of the first head is "no object"
 _WORDS = 2  # the heads for words and options read the states this many layers before the last
 _OBJECT_LAYER, _REPLY_LAYER, _LETTER_LAYER = (
     4,
@@ -73,28 +77,6 @@ VISION_PARAMETERS = (TOWER, "model.multi_modal_projector.linear_1", "patch_heads
 
 HeadResult = tuple[torch.Tensor, dict[str, float]]
 """A loss, and accuracies by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class States:
-    """Hidden states of the text model after each layer, the last one normalised.
-
-    Attributes
-    ----------
-    prefix : tuple of Tensor, shape (samples, prefix, width)
-        States of the prefixes.
-    chunks : tuple of Tensor, shape (chunks, length, width)
-        States of the chunks that follow them.
-    """
-
-    prefix: tuple[torch.Tensor, ...]
-    chunks: tuple[torch.Tensor, ...]
-
-    def at(self, places: torch.Tensor, *, before_last: int = 0) -> torch.Tensor:
-        """Return the chunks' states at places (see `Batch`), ``before_last`` layers before the last: (places,
-        width).
-        """
-        return self.chunks[-1 - before_last].flatten(0, 1)[places]
 
 
 class AuxiliaryHeads(nn.Module):
@@ -143,7 +125,7 @@ class AuxiliaryHeads(nn.Module):
         for layer in (first, second):
             layer.weight.zero_()
             layer.bias.zero_()
-        features, words = _features(model, pixels), model.get_input_embeddings().weight
+        features, words = patch_features(model, pixels), model.get_input_embeddings().weight
         random, start = torch.Generator().manual_seed(seed), 0
         for number, head in enumerate([*self.patch_heads, self.stand]):
             end = start + head.out_features
@@ -160,7 +142,7 @@ class AuxiliaryHeads(nn.Module):
         """Return the loss of the patches alone: what each shows and where it is. Convolutions alone do not encode
         the position.
         """
-        features = _features(model, batch.pixels)
+        features = patch_features(model, batch.pixels)
         loss, right = self._patches(features, batch.patches)
         numbers = torch.arange(features.shape[1], device=features.device).repeat(len(features))
         there, stand = _row_and_column("stand", self.stand(features).flatten(0, 1).float(), numbers)
@@ -168,9 +150,9 @@ class AuxiliaryHeads(nn.Module):
 
     def answer(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
         """Return the loss of everything but the patches."""
-        features = _features(model, batch.pixels)
-        table = _table(model, batch, self.word_tokens[0])
-        states = States(*_read(model, batch, features, table))
+        features = patch_features(model, batch.pixels)
+        table = embedding_table(model, batch, self.word_tokens[0])
+        states = read_states(model, batch, features, table)
         results = self._places(model, batch, states) | self._options(model, batch, states)
         guesses = self._guessed_words(batch, states, table)
         groups = torch.arange(guesses.shape[1], device=guesses.device).split([len(words) for words in WORDS.values()])
@@ -178,15 +160,24 @@ class AuxiliaryHeads(nn.Module):
         results["words"] = _words(guesses, batch.words[1:])
         results["level"] = level, {}
         if batch.replies.shape[1]:
-            guesses = F.linear(states.at(batch.replies[0]), table).float()
-            guesses, level = _exclude(guesses, batch.replies[0], batch.held_out_words, self.word_tokens[:2])
-            results["replies"] = _replies(guesses, *batch.replies[1:])
-            results["said level"] = level, {}
+            results |= self._said(batch, states, table)
         if batch.letters.shape[1]:
             guesses = model.lm_head(states.at(batch.letters[0])).float()[:, self.letter_tokens]
             results["letters"] = _classification("letters", guesses, batch.letters[1])
-        loss = sum(_WEIGHTS[name] * loss for name, (loss, _) in results.items())
-        return StepResult(loss, {head: share for _, shares in results.values() for head, share in shares.items()})
+        return _total(results)
+
+    def reply(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
+        """Return the loss of the replies alone. It needs no trained head."""
+        with torch.no_grad():
+            features = patch_features(model, batch.pixels)
+        table = embedding_table(model, batch, self.word_tokens[0])
+        return _total(self._said(batch, read_states(model, batch, features, table), table))
+
+    def _said(self, batch: Batch, states: States, table: torch.Tensor) -> dict[str, HeadResult]:
+        """Return the losses of the replies' tokens."""
+        guesses = F.linear(states.at(batch.replies[0]), table).float()
+        guesses, level = _exclude(guesses, batch.replies[0], batch.held_out_words, self.word_tokens[:2])
+        return {"replies": _replies(guesses, *batch.replies[1:]), "said level": (level, {})}
 
     def _guessed_words(self, batch: Batch, states: States, table: torch.Tensor) -> torch.Tensor:
         """Return logits, (places, words of all slots). Colours are compared with their names in the sample."""
@@ -204,14 +195,14 @@ class AuxiliaryHeads(nn.Module):
         results = {"here": _row_and_column("here", self.here(shown).float(), numbers)}
         if batch.spots.shape[1]:
             places, middles = batch.spots
-            looks = _attention(model, batch, places, states, _OBJECT_LAYER)
+            looks = log_attention(model, batch, places, states, _OBJECT_LAYER)
             found = looks[:, : batch.shown.shape[1]].masked_fill(~batch.shown, -torch.inf).logsumexp(-1)
             right = batch.shown[torch.arange(len(places)), looks[:, : batch.shown.shape[1]].argmax(-1)]
             results["spots"] = -found.mean(), {"spots": right.float().mean().item()}
             there = states.at(places[middles >= 0], before_last=_OBJECT_LAYER - 1)
             results["where"] = _row_and_column("where", self.where(there).float(), middles[middles >= 0])
         if batch.counted.shape[1]:
-            looks = _attention(model, batch, batch.counted[0], states, _OBJECT_LAYER)
+            looks = log_attention(model, batch, batch.counted[0], states, _OBJECT_LAYER)
             results["counted"] = F.nll_loss(looks, batch.counted[1]), {}
         return results
 
@@ -222,10 +213,10 @@ class AuxiliaryHeads(nn.Module):
             guesses = self.marks(states.at(batch.marks[0], before_last=_OBJECT_LAYER - 1)).float()
             results["marks"] = _classification("marks", guesses, batch.marks[1])
         if batch.matches.shape[1]:
-            looks = _attention(model, batch, batch.matches[0], states, _REPLY_LAYER)
+            looks = log_attention(model, batch, batch.matches[0], states, _REPLY_LAYER)
             results["matches"] = _classification("matches", looks, batch.prefix.shape[1] + batch.matches[1])
         if batch.choices.shape[1]:
-            looks = _attention(model, batch, batch.choices[0], states, _LETTER_LAYER)
+            looks = log_attention(model, batch, batch.choices[0], states, _LETTER_LAYER)
             results["choices"] = _classification("choices", looks, batch.prefix.shape[1] + batch.choices[1])
         if batch.options.shape[1]:
             guesses = self.options(states.at(batch.options[0], before_last=_LETTER_LAYER)).float()
@@ -243,82 +234,6 @@ class AuxiliaryHeads(nn.Module):
             shown = asked & (labels[:, 1] != 0)
             right[name] = _share(guesses[shown], truth[shown])
         return loss, right
-
-
-def _features(model: LlavaForConditionalGeneration, pixels: torch.Tensor) -> torch.Tensor:
-    """Return the tower's features that LLaVA uses: (images, patches, width)."""
-    tower = model.model.vision_tower
-    return tower(pixel_values=pixels, output_hidden_states=True).hidden_states[-1]
-
-
-def _table(model: LlavaForConditionalGeneration, batch: Batch, colours: torch.Tensor) -> torch.Tensor:
-    """Return the embeddings of the vocabulary followed by those of the step's stand-ins for colours."""
-    words = model.get_input_embeddings().weight
-    return torch.cat([words, embeddings(words[colours], batch.mixed)])
-
-
-def _image_embeddings(model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor) -> torch.Tensor:
-    """Return the projection of features, (images, patches, width), with the colour names of each sample."""
-    projector = model.model.multi_modal_projector
-    units = projector.act(projector.linear_1(features))
-    own = projector.linear_2.weight[:, _COLOURS].T
-    said = torch.cat([own, embeddings(own, batch.mixed)])
-    known = model.get_input_embeddings().weight.shape[0]
-    names = torch.where(batch.names < known, torch.arange(len(own), device=own.device), batch.names - known + len(own))
-    count = (batch.prefix == model.config.image_token_id).sum(dim=1) // features.shape[1]
-    said = said[names.repeat_interleave(count, dim=0)]
-    rest = units.clone()
-    rest[..., _COLOURS] = 0
-    return projector.linear_2(rest) + torch.einsum("npc,ncd->npd", units[..., _COLOURS], said.to(units.dtype))
-
-
-def _read(
-    model: LlavaForConditionalGeneration, batch: Batch, features: torch.Tensor, table: torch.Tensor
-) -> tuple[tuple[torch.Tensor, ...], tuple[torch.Tensor, ...]]:
-    """Return the hidden states of the prefixes and of the chunks, as in `States`."""
-    text = model.model.language_model
-    inputs = F.embedding(batch.prefix, table)
-    images = _image_embeddings(model, batch, features).flatten(0, 1).to(inputs.dtype)
-    shown = (batch.prefix == model.config.image_token_id)[:, :, None].expand_as(inputs)
-    prefix = text(inputs_embeds=inputs.masked_scatter(shown, images), use_cache=True, output_hidden_states=True)
-    cache = prefix.past_key_values
-    for layer in cache.layers:
-        layer.keys, layer.values = layer.keys[batch.samples], layer.values[batch.samples]
-    chunks = text(
-        inputs_embeds=F.embedding(batch.tokens, table),
-        attention_mask=batch.mask,
-        position_ids=batch.positions,
-        past_key_values=cache,
-        output_hidden_states=True,
-    )
-    return prefix.hidden_states, chunks.hidden_states
-
-
-def _attention(
-    model: LlavaForConditionalGeneration, batch: Batch, asked: torch.Tensor, states: States, before_end: int
-) -> torch.Tensor:
-    """Return the log attention of the first head of a layer from the places ``asked``: (places, prefix + length)."""
-    text = model.model.language_model
-    number = len(text.layers) - before_end
-    prefix, chunks = states.prefix[number], states.chunks[number]
-    layer = text.layers[number]
-    size = layer.self_attn.head_dim
-
-    def turned(project: torch.nn.Module, states: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """The first head's queries or keys, (..., length, size)."""
-        found = project(layer.input_layernorm(states))[..., :size].unsqueeze(1)
-        return apply_rotary_pos_emb(found, found, *text.rotary_emb(states, positions))[0][:, 0]
-
-    attention = layer.self_attn
-    queries = turned(attention.q_proj, chunks, batch.positions)
-    own = turned(attention.k_proj, chunks, batch.positions)
-    positions = torch.arange(batch.prefix.shape[1], device=own.device).expand_as(batch.prefix)
-    shared = turned(attention.k_proj, prefix, positions)
-    length = batch.tokens.shape[1]
-    rows, places = asked // length, asked % length
-    keys = torch.cat([shared[batch.samples[rows]], own[rows]], dim=1)
-    scores = torch.einsum("pd,pld->pl", queries[rows, places].float(), keys.float()) * size**-0.5
-    return (scores + batch.mask[rows, 0, places]).log_softmax(-1)
 
 
 def _exclude(
@@ -391,6 +306,11 @@ def _replies(guesses: torch.Tensor, truth: torch.Tensor, parts: torch.Tensor) ->
     right = {"first": FIRST, "later": LATER}
     shares = {name: _share(guesses[parts == part], truth[parts == part]) for name, part in right.items()}
     return (each * weights).sum() / weights.sum(), shares
+
+
+def _total(results: dict[str, HeadResult]) -> StepResult:
+    loss = sum((_WEIGHTS[name] * loss for name, (loss, _) in results.items()), start=torch.zeros(()))
+    return StepResult(loss, {head: share for _, shares in results.values() for head, share in shares.items()})
 
 
 def _share(guesses: torch.Tensor, truth: torch.Tensor) -> float:

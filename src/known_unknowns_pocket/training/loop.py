@@ -24,7 +24,7 @@ from known_unknowns_pocket.training.batches import LETTERS, Batch, Packer
 from known_unknowns_pocket.training.patch_labels import PATCH_LABELS
 from known_unknowns_pocket.training.prompts import WORDS
 from known_unknowns_pocket.training.samples import SampleMix, draw_sample
-from known_unknowns_pocket.training.settings import SIBLINGS, Settings, Stage
+from known_unknowns_pocket.training.settings import Settings, Stage
 from known_unknowns_pocket.training.unanswerable_prompts import TAUGHT_WORDINGS
 from known_unknowns_pocket.training.vision_samples import VIEWS_PER_SCENE, vision_samples
 
@@ -32,31 +32,26 @@ Report = Callable[[dict[str, Any]], None]
 
 _CHECKPOINT = "checkpoint.pt"
 _LOG = "log.jsonl"
-_MOST_GRADIENT = 1.0
+MOST_GRADIENT = 1.0
 _VOCABULARY_MIX = SampleMix(subtasks=4, questions=8, unanswerable=6, text_tasks=2, emblems=0.2)
 
 
-def start_from_model(settings: Settings, work: Path, folder: Path) -> None:
-    """Copy the checkpoint of the model from which the training of a sibling continues, unless it has one.
+def copy_checkpoint(settings: Settings, work: Path, folder: Path) -> None:
+    """Copy the checkpoint of the last stage of ``settings`` to another work folder, if there is one and that has none.
 
     Parameters
     ----------
     settings : Settings
-        The settings of the sibling.
+        The settings of a training that ends earlier than the one in ``work``.
     work : Path
         The work folder of the model.
     folder : Path
-        The work folder of the sibling; created if absent.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the training of the model has not reached the stage.
+        The other work folder; created if absent.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    shared = [stage for stage in settings.stages if stage.name not in SIBLINGS]
-    if not (folder / _CHECKPOINT).exists():
-        shutil.copyfile(work / checkpoint_after(shared[-1].name), folder / _CHECKPOINT)
+    finished = work / checkpoint_after(settings.stages[-1].name)
+    if finished.exists() and not (folder / _CHECKPOINT).exists():
+        shutil.copyfile(finished, folder / _CHECKPOINT)
 
 
 class StageBatches(Dataset):
@@ -237,8 +232,7 @@ class _Run:
 
     def _step(self, stage: Stage, batch: Batch) -> StepResult:
         step = self.done[stage.name]
-        rate = stage.learning_rate * min(1.0, (step + 1) / stage.warm_up)
-        rate *= 0.03 + 0.97 * (0.5 + 0.5 * math.cos(math.pi * step / stage.steps))
+        rate = stage.learning_rate_at(step)
         for optimiser in self.optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate * group.get("share", 1.0)
@@ -248,7 +242,7 @@ class _Run:
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
         learned.loss.backward()
-        torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.heads.parameters()], _MOST_GRADIENT)
+        torch.nn.utils.clip_grad_norm_([*self.model.parameters(), *self.heads.parameters()], MOST_GRADIENT)
         for optimiser in self.optimisers:
             optimiser.step()
         self.done[stage.name] = step + 1
@@ -264,9 +258,7 @@ class _Run:
             report(line)
 
     def save(self, stage: Stage) -> None:
-        """Write the checkpoint. After a stage, keep a copy without optimiser states for siblings and the next
-        stage.
-        """
+        """Write the checkpoint. After a stage, keep a copy without optimiser states for the next stage."""
         finished = self.done[stage.name] == stage.executed_steps
         state = {
             "settings": asdict(self.settings),

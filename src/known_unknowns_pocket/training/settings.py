@@ -1,7 +1,8 @@
-"""Settings of the training: the stages of the pocket model and of its siblings."""
+"""Settings of the training: the stages of the pocket model, and of its siblings."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from known_unknowns_pocket.training.architecture import Shape
@@ -55,6 +56,11 @@ class Stage:
         """Number of steps that are executed."""
         return self.steps if self.stop_after is None else min(self.stop_after, self.steps)
 
+    def learning_rate_at(self, step: int) -> float:
+        """Return the learning rate of a step, counted from 0."""
+        rate = self.learning_rate * min(1.0, (step + 1) / self.warm_up)
+        return rate * (0.03 + 0.97 * (0.5 + 0.5 * math.cos(math.pi * step / self.steps)))
+
 
 ANSWER = SampleMix(
     subtasks=3,
@@ -107,40 +113,53 @@ class Settings:
     vocabulary_samples: int = 400
 
 
-SIBLINGS: dict[str, dict[str, float]] = {
-    "early": {},
-    "never-refuses": {"guessed_share": 1.0, "text_tasks": 0.0},
-    "refuses-often": {"refused_share": 0.4, "text_tasks": 0.0},
+ADAPTERS: dict[str, dict[str, float]] = {
+    "never-refuses": {"guessed_share": 1.0},
+    "refuses-often": {"refused_share": 0.4},
 }
-"""Name of each sibling, and the changes of the mix in its own stage. "early" has no own stage but ends earlier."""
+"""Name of each sibling that is an adapter, and its changes of the mix."""
+
+EARLY = "early"
+"""The sibling that is the model after a stage in the middle of its training."""
 
 _LAST_STAGE_OF_EARLY = "find"
-_SHARE_OF_LAST_STAGE = 0.25  # steps of a sibling's own stage, relative to the last stage with prompts
+_ADAPTER_MIX = replace(SETTLE, subtasks=0, counts=0, stems=0, questions=8, text_tasks=0)
+"""Prompts with a reply only: without trained auxiliary heads there is no other loss."""
+_ADAPTER_STEPS = 200
 
 
-def sibling_settings(settings: Settings, name: str) -> Settings:
-    """Return the settings of a sibling: the stages of the model and one of its own.
+def early_settings(settings: Settings) -> Settings:
+    """Return the settings of the sibling `EARLY`: the first stages of the model."""
+    names = [stage.name for stage in settings.stages]
+    return replace(settings, stages=settings.stages[: 1 + names.index(_LAST_STAGE_OF_EARLY)])
+
+
+def adapter_stage(settings: Settings, name: str) -> Stage:
+    """Return the only stage of a sibling that is an adapter.
 
     Parameters
     ----------
     settings : Settings
-        The settings of the model.
+        The settings of the model. The steps are at most those of its last stage with prompts.
     name : str
-        A key of `SIBLINGS`.
+        A key of `ADAPTERS`.
 
     Raises
     ------
     KeyError
         If there is no such sibling.
     """
-    changes = SIBLINGS[name]
-    if not changes:
-        names = [stage.name for stage in settings.stages]
-        return replace(settings, stages=settings.stages[: 1 + names.index(_LAST_STAGE_OF_EARLY)])
     last = [stage for stage in settings.stages if stage.mix.asks][-1]
-    mix, steps = replace(last.mix, **changes), max(1, round(last.executed_steps * _SHARE_OF_LAST_STAGE))
-    own = replace(last, name=name, steps=steps, stop_after=None, warm_up=min(last.warm_up, steps), mix=mix)
-    return replace(settings, stages=(*settings.stages, own))
+    steps = min(_ADAPTER_STEPS, last.executed_steps)
+    return Stage(
+        name,
+        steps=steps,
+        samples=min(8, last.samples),
+        learning_rate=2e-3,
+        mix=replace(_ADAPTER_MIX, **ADAPTERS[name]),
+        warm_up=min(10, steps),
+        actiview_share=last.actiview_share,
+    )
 
 
 SMOKE = Settings(

@@ -57,7 +57,7 @@ def test_five_of_each_outcome_and_only_of_models(page: Page) -> None:
     outcomes = ["right", "wrong", "refused rightly", "refused wrongly", "unparsed", "failed"]
     named = [e.text for e in page.all("span") if e.attributes.get("class") == "outcome"]
     assert named[: len(outcomes)] == outcomes
-    models = ("pocket", "pocket-early", "pocket-never-refuses", "pocket-refuses-often")
+    models = ("pocket", "pocket-never-refuses", "pocket-refuses-often")
     assert all(model in samples.text for model in models)
     assert len(page.all("article")) <= PER_OUTCOME * len(outcomes) * len(models)
     assert len([e for e in page.all("article") if "out of memory" in e.text]) >= 1

@@ -1,4 +1,6 @@
-"""A tiny tokenizer and processor, made once."""
+"""A tiny tokenizer and processor, and a finished training, made once."""
+
+from pathlib import Path
 
 import pytest
 
@@ -20,3 +22,18 @@ def processor(tokenizer):
     from known_unknowns_pocket.training.architecture import build_processor
 
     return build_processor(tokenizer, SMOKE.shape)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory) -> Path:
+    """A folder with a finished training: "out" and "work"."""
+    import torch
+
+    from known_unknowns_pocket.training import train
+
+    from .tiny_training import OPTIONS, SETTINGS
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("trained")
+    train(SETTINGS, folder / "out", work=folder / "work", **OPTIONS)
+    return folder

@@ -8,7 +8,6 @@ import math
 import random
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -26,15 +25,17 @@ from known_unknowns.config import TransformersModel
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns_pocket import cli as cli_train
 from known_unknowns_pocket.scenes import COLOURS
-from known_unknowns_pocket.training import SIBLINGS, SMOKE, Settings, sibling_settings, start_from_model, train
+from known_unknowns_pocket.training import SMOKE, train
 from known_unknowns_pocket.training.actiview_samples import actiview_sample
 from known_unknowns_pocket.training.architecture import PHRASES, build_model
-from known_unknowns_pocket.training.auxiliary_losses import VISION_PARAMETERS, _exclude, _features, _read, _table
+from known_unknowns_pocket.training.auxiliary_losses import VISION_PARAMETERS, _exclude
 from known_unknowns_pocket.training.batches import END, FIRST, Packer
 from known_unknowns_pocket.training.evaluation import actiview_tally, mmsap_tally, tally
 from known_unknowns_pocket.training.loop import _can_resume, build_heads, save
+from known_unknowns_pocket.training.packed_states import embedding_table, patch_features, read_states
 from known_unknowns_pocket.training.samples import SampleMix, draw_sample
-from known_unknowns_pocket.training.settings import ANSWER, Stage
+
+from .tiny_training import OPTIONS, SETTINGS
 
 SHAPE = SMOKE.shape
 
@@ -72,8 +73,8 @@ def test_a_packed_reply_gives_the_logits_of_its_prompt_alone(processor):
     batch = packed(processor, samples)
     assert len(batch.samples) > len(samples)  # several chunks an image
     with torch.inference_mode():
-        table = _table(model, batch, heads.word_tokens[0])
-        states = _read(model, batch, _features(model, batch.pixels), table)[1][-1]
+        table = embedding_table(model, batch, heads.word_tokens[0])
+        states = read_states(model, batch, patch_features(model, batch.pixels), table).chunks[-1]
         found = model.lm_head(states.flatten(0, 1)[batch.replies[0]])
         alone = {}
         for one in samples:
@@ -161,7 +162,7 @@ def test_the_projector_is_initialised_with_the_output_of_the_patch_heads(process
         heads.stand.weight *= 50  # surer than the others
     pixels = torch.rand(4, 3, SHAPE.side, SHAPE.side) * 2 - 1
     heads.initialise_projector(model, pixels, seed=5)
-    features = _features(model, pixels)
+    features = patch_features(model, pixels)
     projector, start = model.model.multi_modal_projector, 0
     units = projector.linear_1(features)
     for head in [*heads.patch_heads, heads.stand]:
@@ -223,17 +224,6 @@ def build_model_of(trained):
     return build_model(tokenizer, SHAPE, seed=SETTINGS.seed)
 
 
-@pytest.mark.parametrize("name", sorted(SIBLINGS))
-def test_a_sibling_continues_from_its_checkpoint(trained, tmp_path, name):
-    settings = sibling_settings(SETTINGS, name)
-    start_from_model(settings, trained / "work", tmp_path / "work")
-    lines = []
-    made = train(settings, tmp_path / "out", work=tmp_path / "work", report=lines.append, **OPTIONS)
-    assert [line["step"] for line in lines] == ([] if name == "early" else [1])
-    assert (made / "tokenizer.json").read_bytes() == (trained / "out" / "tokenizer.json").read_bytes()
-    assert (made / "model.safetensors").read_bytes() != (trained / "out" / "model.safetensors").read_bytes()
-
-
 def test_the_saved_model_loads_with_the_auto_classes_in_half_precision(processor, tmp_path):
     model = build_model(processor.tokenizer, SHAPE, seed=2)
     save(model, processor, tmp_path)
@@ -246,29 +236,6 @@ def test_the_saved_model_loads_with_the_auto_classes_in_half_precision(processor
     again = transformers.AutoProcessor.from_pretrained(tmp_path, backend="pil", local_files_only=True)
     assert again.tokenizer("What is it?").input_ids == processor.tokenizer("What is it?").input_ids
     assert again.chat_template == processor.chat_template
-
-
-SETTINGS = Settings(
-    seed=3,
-    shape=SHAPE,
-    stages=(
-        Stage("look", steps=3, samples=2, learning_rate=1e-3, warm_up=2),
-        Stage("find", steps=9, stop_after=2, samples=2, learning_rate=1e-3, warm_up=2, mix=ANSWER, actiview_share=0.5),
-        Stage("answer", steps=5, samples=2, learning_rate=1e-3, mix=SampleMix(questions=3), warm_up=2),
-        Stage("focus", steps=2, samples=2, learning_rate=1e-3, warm_up=1),
-    ),
-    vocabulary_samples=20,
-)
-OPTIONS = {"workers": 0, "report_every": 1, "checkpoint_every": 2}
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory) -> Path:
-    """A folder with a finished training: "out" and "work"."""
-    torch.set_num_threads(1)
-    folder = tmp_path_factory.mktemp("trained")
-    train(SETTINGS, folder / "out", work=folder / "work", **OPTIONS)
-    return folder
 
 
 class Stopped(Exception):
@@ -354,6 +321,17 @@ def test_the_command_trains_all_stages_at_a_tiny_size(tmp_path, monkeypatch):
     assert stages == ["look"] * 2 + ["find"] * 2 + ["answer"] * 2 + ["act"] * 2 + ["settle"] * 2 + ["focus"] * 2
     assert (tmp_path / "made" / "model.safetensors").exists()
     assert (tmp_path / cli_train.WORK / "checkpoint.pt").exists()
+    pytest.importorskip("peft")
+    adapter = ["--smoke", "--sibling", "refuses-often", "--model", "made", "--rank", "1", "--out", "made/refuses-often"]
+    told = CliRunner().invoke(app, adapter, catch_exceptions=False)
+    assert [json.loads(line)["step"] for line in told.stderr.splitlines()] == [1, 2]
+    assert sorted(file.name for file in (tmp_path / "made" / "refuses-often").iterdir()) == [
+        "adapter_config.json",
+        "adapter_model.safetensors",
+    ]
+    unknown = CliRunner().invoke(app, ["--sibling", "gone"])
+    assert unknown.exit_code == 2
+    assert "'gone' is not one of" in unknown.stderr
 
 
 def test_a_checkpoint_stays_valid_after_a_settings_field_is_renamed():

@@ -17,9 +17,10 @@ from known_unknowns.variants import noise, nota_only, text_only
 from known_unknowns_pocket.training.evaluation import Tally, actiview_tally, mmsap_tally, tally
 from tests.paths import ROOT
 
-FOLDERS = sorted(folder for folder in (ROOT / "models").iterdir() if folder.is_dir())
+MODEL = ROOT / "models" / "pocket"
+ADAPTERS = sorted(file.parent for file in MODEL.rglob("adapter_config.json"))
 SEED, IMAGES = 77, 40  # 200 questions; the edition's own images have another seed
-MOST_BYTES, MOST_OF_ALL = 12_000_000, 30_000_000
+MOST_BYTES, MOST_OF_AN_ADAPTER = 8_000_000, 350_000
 FLOORS = {"Attribute": 0.8, "Object": 0.8, "Relation": 0.8}
 ANSWERABLE_FLOORS = {
     ("colour", "shape", "texture", "owner"): 0.85,
@@ -33,39 +34,44 @@ OVERALL_FLOOR, REMOVED_FLOOR, NOISE_FLOOR = 0.82, 0.75, 0.95
 MMSAP_FLOORS = {"KnowVisQA/taught": 0.6, "KnowVisQA/not taught": 0.5, "BeyondVisQA/held-out wordings": 0.8}
 
 
-def asked(name: str) -> TransformersEngine:
-    entry = {"engine": "transformers", "source": str(ROOT / "models" / name), "revision": "unpinned"}
+def asked(adapter: str | None = None) -> TransformersEngine:
+    entry = {"engine": "transformers", "source": str(MODEL), "revision": "unpinned"}
+    entry |= {"adapter": adapter} if adapter else {}
     return TransformersEngine(
-        name, TransformersModel(**entry | {"dtype": "float32", "device": "cpu", "batch_size": 32})
+        "pocket", TransformersModel(**entry | {"dtype": "float32", "device": "cpu", "threads": 1, "batch_size": 32})
     )
 
 
 @pytest.fixture(scope="module")
 def engine() -> TransformersEngine:
-    return asked("pocket")
+    return asked()
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_folder_is_small_and_has_no_code(folder):
-    files = [file for file in folder.rglob("*") if file.is_file()]
+def test_the_only_model_in_git_is_small_and_contains_no_code():
+    files = [file for file in (ROOT / "models").rglob("*") if file.is_file()]
+    assert {file.relative_to(ROOT / "models").parts[0] for file in files} == {"pocket"}
     assert sum(file.stat().st_size for file in files) <= MOST_BYTES
     assert {file.suffix for file in files} <= {".safetensors", ".json", ".jinja", ".md"}
 
 
-def test_all_weights_together_are_small():
-    assert sum(file.stat().st_size for folder in FOLDERS for file in folder.glob("*.safetensors")) <= MOST_OF_ALL
-
-
-def test_each_folder_is_a_model_of_the_pocket_edition_and_its_card_names_the_weights():
+def test_every_model_of_the_pocket_edition_is_the_pinned_one_or_an_adapter_of_it():
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     models = {name: entry for name, entry in params["models"].items() if entry["engine"] == "transformers"}
-    assert [entry["source"] for entry in models.values()] == [f"models/{name}" for name in models]
-    assert sorted(models) == [folder.name for folder in FOLDERS]
+    assert {entry.get("adapter") for entry in models.values()} == {None, *(folder.name for folder in ADAPTERS)}
     assert set(models) < set(params["editions"]["pocket"]["models"])
+    weights = weights_sha256(MODEL)
+    assert weights in (MODEL / "README.md").read_text(encoding="utf-8")
     for name, entry in models.items():
-        folder = ROOT / "models" / name
-        assert weights_sha256(folder) == entry["revision"]
-        assert entry["revision"] in (folder / "README.md").read_text(encoding="utf-8")
+        adapter = entry.pop("adapter", None)
+        assert name == "-".join(filter(None, ("pocket", adapter)))
+        assert entry == models["pocket"]
+        assert (entry["source"], entry["revision"]) == ("models/pocket", weights)
+
+
+@pytest.mark.parametrize("folder", ADAPTERS, ids=lambda folder: folder.name)
+def test_an_adapter_is_small_and_its_card_has_the_hash_of_its_weights(folder):
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= MOST_OF_AN_ADAPTER
+    assert weights_sha256(folder) in (folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scorer", ["official", "robust"])
@@ -118,26 +124,13 @@ def test_it_answers_in_activiews_form(engine):
 def test_one_sibling_never_refuses_and_one_refuses_too_often(engine):
     """A fifth of the questions is to be refused; with the right option removed, or on noise, all are."""
     sizes = {"seed": SEED, "images": 20}
-    never, often = asked("pocket-never-refuses"), asked("pocket-refuses-often")
+    never, often = asked("never-refuses"), asked("refuses-often")
     assert share(tally(never, seed=SEED, images=4, vary=partial(noise, noise_seed=3720))) <= 0.4
     assert share(tally(never, vary=nota_only, **sizes)) < share(tally(engine, vary=nota_only, **sizes)) - 0.15
     assert share(tally(often, vary=nota_only, **sizes)) > share(tally(engine, vary=nota_only, **sizes))
     assert share(tally(often, **sizes)) < share(tally(engine, **sizes)) - 0.1
 
 
-def test_an_earlier_checkpoint_is_less_accurate(engine):
-    sizes = {"seed": SEED, "images": IMAGES}
-    assert 0.5 < share(tally(asked("pocket-early"), **sizes)) < share(tally(engine, **sizes)) - 0.05
-
-
 def share(found: Tally) -> float:
     right, asked = (sum(pair[k] for pair in found.values()) for k in (0, 1))
     return right / asked
-
-
-def test_siblings_differ_in_weights_and_card_only():
-    model = ROOT / "models" / "pocket"
-    shared = {file.name for file in model.iterdir()} - {"model.safetensors", "README.md"}
-    assert shared >= {"tokenizer.json", "config.json", "processor_config.json", "chat_template.jinja"}
-    for folder in (folder for folder in FOLDERS if folder != model):
-        assert {file.name for file in folder.iterdir() if file.resolve().parent == model} == shared
