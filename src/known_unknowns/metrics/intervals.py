@@ -198,15 +198,25 @@ def mean_bounds(value: np.ndarray, residuals: np.ndarray, sizes: np.ndarray, *, 
     ----------
     .. [1] Bell and McCaffrey, "Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples", 2002.
     """
+    error, df = mean_error(residuals, sizes)
+    with np.errstate(invalid="ignore"):
+        half = -stdtrit(df, (1 - confidence) / 2) * error
+    half = np.where(np.isnan(value), np.nan, half)
+    return Bounds(value - half, value + half)
+
+
+def mean_error(residuals: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the standard errors of `mean_bounds` and their degrees of freedom, arrays of shape (metrics,).
+
+    The standard error is NaN with a single group, or if all residuals are 0.
+    """
     sums = design_effect.power_sums(sizes)
     squares = (residuals**2).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         model = design_effect.WorkingModel.of(sums, design_effect.PRIOR_ICC)
         error = np.sqrt(squares * model.effect / model.trace / sums[0])
-        half = -stdtrit(model.df, (1 - confidence) / 2) * error
-        undefined = np.isnan(value) | (model.df <= _TOLERANCE) | (error <= _TOLERANCE)
-    half = np.where(undefined, np.nan, half)
-    return Bounds(value - half, value + half)
+        undefined = (model.df <= _TOLERANCE) | ~(error > _TOLERANCE)
+    return np.where(undefined, np.nan, error), model.df
 
 
 def modified_wilson(
