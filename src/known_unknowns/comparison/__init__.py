@@ -1,6 +1,7 @@
 """Published numbers with their sources, and their comparison with the numbers of a run.
 
 `load` reads the published cells of a benchmark, `compare` writes results/<edition>/comparison.parquet.
+The module `models` compares models with each other on the same questions.
 """
 
 from known_unknowns.comparison.cells import PublishedCell, load

@@ -6,8 +6,8 @@ docs/model_comparison.md has the formulae and an example.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from known_unknowns.metrics import intervals
 
 MCNEMAR, SIGN_FLIP = "exact McNemar", "exact sign-flip over groups"
 POWER = 0.8
-_TOLERANCE = 1e-9
+_T = TypeVar("_T", bound=Hashable)
 
 
 class PairedDifference(NamedTuple):
@@ -191,19 +191,19 @@ def holm(p: ArrayLike) -> np.ndarray:
     return adjusted
 
 
-def rank_intervals(names: Sequence[str], better: Sequence[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+def rank_intervals(names: Sequence[_T], better: Sequence[tuple[_T, _T]]) -> dict[_T, tuple[int, int]]:
     """Compute simultaneous confidence intervals of ranks; rank 1 is the best.
 
     Parameters
     ----------
-    names : sequence of str
+    names : sequence of hashable
         What is ranked.
-    better : sequence of (str, str)
+    better : sequence of (hashable, hashable)
         Pairs (a, b) in which a is significantly better than b after the correction over all pairs.
 
     Returns
     -------
-    dict from str to (int, int)
+    dict to (int, int)
         The best and the worst rank: 1 plus the number of those that are better, and the number of all less the number
         of those that are worse.
 

@@ -1,0 +1,293 @@
+"""Paired comparisons of models, variants or scorers on the same questions, from the tables of scores of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.metrics.paired import holm, paired_difference, rank_intervals
+from known_unknowns.protocols import ANSWER
+
+
+def _text(name: str) -> pa.Field:
+    return pa.field(name, pa.string(), nullable=False)
+
+
+def _int(name: str) -> pa.Field:
+    return pa.field(name, pa.int64(), nullable=False)
+
+
+MODEL_COMPARISON = pa.schema(
+    [
+        _text("benchmark"),
+        *(_text(f"{name}_{side}") for side in "ab" for name in ("model", "variant", "scorer")),
+        _int("n"),  # questions that both have
+        _int("groups"),  # images, or other groups of these questions
+        _int("seeds"),  # that both have; the accuracies are means over them
+        _int("only_a"),  # questions that only a has
+        _int("only_b"),
+        pa.field("accuracy_a", pa.float64()),
+        pa.field("accuracy_b", pa.float64()),
+        pa.field("difference", pa.float64()),  # accuracy_a - accuracy_b
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("confidence", pa.float64(), nullable=False),
+        _text("method"),  # of the interval
+        pa.field("p", pa.float64()),
+        pa.field("p_holm", pa.float64()),
+        _text("test"),
+        _int("pairs"),  # that p_holm and the ranks are corrected for
+        pa.field("correlation", pa.float64()),  # of the two series of answers
+        pa.field("standard_error", pa.float64()),
+        pa.field("detectable", pa.float64()),  # minimum detectable difference at 80% power
+        *(_int(f"rank_{side}_{bound}") for side in "ab" for bound in ("low", "high")),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Whose answers are compared: a model's answers to a variant, as a scorer parsed them."""
+
+    model: str
+    variant: str
+    scorer: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a series.
+
+    Attributes
+    ----------
+    series : Series
+    ids, groups : tuple of str
+        The questions and their groups.
+    correct : mapping from int to ndarray of bool, shape (questions,)
+        Flags of correct answers, by seed. Unparsed and failed answers are not correct.
+    """
+
+    series: Series
+    ids: tuple[str, ...]
+    groups: tuple[str, ...]
+    correct: dict[int, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class PairedRow:
+    """One row of `MODEL_COMPARISON`."""
+
+    benchmark: str
+    model_a: str
+    variant_a: str
+    scorer_a: str
+    model_b: str
+    variant_b: str
+    scorer_b: str
+    n: int
+    groups: int
+    seeds: int
+    only_a: int
+    only_b: int
+    accuracy_a: float | None
+    accuracy_b: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    method: str
+    p: float | None
+    p_holm: float | None
+    test: str
+    pairs: int
+    correlation: float | None
+    standard_error: float | None
+    detectable: float | None
+    rank_a_low: int
+    rank_a_high: int
+    rank_b_low: int
+    rank_b_high: int
+
+    @property
+    def a(self) -> Series:
+        """The first series."""
+        return Series(self.model_a, self.variant_a, self.scorer_a)
+
+    @property
+    def b(self) -> Series:
+        """The second series."""
+        return Series(self.model_b, self.variant_b, self.scorer_b)
+
+
+def read_answers(questions: Path, scores: Path, *, model: str, variant: str, scorers: Sequence[str]) -> list[Answers]:
+    """Read the answers of a model to a variant, as each scorer parsed them.
+
+    Parameters
+    ----------
+    questions, scores : Path
+        Folders of <variant>/seed<k>.parquet: of the benchmark, and of the model and benchmark.
+    model, variant : str
+        Names for the series.
+    scorers : sequence of str
+        Names of the scorers. A scorer without scores is left out.
+
+    Returns
+    -------
+    list of Answers
+
+    Raises
+    ------
+    DataError
+        If there are no scores, a question has no score, or the seeds differ in their questions.
+    """
+    files = {int(file.stem.removeprefix("seed")): file for file in (scores / variant).glob("seed*.parquet")}
+    if not files:
+        raise DataError("no scores of this variant; run the workflow first", file=scores / variant)
+    ids: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    correct: dict[str, dict[int, np.ndarray]] = {scorer: {} for scorer in scorers}
+    for seed, file in sorted(files.items()):
+        table = tables.read_questions(questions / variant / file.name)
+        if ids and ids != tuple(question.id for question in table):
+            raise DataError("other questions than those of another seed; make the variants again", file=file)
+        ids, groups = tuple(question.id for question in table), tuple(question.group for question in table)
+        flags = _correct(file, scorers)
+        for scorer in scorers:
+            if flags[scorer]:
+                correct[scorer][seed] = _in_order(flags[scorer], ids, scorer, file)
+    return [Answers(Series(model, variant, name), ids, groups, by_seed) for name, by_seed in correct.items() if by_seed]
+
+
+def _correct(file: Path, scorers: Sequence[str]) -> dict[str, dict[str, bool]]:
+    """Whether the last answer to each question is correct, by scorer."""
+    last: dict[str, dict[str, int]] = {scorer: {} for scorer in scorers}
+    correct: dict[str, dict[str, bool]] = {scorer: {} for scorer in scorers}
+    for score in tables.read_scores(file):
+        if score.step != ANSWER or score.scorer not in last:
+            continue
+        if score.turn >= last[score.scorer].get(score.question_id, 0):
+            last[score.scorer][score.question_id] = score.turn
+            correct[score.scorer][score.question_id] = score.correct
+    return correct
+
+
+def _in_order(flags: dict[str, bool], ids: Sequence[str], scorer: str, file: Path) -> np.ndarray:
+    missing = next((id for id in ids if id not in flags), None)
+    if missing is not None:
+        raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
+    return np.array([flags[id] for id in ids], dtype=bool)
+
+
+def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: float = 0.95) -> list[PairedRow]:
+    """Compare all pairs of series, and correct the tests for the number of pairs.
+
+    Parameters
+    ----------
+    benchmark : str
+        Name for the rows.
+    answers : sequence of Answers
+        Two or more series. A pair is compared on the questions and seeds that both have.
+    confidence : float, default 0.95
+        Confidence level of each interval, and of all ranks together.
+
+    Returns
+    -------
+    list of PairedRow
+        In the order of the pairs.
+    """
+    rows = [_compare(benchmark, a, b, confidence) for a, b in combinations(answers, 2)]
+    adjusted = holm([np.nan if row.p is None else row.p for row in rows]).tolist()
+    better = [
+        pair
+        for row, p in zip(rows, adjusted, strict=True)
+        if row.difference is not None and p <= 1 - confidence
+        for pair in ([(row.a, row.b)] if row.difference > 0 else [(row.b, row.a)])
+    ]
+    ranks = rank_intervals([entry.series for entry in answers], better)
+    return [
+        replace(
+            row,
+            p_holm=None if row.p is None else p,
+            pairs=len(rows),
+            rank_a_low=ranks[row.a][0],
+            rank_a_high=ranks[row.a][1],
+            rank_b_low=ranks[row.b][0],
+            rank_b_high=ranks[row.b][1],
+        )
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> PairedRow:
+    """Compare two series. The corrected p-value, and the ranks, follow when all pairs are known."""
+    place_b = {question: place for place, question in enumerate(b.ids)}
+    at_a = [place for place, question in enumerate(a.ids) if question in place_b]
+    at_b = [place_b[a.ids[place]] for place in at_a]
+    seeds = sorted(a.correct.keys() & b.correct.keys())
+    if not seeds:
+        at_a, at_b = [], []
+    right_a, right_b = (
+        np.array([part.correct[seed][at] for seed in seeds], dtype=int).reshape(len(seeds), len(at))
+        for part, at in ((a, at_a), (b, at_b))
+    )
+    groups = [a.groups[place] for place in at_a]
+    found = paired_difference(
+        right_a.sum(axis=0), right_b.sum(axis=0), groups, seeds=max(len(seeds), 1), confidence=confidence
+    )
+    varies = bool(right_a.size) and right_a.std() > 0 and right_b.std() > 0
+    return PairedRow(
+        benchmark=benchmark,
+        **{
+            f"{name}_{side}": value
+            for side, part in (("a", a), ("b", b))
+            for name, value in asdict(part.series).items()
+        },
+        **{name: getattr(found, name) for name in ("n", "groups", "difference", "low", "high", "method", "p", "test")},
+        seeds=len(seeds),
+        only_a=len(a.ids) - found.n,
+        only_b=len(b.ids) - found.n,
+        accuracy_a=float(right_a.mean()) if right_a.size else None,
+        accuracy_b=float(right_b.mean()) if right_b.size else None,
+        confidence=confidence,
+        p_holm=None,
+        pairs=0,
+        correlation=float(np.corrcoef(right_a.ravel(), right_b.ravel())[0, 1]) if varies else None,
+        standard_error=found.standard_error,
+        detectable=found.detectable,
+        rank_a_low=0,
+        rank_a_high=0,
+        rank_b_low=0,
+        rank_b_high=0,
+    )
+
+
+def write_model_comparison(path: str | Path, rows: Iterable[PairedRow]) -> None:
+    """Write a table of paired comparisons atomically; the same rows give the same bytes."""
+    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=MODEL_COMPARISON)
+    with tables.atomic_path(path) as partial:
+        pq.write_table(table, partial, compression="zstd")
+
+
+def read_model_comparison(path: str | Path) -> list[PairedRow]:
+    """Read a table of paired comparisons.
+
+    Raises
+    ------
+    DataError
+        If the file is absent or is not such a table.
+    """
+    if not Path(path).is_file():
+        raise DataError("no such file", file=path)
+    try:
+        table = pq.read_table(path).select(MODEL_COMPARISON.names).cast(MODEL_COMPARISON)
+        return [PairedRow(**row) for row in table.to_pylist()]
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise DataError(f"not a table of paired comparisons ({error}); delete it and run again", file=path) from error
