@@ -102,11 +102,16 @@ class AcrossVariants:
         ``(answers) -> {name: Ratio}``. It receives the `ScoredAnswers` of each variant, in the order of ``variants``
         and with the same questions in the same order: those that all variants have, by id. Categories and groups are
         those of the first variant. A numerator may exceed 1 where the denominator is the number of combined answers.
+        It returns no ratios if the combination is undefined for the questions.
+    paired : bool
+        Whether a question counts once for all variants. Then a variant that was asked with one seed is combined with
+        every seed of the others, and the metric ``unpaired`` is the share of questions that a variant lacks.
     """
 
     name: str
     variants: tuple[str, ...]
     ratios: Callable[[Sequence[ScoredAnswers]], Mapping[str, Ratio]]
+    paired: bool = False
 
 
 def _no_categories(questions: Sequence[Question]) -> Mapping[str, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.metrics import benchmark_hooks, dual
 from known_unknowns.metrics.benchmark_hooks import AcrossVariants
 from known_unknowns.metrics.estimates import Estimates, estimates, mean_over_seeds, ratio_estimates
 from known_unknowns.metrics.intervals import UNDEFINED, Interval
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 _NO_INPUT = "undefined: no reply has what the scorer needs"
+UNPAIRED = "unpaired"
+"""Share of the questions of any combined variant that another one lacks."""
 _CHANCE_METHOD = "known from the options, not estimated"
 
 
@@ -72,11 +74,17 @@ def measure(
             name = questions / table.variant / f"seed{table.seed}.parquet"
             raise DataError(f"other questions than those of seed {first.seed}; make the variants again", file=name)
     statistics = Statistics(**params.statistics)
-    tables.write_metrics(out, metrics_of(found, statistics, model=model, benchmark=benchmark))
+    pairs = dual.combinations(params, benchmark)
+    tables.write_metrics(out, metrics_of(found, statistics, model=model, benchmark=benchmark, combined=pairs))
 
 
 def metrics_of(
-    score_tables: Sequence[ScoreTable], statistics: Statistics, *, model: str, benchmark: str
+    score_tables: Sequence[ScoreTable],
+    statistics: Statistics,
+    *,
+    model: str,
+    benchmark: str,
+    combined: Sequence[AcrossVariants] = (),
 ) -> list[Metric]:
     """Compute all metrics of one model on one benchmark.
 
@@ -88,6 +96,8 @@ def metrics_of(
         Settings of the intervals.
     model, benchmark : str
         Names written to the metrics.
+    combined : sequence of AcrossVariants
+        Metrics across variants, besides the benchmark's own.
 
     Returns
     -------
@@ -104,13 +114,16 @@ def metrics_of(
                 blank = Metric(model, benchmark, variant, None, scorer, category, "", None, None, None, 0, "")
                 metrics += _rows(blank, {s: by_category[category] for s, by_category in by_seed.items()}, statistics)
             metrics += _across_seeds(blank, seeds, groups, statistics)
-    for combined in benchmark_hooks.of(benchmark).across_variants:
-        blank = Metric(model, benchmark, combined.name, None, "", "", "", None, None, None, 0, "")
-        metrics += _across_variants(blank, combined, score_tables, groups, statistics)
-    return _null_without_input(metrics, score_tables, benchmark)
+    combined = [*benchmark_hooks.of(benchmark).across_variants, *combined]
+    for combination in combined:
+        blank = Metric(model, benchmark, combination.name, None, "", "", "", None, None, None, 0, "")
+        metrics += _across_variants(blank, combination, score_tables, groups, statistics)
+    return _null_without_input(metrics, score_tables, combined)
 
 
-def _null_without_input(metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], benchmark: str) -> list[Metric]:
+def _null_without_input(
+    metrics: Iterable[Metric], score_tables: Sequence[ScoreTable], combined: Iterable[AcrossVariants]
+) -> list[Metric]:
     """Remove values whose scorer had no input for a variant and seed that they are computed from."""
     lacking: set[tuple[str, int | None, str]] = {
         (table.variant, table.seed, scorer) for table in score_tables for scorer in table.without_input
@@ -118,11 +131,15 @@ def _null_without_input(metrics: Iterable[Metric], score_tables: Sequence[ScoreT
     if not lacking:
         return list(metrics)
     lacking |= {(variant, None, scorer) for variant, _, scorer in lacking}
-    sources = {combined.name: combined.variants for combined in benchmark_hooks.of(benchmark).across_variants}
+    sources = {combination.name: combination.variants for combination in combined}
+    seeds = [table.variant for table in score_tables]
     return [
         replace(metric, value=None, low=None, high=None, spread=None, method=_NO_INPUT)
-        if metric.name != CHANCE
-        and any((v, metric.seed, metric.scorer) in lacking for v in sources.get(metric.variant, (metric.variant,)))
+        if metric.name not in (CHANCE, UNPAIRED)
+        and any(
+            (v, metric.seed if seeds.count(v) > 1 else None, metric.scorer) in lacking
+            for v in sources.get(metric.variant, (metric.variant,))
+        )
         else metric
         for metric in metrics
     ]
@@ -196,26 +213,74 @@ def _across_variants(
     statistics: Statistics,
 ) -> Iterator[Metric]:
     """Metrics that combine several variants: one block per seed, then the means over seeds."""
-    found = {(table.variant, table.seed): table for table in score_tables}
-    if any(variant == combined.name for variant, _ in found):
+    if any(table.variant == combined.name for table in score_tables):
         raise ValueError(f"a variant has the name of the metrics across variants: {combined.name!r}")
-    seeds = [
-        s for v, s in found if v == combined.variants[0] and all((other, s) in found for other in combined.variants)
-    ]
-    common = {seed: CommonQuestions.of([found[variant, seed] for variant in combined.variants]) for seed in seeds}
+    common = {seed: CommonQuestions.of(of_seed) for seed, of_seed in _tables_by_seed(combined, score_tables).items()}
+    seeds = list(common)
     for scorer in score_tables[0].answers if common else ():
+        ratios = {seed: combined.ratios(part.answers[scorer]) for seed, part in common.items()}
+        if not all(ratios.values()):
+            return
         by_seed = {
-            seed: ratio_estimates(
-                combined.ratios(part.answers[scorer]), part.categories, np.searchsorted(groups, part.groups)
-            )
+            seed: ratio_estimates(ratios[seed], part.categories, np.searchsorted(groups, part.groups))
             for seed, part in common.items()
         }
         for category in by_seed[seeds[0]]:
             row, estimated = replace(blank, scorer=scorer, category=category), {s: by_seed[s][category] for s in seeds}
             for seed in seeds:
-                yield from _of_seed(replace(row, seed=seed), estimated[seed], statistics)
+                note = _left_out(combined, category, [common[seed]])
+                yield from _noted(_of_seed(replace(row, seed=seed), estimated[seed], statistics), note)
             if len(seeds) > 1:
-                yield from _means_over_seeds(row, list(estimated.values()), statistics)
+                note = _left_out(combined, category, list(common.values()))
+                yield from _noted(_means_over_seeds(row, list(estimated.values()), statistics), note)
+        if combined.paired:
+            yield from _unpaired(replace(blank, scorer=scorer), combined, common)
+
+
+def _tables_by_seed(combined: AcrossVariants, score_tables: Sequence[ScoreTable]) -> dict[int, list[ScoreTable]]:
+    """The tables of the combined variants for each seed that they have in common; none if a variant was not run."""
+    of_each = [{t.seed: t for t in score_tables if t.variant == variant} for variant in combined.variants]
+    if not all(of_each):
+        return {}
+    several = [of_one for of_one in of_each if len(of_one) > 1] or of_each[:1] if combined.paired else of_each
+    seeds = [seed for seed in several[0] if all(seed in of_one for of_one in several)]
+    return {seed: [of_one.get(seed, next(iter(of_one.values()))) for of_one in of_each] for seed in seeds}
+
+
+def _left_out(combined: AcrossVariants, category: str, common: Sequence[CommonQuestions]) -> str:
+    """The number of questions that are not in all variants, as text; empty if there are none."""
+    counts = {
+        variant: sum(len(part.left_out[category][place]) for part in common if category in part.left_out)
+        for place, variant in enumerate(combined.variants)
+    }
+    stated = [f"{count} of {variant}" for variant, count in counts.items() if count]
+    return f"; questions without a counterpart, left out: {', '.join(stated)}" if stated else ""
+
+
+def _noted(metrics: Iterable[Metric], note: str) -> Iterator[Metric]:
+    """Append a note to the methods."""
+    return (replace(metric, method=metric.method + note) for metric in metrics)
+
+
+def _unpaired(blank: Metric, combined: AcrossVariants, common: Mapping[int, CommonQuestions]) -> Iterator[Metric]:
+    """The share of questions that a variant lacks, by category: one row per seed, then the mean over seeds."""
+    for category in dict.fromkeys(name for part in common.values() for name in part.left_out):
+        found = []
+        for seed, part in common.items():
+            left_out = len(frozenset().union(*part.left_out.get(category, ())))
+            both = int(np.count_nonzero(part.categories[category])) if category in part.categories else 0
+            if left_out + both:
+                method = "counted" + _left_out(combined, category, [part])
+                share = Interval(None, None, method)
+                row, n = replace(blank, category=category, seed=seed), left_out + both
+                found.append(_metric(row, UNPAIRED, left_out / n, share, n=n, denominator=n))
+        yield from found
+        if len(common) > 1 and len(found) == len(common):
+            value, mean_n = (float(np.mean([getattr(row, field) for row in found])) for field in ("value", "n"))
+            share = Interval(None, None, "counted" + _left_out(combined, category, list(common.values())))
+            yield _metric(
+                replace(blank, category=category), UNPAIRED, value, share, n=round(mean_n), denominator=mean_n
+            )
 
 
 def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:

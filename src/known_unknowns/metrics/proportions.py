@@ -11,13 +11,14 @@
 | refusal_precision       | refused, and correct                        | refused                              |
 | accuracy_answered       | correct                                     | not refused, unparsed or failed      |
 | accuracy_low_bound      | correct (unparsed and failed are wrong)     | all questions                        |
-| accuracy_high_bound     | correct, unparsed or failed                 | all questions                        |
+| accuracy_high_bound     | correct, failed, or without a parsed label  | all questions                        |
 | chance                  | 1 / number of options                       | all questions                        |
 | above_chance            | correct, less 1 / number of options         | all questions                        |
 
 The labels are those that any question of the benchmark offers, so that all variants have the same metrics. The shares
 of labels, ``share_no_letter`` and ``share_failed`` add up to 1. A parsed label that is not offered counts in its share
-and in ``share_unparsed``.
+and in ``share_unparsed``. It is certainly wrong, so that the upper bound of the accuracy does not count it: a reply "B"
+where `nota_only` removed option B chooses the removed option. Unparsed replies without a label count in the bound.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def ratios(scores: ScoreArrays, labels: Sequence[str]) -> dict[str, Ratio]:
         "share_unparsed": unparsed,
         "share_failed": failed,
         "accuracy_low_bound": correct,
-        "accuracy_high_bound": correct | unparsed | failed,
+        "accuracy_high_bound": correct | failed | (unparsed & (scores.label == "")),
         CHANCE: scores.chance,
     }
     return {name: Ratio(numerator, all_questions) for name, numerator in shares.items()} | {

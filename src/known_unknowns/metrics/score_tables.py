@@ -94,11 +94,14 @@ class CommonQuestions:
         The questions of each non-empty category of the first variant.
     answers : mapping from str to list of ScoredAnswers
         The answers under each variant, by scorer.
+    left_out : mapping from str to tuple of frozenset of str
+        By category, the ids of each variant's questions that another variant lacks.
     """
 
     groups: np.ndarray
     categories: Mapping[str, np.ndarray]
     answers: Mapping[str, list[ScoredAnswers]]
+    left_out: Mapping[str, tuple[frozenset[str], ...]]
 
     @classmethod
     def of(cls, tables: Sequence[ScoreTable]) -> CommonQuestions:
@@ -115,7 +118,18 @@ class CommonQuestions:
                 scorer: [table.answers[scorer].select(at) for table, at in zip(tables, of_each, strict=True)]
                 for scorer in tables[0].answers
             },
+            left_out={
+                name: tuple(_ids(table, name).difference(ids) for table in tables)
+                for name in dict.fromkeys(name for table in tables for name in table.categories)
+            },
         )
+
+
+def _ids(table: ScoreTable, category: str) -> frozenset[str]:
+    """The questions of a category."""
+    if category not in table.categories:
+        return frozenset()
+    return frozenset(table.ids[place] for place in np.flatnonzero(table.categories[category]))
 
 
 def _categories(benchmark: str, questions: Sequence[Question]) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.metrics import benchmark_hooks
+from known_unknowns.metrics.dual import DUAL
 from known_unknowns.metrics.measure import headline
 from known_unknowns.records import OVERALL, Metric
 
@@ -24,6 +25,7 @@ HEADLINE_METRICS = (
     "refusal_precision",
     "share_unparsed",
     "share_failed",
+    DUAL,
 )
 """Headline metrics of all benchmarks, besides the accuracy; a benchmark adds its own (`BenchmarkMetrics.headline`)."""
 MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "accuracy"), ("blank", "accuracy"))
@@ -92,7 +94,7 @@ def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
 def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the columns and rows of the headline table: one row per model, benchmark, variant and scorer.
 
-    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy.
+    ``low``, ``high``, ``n`` and ``method`` are those of the accuracy, or of the dual accuracy of two variants.
     """
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     columns = ["model", "benchmark", "variant", "scorer", "accuracy", "low", "high", "n", "method", *HEADLINE_METRICS]
@@ -102,7 +104,7 @@ def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, 
         key = (metric.model, metric.benchmark, metric.variant, metric.scorer)
         row = rows.setdefault(key, dict(zip(columns, key, strict=False)))
         row[metric.name] = _rounded(metric.value)
-        if metric.name == "accuracy":
+        if metric.name in ("accuracy", DUAL):
             row |= {"low": _rounded(metric.low), "high": _rounded(metric.high), "n": metric.n, "method": metric.method}
         elif metric.name not in columns:
             columns.append(metric.name)

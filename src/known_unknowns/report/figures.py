@@ -222,6 +222,7 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
         }
         for m in run.numbers
         if m.benchmark == run.benchmark
+        and m.variant in run.variants
         and m.scorer == run.main_scorer
         and m.category == OVERALL
         and m.name.startswith("share_")

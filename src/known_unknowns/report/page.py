@@ -157,7 +157,7 @@ def _part(
     checks: Path | None,
 ) -> dict[str, Any]:
     """Return everything that the page shows of one benchmark."""
-    from known_unknowns.report import audit_tables, scorer_agreement, tables, verdict_tables
+    from known_unknowns.report import audit_tables, pair_tables, scorer_agreement, tables, verdict_tables
     from known_unknowns.report import checks as checking
 
     rows = [row for row in compared if row.benchmark == run.benchmark]
@@ -172,6 +172,10 @@ def _part(
         "by_category": tables.by_category(run),
         "has_refusals": tables.has_refusals(run),
         "all_variants": tables.all_variants(run),
+        "dual": pair_tables.dual_accuracy(run),
+        "dual_by_category": pair_tables.dual_by_category(run),
+        "compares_seeds": pair_tables.compares_seeds(run),
+        "consistency": pair_tables.consistency(run),
         "parsers": scorer_agreement.disagreement(run, results),
         "samples": _samples(run, description, results=results, data=data),
         "verdicts": verdict_tables.comparison(rows, run.scorers),

@@ -122,14 +122,14 @@ def confidence(run: Run) -> str:
 
 def by_category(run: Run) -> Table:
     """Return the section's metric per model, variant and type of question, with n and the method of its interval."""
-    categories, (measured_name, label) = _categories(run), run.section.measured
+    names, (measured_name, label) = categories(run), run.section.measured
     variants = tuple(v for v in run.section.by_type if v in run.variants) or run.headline
     rows = []
     for model in run.models:
         for v, variant in enumerate(variants):
-            for c, category in enumerate(categories):
-                heads = [Head(model, span=len(variants) * len(categories))] if v == c == 0 else []
-                heads += [Head(run.section.name(variant), span=len(categories))] if c == 0 else []
+            for c, category in enumerate(names):
+                heads = [Head(model, span=len(variants) * len(names))] if v == c == 0 else []
+                heads += [Head(run.section.name(variant), span=len(names))] if c == 0 else []
                 heads.append(Head(category))
                 measured = [run.get(model, variant, s, measured_name, category) for s in run.scorers]
                 counts = {m.n for m in measured if m is not None}
@@ -151,7 +151,7 @@ def by_category(run: Run) -> Table:
     )
 
 
-def _categories(run: Run) -> list[str]:
+def categories(run: Run) -> list[str]:
     """Return the types in the paper's order, then other types, then all questions together."""
     measured = dict.fromkeys(m.category for m in run.numbers if m.benchmark == run.benchmark)
     order = dict.fromkeys((*run.section.categories, *measured))

@@ -20,6 +20,7 @@ from known_unknowns.config import NOT_IN_THE_REPLY, Params
 from known_unknowns.data.provenance import dvc_hash
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
+from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.scoring import has_input
 from known_unknowns.scoring.table import read_turns
@@ -165,6 +166,9 @@ class ModelContents:
         if others:  # means over seeds, and combinations of variants
             artifacts["combined.json"] = metric_table(others)
         artifacts |= {f"figures/{file.name}": file.read_bytes() for file in self.figures.get(benchmark, ())}
+        duals = {
+            allowed_name(f"{DUAL}.{m.variant}"): m for m in of_benchmark if (m.scorer, m.name) == (self.scorer, DUAL)
+        }
         by_variant = {m.variant: m for m in of_benchmark if (m.scorer, m.name) == (self.scorer, "accuracy")}
         return RunContents(
             path=(self.params.edition, self.model, benchmark),
@@ -181,7 +185,7 @@ class ModelContents:
                     "scorers": ", ".join(self.params.scorers),
                 }
             ),
-            metrics=_with_interval(self._named(benchmark, main), ["accuracy"]),
+            metrics=_with_interval(self._named(benchmark, main) | duals, ["accuracy", *duals]),
             tags=_texts({"engine.about": engine.get("about", {})}),
             description=_accuracies("variant", by_variant.items()),
             artifacts=artifacts,

@@ -23,7 +23,9 @@ def params(
         {
             "edition": "pocket",
             "editions": {"pocket": {"benchmarks": ["humblebench"], "models": ["m"], "seeds": list(seeds)}},
-            "benchmarks": {"humblebench": {"variants": list(variants)}},
+            "benchmarks": {"humblebench": {"variants": list(variants), "protocol": "single_turn"}},
+            "variants": {name: {} for name in variants},
+            "protocols": {"single_turn": {}},
             "scorers": list(scorers),
             "statistics": {"confidence": 0.95, "resamples": 500, "seed": 0} | statistics,
         }
@@ -46,8 +48,12 @@ def measured(folder: Path, cells: Mapping[Cell, Sequence[tuple[Question, Reply]]
 
 def measured_again(folder: Path, cells: Mapping[Cell, object], **statistics: float) -> list[Metric]:
     variants, seeds = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    settings = params(variants, seeds, **statistics)
+    settings.raw["benchmarks"]["humblebench"]["seeds"] = {
+        name: [seed for variant, seed in cells if variant == name] for name in variants
+    }
     measure(
-        params(variants, seeds, **statistics),
+        settings,
         "m",
         "humblebench",
         questions=folder / "questions",

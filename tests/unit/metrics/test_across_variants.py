@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from known_unknowns.metrics import benchmark_hooks, headline
+from known_unknowns.metrics import benchmark_hooks, dual, headline
 from known_unknowns.metrics.benchmark_hooks import AcrossVariants, BenchmarkMetrics
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import Question, Reply
@@ -34,6 +34,7 @@ def hooks(monkeypatch):
     )
     found = BenchmarkMetrics(across_variants=combined)
     monkeypatch.setattr(benchmark_hooks, "of", lambda benchmark: found)
+    monkeypatch.setattr(dual, "combinations", lambda params, benchmark: ())
 
 
 def ask(number: int, category: str = "Object", group: str | None = None) -> Question:

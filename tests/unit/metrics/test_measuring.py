@@ -210,7 +210,8 @@ def test_the_mean_over_seeds(tmp_path):
     assert all(metric.spread is None for metric in metrics if metric.seed is not None)
     chosen = headline(metrics)
     assert all(metric.seed is None for metric in chosen)
-    assert len(chosen) == sum(metric.seed == 0 for metric in metrics)
+    across = {"same_answer", "content_agreement", "content_kept", "position_kept", "position_alone"}
+    assert len([m for m in chosen if m.name not in across]) == sum(metric.seed == 0 for metric in metrics)
 
 
 def test_seeds_share_their_images(tmp_path):
@@ -322,3 +323,18 @@ def test_scorer_without_input_has_no_values_but_its_n(tmp_path):
     assert accuracy[1].value == 1.0
     assert all(m.value is None for m in found if m.scorer == "likelihood" and m.seed == 0 and m.name != "chance")
     assert any(m.value == 1.0 for m in found if m.scorer == "robust" and m.seed == 0 and m.name == "accuracy")
+
+
+def test_the_upper_bound_does_not_count_the_removed_option(tmp_path):
+    """Without its right option B, a question has A, C, D and E. Each reply is to such a question.
+
+    "E" is right. "Blue, or not" names no offered option, "A or C" names two, and a failed request has no reply: these
+    three may be right. "B" and "Answer: B" choose the removed option, "A" another one: certainly wrong.
+    """
+    texts = ["E", "A or C", "Blue, or not", "B", "Answer: B", "A"]
+    pairs = [(variants.nota_only(ask(n, "Object", "B")), Reply(text)) for n, text in enumerate(texts)]
+    pairs.append((variants.nota_only(ask(9, "Object", "B")), Reply("", error="out of memory")))
+    metrics = measured(tmp_path, {("nota_only", 0): pairs})
+    low, high = (pick(metrics, f"accuracy_{bound}_bound", variant="nota_only").value for bound in ("low", "high"))
+    assert (low, high) == (pytest.approx(1 / 7), pytest.approx(4 / 7))
+    assert pick(metrics, "share_unparsed", variant="nota_only").value == pytest.approx(4 / 7)

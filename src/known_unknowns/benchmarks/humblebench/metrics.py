@@ -6,6 +6,7 @@
 | accuracy_published_labels | the parsed label is the published    | all questions                      |
 
 Both are computed under the official scorer alone (`known_unknowns.benchmarks.humblebench.official.official_metrics`).
+`known_unknowns.metrics.consistency` has the metrics that compare the seeds of shuffled options.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from known_unknowns.benchmarks.humblebench.official import official_metrics
 from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
+from known_unknowns.metrics.consistency import across_seeds
 from known_unknowns.metrics.proportions import Ratio
 
 
@@ -42,5 +44,6 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
 
 METRICS = BenchmarkMetrics(
     ratios=ratios,
+    across_seeds=across_seeds,
     headline=("exact_refusal_recall", "accuracy_published_labels"),
 )

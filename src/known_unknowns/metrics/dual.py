@@ -1,0 +1,110 @@
+"""Dual accuracy: a question counts if it is right as published, and refused when the refusal is the right answer.
+
+| metric                   | numerator                                     | denominator                          |
+|--------------------------|-----------------------------------------------|--------------------------------------|
+| dual_accuracy            | right as published, and refused when changed  | all pairs                            |
+| dual_accuracy_answerable | the same                                      | pairs whose published answer is not  |
+|                          |                                               | the refusal                          |
+| right_as_published       | right as published                            | all pairs                            |
+| refused_when_changed     | refused when changed                          | all pairs                            |
+| refused_given_right      | right as published, and refused when changed  | pairs that are right as published    |
+| chance                   | probability that two uniform guesses are both | all pairs                            |
+|                          | right                                         |                                      |
+| unpaired                 | questions of only one of the variants         | questions of either variant          |
+
+A pair is a question under two variants, joined by its id. "Changed" is the second variant, whose right answer is the
+refusal: its right option is removed, or its images have no content. Unparsed and failed answers are neither right nor
+refused. If the published answer is the refusal, `nota_only` does not change the question, so that a model that always
+refuses is right twice; ``dual_accuracy_answerable`` leaves these pairs out. ``unpaired`` is computed by
+`known_unknowns.metrics.measure`. The metrics are defined by this project, not by a paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from known_unknowns.metrics.benchmark_hooks import AcrossVariants, ScoredAnswers
+from known_unknowns.metrics.proportions import CHANCE, Ratio
+from known_unknowns.records import REFUSED
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+DUAL = "dual_accuracy"
+SEPARATOR = "+"
+"""The entry of a pair in the column of variants is ``<first>+<second>``."""
+AS_PUBLISHED = ("original", "shuffled_options")
+"""Functions of variants that keep the content of a question. The first that a benchmark has is used."""
+REFUSAL_IS_RIGHT = ("nota_only", "noise", "gaussian", "blank")
+"""Functions of variants after which the refusal is the right answer."""
+
+
+def combinations(params: Params, benchmark: str) -> tuple[AcrossVariants, ...]:
+    """Return the pairs of variants of a benchmark that have a dual accuracy.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration. The function of a variant decides whether it is the first or the second of a pair.
+    benchmark : str
+        The benchmark's name.
+
+    Returns
+    -------
+    tuple of AcrossVariants
+        Each variant of `REFUSAL_IS_RIGHT`, paired with the published questions asked by the same protocol.
+    """
+    names = params.variants(benchmark)
+    function = {name: params.variant(name).function for name in names}
+    protocol = {name: params.protocol(benchmark, name) for name in names}
+    found = []
+    for second in (name for name in names if function[name] in REFUSAL_IS_RIGHT):
+        same = [name for name in names if protocol[name] == protocol[second]]
+        used = next((f for f in AS_PUBLISHED if any(function[name] == f for name in same)), None)
+        found += [
+            AcrossVariants(f"{first}{SEPARATOR}{second}", (first, second), dual_accuracy, paired=True)
+            for first in same
+            if function[first] == used
+        ]
+    return tuple(found)
+
+
+def dual_accuracy(answers: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
+    """Compute the metrics of the module's table, except ``unpaired``.
+
+    Parameters
+    ----------
+    answers : sequence of ScoredAnswers
+        The answers to the published questions, and to the same questions in the same order as changed.
+
+    Returns
+    -------
+    dict from str to Ratio
+        Numerators and denominators, arrays of shape (questions,). Empty if the changed questions have no refusal.
+    """
+    first, second = answers
+    pairs = _refusal_is_right(second)
+    if len(pairs) and not pairs.any():
+        return {}
+    right, refused = first.correct & pairs, (second.outcome == REFUSED) & pairs
+    both, answerable = right & refused, pairs & ~_refusal_is_right(first)
+    guesses = _chance(first) * _chance(second) * pairs
+    return {
+        DUAL: Ratio(both, pairs),
+        "dual_accuracy_answerable": Ratio(both & answerable, answerable),
+        "right_as_published": Ratio(right, pairs),
+        "refused_when_changed": Ratio(refused, pairs),
+        "refused_given_right": Ratio(both, right),
+        CHANCE: Ratio(guesses, pairs),
+    }
+
+
+def _refusal_is_right(scored: ScoredAnswers) -> np.ndarray:
+    return np.array([q.answer is not None and q.answer == q.refusal for q in scored.questions], dtype=bool)
+
+
+def _chance(scored: ScoredAnswers) -> np.ndarray:
+    return np.array([0.0 if q.answer is None else 1 / len(q.options) for q in scored.questions])
