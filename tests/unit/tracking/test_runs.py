@@ -18,6 +18,7 @@ from mlflow.entities import Run, ViewType
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
+from known_unknowns.records import OVERALL, Metric
 
 from .world import DVC_HASH, MODELS, VARIANTS, World, build
 
@@ -134,6 +135,25 @@ def test_intervals_and_n_are_metrics_of_the_upper_levels_only(tracked: World) ->
     assert run_of(tracked, "oracle", "humblebench").data.metrics == {**mean, "official.accuracy": 0.5}
     expected = {"accuracy": 0.75, "official.accuracy": 0.5}
     assert cell_of(tracked, "oracle", "original").data.metrics == expected
+
+
+def test_dual_accuracies_are_metrics_of_the_benchmark(world: World) -> None:
+    file = world.metrics_file("oracle")
+    pair = Metric(
+        "oracle", "humblebench", "original+nota_only_relettered", 0, "robust", OVERALL,
+        "dual_accuracy", 0.5, 0.2, 0.8, 4, "a method",
+    )  # fmt: skip
+    tables.write_metrics(file, [*tables.read_metrics(file), pair])
+    world.track()
+    found = run_of(world, "oracle", "humblebench").data.metrics
+    name = "dual_accuracy.original_nota_only_relettered"
+    assert {key: found[key] for key in found if key.startswith("dual")} == {
+        name: 0.5,
+        f"{name}.low": 0.2,
+        f"{name}.high": 0.8,
+        f"{name}.n": 4,
+    }
+    assert not [key for key in run_of(world, "oracle").data.metrics if "dual" in key]
 
 
 def test_data_set_is_the_pinned_data(tracked: World) -> None:

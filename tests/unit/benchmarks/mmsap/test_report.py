@@ -16,6 +16,7 @@ from known_unknowns.benchmarks.mmsap.report import TITLES, layout
 from known_unknowns.comparison import MetricIndex, compare, compare_cells, load
 from known_unknowns.config import Params
 from known_unknowns.records import ANSWERED, OVERALL, REFUSED, UNPARSED, Metric, Score
+from known_unknowns.report.figures import answer_shares
 from known_unknowns.report.paper_tables import PaperTable, paper_table
 from known_unknowns.report.scorer_agreement import final_scores
 from known_unknowns.report.section import section
@@ -295,6 +296,23 @@ def test_consistency_of_every_shuffled_variant(made: Run, page: Page):
         for name in ("same_answer", "content_kept", "position_kept"):
             assert written(measured[variant, "official", OVERALL, name]) in text
     assert "2 runs" in text and "no right option" not in text
+
+
+def test_dual_accuracy_of_every_pair_and_type(made: Run, page: Page):
+    text = words(page["mmsap-dual"].text)
+    measured = ours(made, "pocket")
+    for changed in ("nota_only", "noise"):
+        for category in (OVERALL, "KnowVisQA"):
+            assert written(measured[f"shuffled_options+{changed}", "robust", category, "dual_accuracy"]) in text
+    assert "MM-SAP and no right option" in text and "MM-SAP and noise" in text
+
+
+def test_the_figure_of_answers_has_no_metrics_across_variants(made: Run):
+    combined = {m.variant for m in made.numbers} - set(made.variants)
+    assert combined == {"shuffled_options+nota_only", "shuffled_options+noise"}
+    extra = Metric("pocket", "mmsap", "shuffled_options+noise", 0, "robust", OVERALL, "share_A", 0.5, None, None, 1, "")
+    with_extra = replace(made, numbers=MetricIndex([*made.numbers, extra]))
+    assert answer_shares(with_extra) == answer_shares(made)
 
 
 # --- figures -------------------------------------------------------------------------------------------------------
