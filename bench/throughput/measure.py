@@ -151,7 +151,7 @@ def _summary(measured: Measured, name: str) -> dict[str, Any]:
         "ratio_to_best_plain": _ratio_to_best_plain(measured, name),
         "share_of_floor": rate / statistics.median(measured.matrix_rates),
         "share_of_onednns_floor": rate / statistics.median(measured.onednn_rates) if measured.onednn_rates else None,
-        "executed_flops": record.executed_flops,
+        "executed_flops": record.executed,
         "useful_share": record.counted / record.executed if record.executed else None,
         "visual_tokens": span([n for said in record.said for n in said.visual_tokens if n is not None]),
         "letters": compare(measured, name),

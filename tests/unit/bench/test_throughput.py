@@ -94,16 +94,16 @@ def test_lmms_eval_sees_images_through_a_jpeg(loaded, tmp_path, asked):
     noisy = Pillow.open(asked.folder / asked.turns[0].images[0].source).convert("RGB")
     seen = peers._read_data_url(peers._data_url(noisy), peers.Limits.of(loaded.processor))
     assert seen.size == (588, 476)
-    assert seen.tobytes() != peers.resized(noisy, peers.Limits.of(loaded.processor)).tobytes()
+    assert seen.tobytes() != peers.resize(noisy, peers.Limits.of(loaded.processor)).tobytes()
 
 
 def test_peers_pixels_by_hand():
     """594 x 473 are 21 x 17 tokens. At least 1280 tokens: both sides times sqrt(1003520 / 280962), rounded up."""
     image = Pillow.new("L", (594, 473))
-    assert peers.resized(image, peers.Limits(56 * 56, 16384 * 784)).size == (21 * 28, 17 * 28)
-    assert peers.resized(image, peers.VLMEVALKIT).size == (41 * 28, 32 * 28)
-    assert peers.resized(Pillow.new("L", (256, 256)), peers.LMMS_EVAL).size == (16 * 28, 16 * 28)
-    assert peers.resized(image, peers.VLMEVALKIT).mode == "RGB"
+    assert peers.resize(image, peers.Limits(56 * 56, 16384 * 784)).size == (21 * 28, 17 * 28)
+    assert peers.resize(image, peers.VLMEVALKIT).size == (41 * 28, 32 * 28)
+    assert peers.resize(Pillow.new("L", (256, 256)), peers.LMMS_EVAL).size == (16 * 28, 16 * 28)
+    assert peers.resize(image, peers.VLMEVALKIT).mode == "RGB"
 
 
 def test_variants_of_a_set_share_their_images(tmp_path):
@@ -277,7 +277,7 @@ def test_the_command(tmp_path, settings, capsys):
     """Two loops on a set, the plain one on a part of it: the numbers are written, and the letters are the same."""
     given = ["--quick", "--cache", str(settings.checkpoint.parent), "--out", str(tmp_path / "out" / "bench.json")]
     given += ["--loops", "plain-1", "ours", "--sets", "noise", "--noise-questions", "4", "--others", "3"]
-    options = throughput.filled(throughput.arguments().parse_args(given))
+    options = throughput.with_defaults(throughput.arguments().parse_args(given))
     assert (options.model, options.repeats) == ("tiny", 1)
     result = throughput.run(options)
     written = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))

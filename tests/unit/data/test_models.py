@@ -28,7 +28,7 @@ def load(entry: dict) -> _checkpoint.Checkpoint:
 
 
 ENTRY = {"engine": "transformers", "source": REPOSITORY, "revision": "main", "dtype": "float32"}
-FILES = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").iterdir() if path.suffix != ".md"}
+FILES = {path.name: path.read_bytes() for path in (ROOT / "models/pocket").glob("*.*") if path.suffix != ".md"}
 NEWER = FILES | {"generation_config.json": FILES["generation_config.json"].replace(b"{", b'{"min_length": 3,', 1)}
 
 
