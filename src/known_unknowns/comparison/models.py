@@ -127,7 +127,15 @@ class PairedRow:
         return Series(self.model_b, self.variant_b, self.scorer_b)
 
 
-def read_answers(questions: Path, scores: Path, *, model: str, variant: str, scorers: Sequence[str]) -> list[Answers]:
+def read_answers(
+    questions: Path,
+    scores: Path,
+    *,
+    model: str,
+    variant: str,
+    scorers: Sequence[str],
+    seeds: Iterable[int] | None = None,
+) -> list[Answers]:
     """Read the answers of a model to a variant, as each scorer parsed them.
 
     Parameters
@@ -138,6 +146,8 @@ def read_answers(questions: Path, scores: Path, *, model: str, variant: str, sco
         Names for the series.
     scorers : sequence of str
         Names of the scorers. A scorer without scores is left out.
+    seeds : iterable of int, optional
+        The seeds to read; by default all that were scored.
 
     Returns
     -------
@@ -149,6 +159,7 @@ def read_answers(questions: Path, scores: Path, *, model: str, variant: str, sco
         If there are no scores, a question has no score, or the seeds differ in their questions.
     """
     files = {int(file.stem.removeprefix("seed")): file for file in (scores / variant).glob("seed*.parquet")}
+    files = {seed: file for seed, file in files.items() if seeds is None or seed in set(seeds)}
     if not files:
         raise DataError("no scores of this variant; run the workflow first", file=scores / variant)
     ids: tuple[str, ...] = ()

@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 from known_unknowns import cli
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
-NAMES = "fetch lock questions vary infer score measure compare summarise track report check rescore export audit models"
+NAMES = """fetch lock questions vary infer score measure compare summarise track report check rescore export audit
+compare-models power models"""
 
 
 def commands() -> list[str]:
-    return [command.name or command.callback.__name__ for command in cli.app.registered_commands]
+    return [command.name or command.callback.__name__.replace("_", "-") for command in cli.app.registered_commands]
 
 
 def shown(*arguments: str) -> str:

@@ -1,0 +1,116 @@
+"""Paired comparisons of a small run, by the command line."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from known_unknowns import cli, tables
+from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.records import Score
+from tests.factories import question
+from tests.unit.metrics.answered import params as params_of
+
+QUESTIONS = 6
+RIGHT = {  # number of right answers, the first ones
+    ("m", "original", "robust"): 6,
+    ("m", "original", "official"): 5,
+    ("m", "noise", "robust"): 0,
+    ("m", "noise", "official"): 0,
+    ("o", "original", "robust"): 0,
+    ("o", "original", "official"): 2,
+}
+PARAMS = params_of(["original", "noise"], [0], scorers=["official", "robust"])
+PARAMS = type(PARAMS)(
+    {**PARAMS.raw, "models": {name: {"engine": "respondent", "behaviour": "oracle"} for name in "mo"}}
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    asked = [question(f"q{number}", group=f"i{number}") for number in range(QUESTIONS)]
+    for model, variant in {key[:2] for key in RIGHT}:
+        file = f"humblebench/{variant}/seed0.parquet"
+        tables.write_questions(tmp_path / "questions" / file, asked)
+        scores = [
+            Score(asked[place].id, 0, "answer", scorer, "answered", "A", 0, place < right)
+            for (m, v, scorer), right in RIGHT.items()
+            if (m, v) == (model, variant)
+            for place in range(QUESTIONS)
+        ]
+        tables.write_scores(tmp_path / "scores" / model / file, scores)
+    return tmp_path
+
+
+def compared(run: Path, models: str, variants: list[str], scorers: list[str]) -> list[tuple[object, ...]]:
+    selection = Selection(list(models), ["humblebench"], variants, scorers)
+    rows = compare_selection(PARAMS, selection, results=run, questions=run / "questions")
+    assert all(row.p_holm == row.p and row.pairs == 1 for row in rows)
+    return [(getattr(row.a, c), getattr(row.b, c), row.difference, row.p) for row in rows if (c := selection.compared)]
+
+
+def test_models_variants_and_scorers(run: Path) -> None:
+    robust, both = ["robust"], ["official", "robust"]
+    # McNemar: six of six discordant, 2 / 2^6; three of three, 2 / 2^3; one of one, 1
+    assert compared(run, "mo", ["original"], robust) == [("m", "o", 1.0, pytest.approx(2 / 64))]
+    assert compared(run, "om", ["original"], both) == [
+        ("o", "m", -0.5, pytest.approx(0.25)),
+        ("o", "m", -1.0, pytest.approx(2 / 64)),
+    ]
+    assert compared(run, "m", ["original", "noise"], robust) == [("original", "noise", 1.0, pytest.approx(2 / 64))]
+    assert compared(run, "m", ["original"], both) == [("official", "robust", pytest.approx(-1 / 6), 1.0)]
+
+
+def test_the_text_has_each_family_once(run: Path) -> None:
+    selection = Selection(["m", "o"], ["humblebench"], ["original"], ["robust", "official"])
+    text = as_text(compare_selection(PARAMS, selection, results=run, questions=run / "questions"), "model")
+    assert re.findall(r"^humblebench.*$", text, re.MULTILINE) == [
+        "humblebench, original, robust (exact McNemar)",
+        "humblebench, original, official (exact McNemar)",
+    ]
+    assert "m and o: no interval (none: " in text and "+50.0" in text
+
+
+@pytest.mark.parametrize(
+    ("models", "variants", "scorers"),
+    [
+        ("m", ["original"], ["robust"]),
+        ("m", ["original", "noise"], ["robust", "official"]),
+        ("mo", ["orignal"], ["robust"]),
+        ("mo", [], ["robot"]),
+        ("mx", [], ["robust"]),
+    ],
+)
+def test_what_is_no_pair_is_refused(run: Path, models: str, variants: list[str], scorers: list[str]) -> None:
+    with pytest.raises(ConfigError):
+        compared(run, models, variants, scorers)
+
+
+def test_missing_scores_are_an_error(run: Path) -> None:
+    with pytest.raises(DataError, match="noise"):
+        compared(run, "mo", ["noise"], ["robust"])
+
+
+def test_power_prints_the_plan() -> None:
+    plan = [
+        "power",
+        "--n",
+        "660",
+        "--images",
+        "330",
+        "--accuracy",
+        "0.8",
+        "--difference",
+        "0.05",
+        "--correlation",
+        "0.4",
+    ]
+    output = CliRunner().invoke(cli.app, plan).output
+    assert "power for a difference of 5 points: 80.2%" in output  # R: 0.8020839636, see tests of metrics.power
+    assert "images needed for 80% power: 329, with 2 questions each" in output
+    failed = CliRunner().invoke(cli.app, [*plan[:-4], "--difference", "0.3"])
+    assert isinstance(failed.exception, ConfigError)
