@@ -129,6 +129,7 @@ def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], im
     params["editions"]["pocket"] = {"benchmarks": ["humblebench"], "models": models, "seeds": [0]}
     benchmark = params["benchmarks"]["humblebench"]
     benchmark["variants"] = variants
+    benchmark["seeds"] = {}
     benchmark["data"]["pocket"] |= {"images": images, "revision": "unpinned"}
     params["statistics"]["resamples"] = 200
     params["tracking"]["enabled"] = tracking

@@ -28,6 +28,7 @@ def setup(tmp_path_factory):
     folder = tmp_path_factory.mktemp("resume")
     raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     raw["benchmarks"]["humblebench"]["variants"] = list(ASKED)
+    raw["benchmarks"]["humblebench"]["seeds"] = {}
     raw["models"]["pocket"] |= {"source": str(ROOT / "models/pocket"), "device": "cpu", "batch_size": 4}
     (folder / "params.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
     write_published(folder / "raw", [published_row(i) for i in range(20)])

@@ -96,6 +96,7 @@ def make(folder: Path, *, questions: int = 60, variants_kept: Iterable[str] | No
     chosen = params()
     raw = json.loads(json.dumps(chosen.raw))
     raw["editions"]["pocket"]["seeds"] = list(range(seeds))
+    raw["benchmarks"]["humblebench"].pop("seeds", None)
     if variants_kept is not None:
         raw["benchmarks"]["humblebench"]["variants"] = list(variants_kept)
     run = FakeRun(folder, Params(raw))
