@@ -29,6 +29,7 @@ localrules:
     fetch,
     summarise,
     compare,
+    compare_models,
     track,
     report,
 

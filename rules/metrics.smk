@@ -81,3 +81,31 @@ rule compare:
     shell:
         "python -m known_unknowns compare {input.metrics} --replies {params.replies} --out {output}"
         " --params {params.settings} > {log} 2>&1"
+
+
+# Models in pairs. No other rule needs it: `snakemake compare_models`.
+rule compare_models:
+    input:
+        questions=TARGETS.per_cell(
+            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+        scores=TARGETS.per_cell(
+            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        ),
+    output:
+        "<results>/model_comparison.parquet",
+    log:
+        "<logs>/compare_models.log",
+    conda:
+        "../envs/core.yaml"
+    params:
+        models=PARAMS.models,
+        scorers=[f"--scorer {scorer}" for scorer in PARAMS.scorers],
+        statistics=PARAMS.statistics.as_dict(),
+        code=code_of(modules=["known_unknowns.comparison.model_pairs"]),
+        data=folder_of("questions", 4),
+        results=subpath(output[0], parent=True),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns compare-models {params.models} {params.scorers} --data {params.data}"
+        " --results {params.results} --out {output} --params {params.settings} > {log} 2>&1"
