@@ -8,7 +8,6 @@ of benchmarks, variants, protocols and scorers: use its `load` to run something.
 from known_unknowns.config.base import Entry
 from known_unknowns.config.loading import check, examine, load, read
 from known_unknowns.config.models import (
-    NOT_IN_THE_REPLY,
     Card,
     ImportedModel,
     ModelEntry,
@@ -34,7 +33,6 @@ from known_unknowns.config.sections import (
 )
 
 __all__ = [
-    "NOT_IN_THE_REPLY",
     "BenchmarkEntry",
     "Card",
     "Configuration",

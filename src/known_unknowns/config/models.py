@@ -286,5 +286,3 @@ def _validated(value: Any, validate: ValidatorFunctionWrapHandler) -> ModelEntry
 
 
 Model = Annotated[Annotated[_BuiltIn, Field(discriminator="engine")], WrapValidator(_validated)]
-NOT_IN_THE_REPLY: frozenset[str] = frozenset().union(*(each.not_in_the_reply for each in _BUILT_IN.values()))
-"""Keys of the built-in engines that cannot change a reply. No question is asked again if one of them changes."""

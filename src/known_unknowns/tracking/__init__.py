@@ -1,12 +1,8 @@
-"""Tracking: the results as nested MLflow runs.
+"""Tracking: the results as nested MLflow runs, one per model, below it one per benchmark, below that one per cell.
 
-There is one run per model, below it one per benchmark, and below that one per cell (a variant and a seed). `contents`
-collects what each run holds and does not use MLflow, `store` opens the store, `runs` updates it (`track`), `page` sets
-the first page of the experiment.
-
-The tag ``job_key`` is a digest of a run's parameters; a rerun finds its run by it. The tag ``superseded`` is "true" for
-a run whose model, benchmark or cell has new parameters, so the filter ``tags.superseded = 'false'`` selects the current
-runs. The tag ``level`` is "model", "benchmark" or "cell".
+`contents` collects what the runs hold, `store` opens the store, `runs` writes them (`track`), `page` sets the first
+page of the experiment. The tag ``level`` is "model", "benchmark" or "cell" (a variant and a seed); ``tags.superseded =
+'false'`` selects the current runs.
 """
 
 from known_unknowns.tracking.runs import track

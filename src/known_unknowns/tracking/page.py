@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
-from known_unknowns.tracking.contents import RunContents
 from known_unknowns.tracking.store import Store
 
 _NOTE_LENGTH = 4900  # MLflow accepts 5000 characters
 
 
-def describe(store: Store, edition: str, models: Sequence[RunContents]) -> str:
+def describe(store: Store, edition: str) -> str:
     """Update the note and the view of the experiment; return the address of the view, below that of the server.
 
     The UI selects tabs, filters and columns by its address only. The view is stored as the UI stores one that is
     shared (menu, "Share"), so that a short address selects it.
     """
-    metrics = list(dict.fromkeys(name for model in models for name in model.metrics))
-    numbers = [name for name in metrics if not name.endswith((".low", ".high", ".n"))]
     where = f"tags.edition = '{edition}' and tags.level = 'model' and tags.superseded = 'false'"
+    models = list(store.search(where))
+    names = dict.fromkeys(name for model in models for name in model.data.metrics)
+    numbers = [name for name in names if not name.endswith((".low", ".high", ".n"))]
     view = {
         "searchFilter": where,
         "orderByKey": "attributes.start_time",
@@ -29,23 +28,16 @@ def describe(store: Store, edition: str, models: Sequence[RunContents]) -> str:
     }
     key = f"models-{edition}"
     page = f"#/experiments/{store.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={key}"
+    shares = [{name: f"{value:.1%}" for name, value in model.data.metrics.items()} for model in models]
+    rows = [[m.info.run_name, *(own.get(name, "") for name in numbers)] for m, own in zip(models, shares, strict=True)]
     note = [
-        f"[Table of models]({page}): one run per model of the edition {edition}. Below it are "
-        "one run per benchmark and, below that, one per variant and seed. "
-        "Tags: `level` (model, benchmark, cell), `edition`, `superseded`.",
+        f"[Table of models]({page}): one run per model of the edition {edition}. Below it are one run per benchmark "
+        "and, below that, one per variant and seed. Tags: `level` (model, benchmark, cell), `edition`, `superseded`.",
         "",
-        "| model | " + " | ".join(numbers) + " |",
-        "|---" * (len(numbers) + 1) + "|",
-        *(
-            f"| {model.name} | "
-            + " | ".join(f"{model.metrics[name]:.1%}" if name in model.metrics else "" for name in numbers)
-            + " |"
-            for model in models
-        ),
+        *(f"| {' | '.join(row)} |" for row in [["model", *numbers], ["---"] * (len(numbers) + 1), *rows]),
     ]
     while len("\n".join(note)) > _NOTE_LENGTH:
         note.pop()
-    tags = {"mlflow.note.content": "\n".join(note), f"mlflow.sharedViewState.{key}": json.dumps(view)}
-    for name, value in tags.items():
-        store.client.set_experiment_tag(store.experiment_id, name, value)
+    store.client.set_experiment_tag(store.experiment_id, "mlflow.note.content", "\n".join(note))
+    store.client.set_experiment_tag(store.experiment_id, f"mlflow.sharedViewState.{key}", json.dumps(view))
     return page

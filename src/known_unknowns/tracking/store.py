@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
+import re
 import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.config import without_password
@@ -20,48 +20,44 @@ from known_unknowns.tables import atomic_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Run
 
 LOCK_SECONDS = 60.0
-"""How long to wait for another writer. A whole tracking step takes less."""
+"""How long to wait for another writer."""
 
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_SQLALCHEMYSTORE_POOLCLASS": "NullPool",  # a pooled connection outlives a deleted database
 }
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # model training, not traces
-_AGAIN = "and run the same command again: it continues where it stopped"
-_REMEDIES: tuple[tuple[tuple[str, ...], type[KnownUnknownsError], str], ...] = (
-    (("is locked",), MachineError, f"another program is writing to this database; close it, {_AGAIN}"),
-    (("disk is full", "no space left"), MachineError, f"the disk is full; free some space {_AGAIN}"),
-    (
-        ("readonly", "unable to open"),
-        MachineError,
-        f"this file or its folder cannot be written; change its permissions {_AGAIN}",
-    ),
-    (
-        ("not a database", "malformed"),
+_REMEDIES: dict[str, tuple[type[KnownUnknownsError], str]] = {
+    "could not be acquired": (MachineError, "another run is writing to it; wait for that run, or stop it,"),
+    "is locked": (MachineError, "another program is writing to it; close it"),
+    "disk is full|no space left|quota exceeded": (MachineError, "the disk is full; free some space"),
+    "readonly|unable to open": (MachineError, "it or its folder cannot be written; change its permissions"),
+    "not a database|malformed": (DataError, "not a valid SQLite database; move it away (its runs are lost)"),
+    "out-of-date database schema|can't locate revision": (
         DataError,
-        "not a valid SQLite database; move it away (its runs are lost) and run again: a new one is created from the "
-        "tables",
+        "made by another version of MLflow; install that version, or copy the file, run  mlflow db upgrade {uri}",
     ),
-    (
-        ("out-of-date database schema", "can't locate revision"),
-        DataError,
-        "made by another version of MLflow; make a copy and run  mlflow db upgrade {uri}  "
-        "(or install the version of MLflow that made it)",
-    ),
-)
-"""Parts of the messages of MLflow, SQLAlchemy and SQLite, the error to raise for them, and its message."""
+}
+"""Parts of the messages of MLflow, SQLAlchemy, SQLite and the system; the error to raise for them, and its remedy."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """An open store. ``uri`` is MLflow's, with an absolute path; ``name`` names the store in messages."""
+    """An open store."""
 
     client: MlflowClient
     experiment_id: str
-    uri: str
-    name: str
+
+    def search(self, where: str) -> Iterator[Run]:
+        """Yield the experiment's runs, the latest first."""
+        token: str | None = ""
+        while token is not None:
+            page = self.client.search_runs([self.experiment_id], where, page_token=token or None)
+            yield from page
+            token = page.token or None
 
 
 @contextmanager
@@ -87,64 +83,40 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
     except ImportError as error:
         message = "mlflow is not installed; install known-unknowns[workflow], or set this to false"
         raise ConfigError(message, path="tracking.enabled") from error
-    uri, database = _absolute(tracking["uri"])
-    name = str(database or without_password(uri))
-    with _silence(), _translate_errors(name, uri), _lock(database):
-        artifacts = None if database is None else Path(tracking["artifacts"]).absolute()
+    from filelock import FileLock
+
+    uri, artifacts = tracking["uri"], None
+    if database := _database(uri):
+        database.parent.mkdir(parents=True, exist_ok=True)
+        uri, artifacts = f"sqlite:///{database}", Path(tracking["artifacts"]).absolute()
+    lock = FileLock(f"{database}.lock", timeout=LOCK_SECONDS) if database else nullcontext()
+    with _silence(), _translate_errors(str(database or without_password(uri)), uri), lock:
         if database and artifacts and _is_empty(database):
             _create(database, artifacts)
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-        yield Store(client, _experiment(client, tracking["experiment"], artifacts, store=name, uri=uri), uri, name)
+        yield Store(client, _experiment(client, tracking["experiment"], artifacts, uri))
 
 
-def _absolute(uri: str) -> tuple[str, Path | None]:
-    """Return the URI with an absolute path, and that path; (uri, None) if the store is not SQLite."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
+def _database(uri: str) -> Path | None:
+    """Return the absolute path of an SQLite database; None for another store."""
     if not uri.startswith("sqlite:"):
-        return uri, None
-    try:
-        url = make_url(uri)
-    except ArgumentError as error:
-        raise ConfigError(f"{uri!r} is not an SQLite URI ({error})", path="tracking.uri") from error
-    if not url.database or url.database == ":memory:":
+        return None
+    match = re.fullmatch(r"sqlite:///(?!:memory:)([^?]+)", uri)
+    if match is None:
         raise ConfigError(f"{uri!r} names no file: write sqlite:///mlflow.db", path="tracking.uri")
-    path = Path(url.database).absolute()
-    return url.set(database=str(path)).render_as_string(hide_password=False), path
+    return Path(match[1]).absolute()
 
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Disable log messages of MLflow and its migrations. Errors are raised anyway."""
+    """Disable warnings and log messages of MLflow and its migrations. Errors are raised anyway."""
     before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
+    logging.disable()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             yield
     finally:
         logging.disable(before)
-
-
-@contextmanager
-def _lock(database: Path | None) -> Iterator[None]:
-    """Exclude other writers: two could both find a run missing and create it twice."""
-    from filelock import FileLock, Timeout
-
-    if database is None:
-        yield
-        return
-    database.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        lock = FileLock(f"{database}.lock").acquire(timeout=LOCK_SECONDS)
-    except Timeout as error:
-        raise MachineError(
-            f"{database}: another run has been writing to it for {LOCK_SECONDS:.0f} seconds; "
-            "wait for that run, or stop it, and run the same command again"
-        ) from error
-    with lock:
-        yield
 
 
 def _is_empty(database: Path) -> bool:
@@ -152,18 +124,15 @@ def _is_empty(database: Path) -> bool:
 
     Without this check, MLflow adds its tables to any database, and waits 20 seconds for a locked one.
     """
-    if not database.exists() or (database.is_file() and database.stat().st_size == 0):
+    if not database.exists():
         return True
     with closing(sqlite3.connect(database, timeout=2.0, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        connection.execute("ROLLBACK")
     if names and not {"alembic_version", "experiments", "runs"} <= names:
-        raise DataError(
-            f"a database of another program (it has the tables {', '.join(sorted(names)[:5])}); "
-            "set tracking.uri in params.yaml to another file",
-            file=database,
-        )
+        found = ", ".join(sorted(names)[:5])
+        message = f"a database of another program, with the tables {found}; set tracking.uri to another file"
+        raise DataError(message, file=database)
     return not names
 
 
@@ -174,37 +143,35 @@ def _create(database: Path, artifacts: Path) -> None:
     """
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    for partial in database.parent.glob(f".{escape(database.name)}.*.part*"):  # left by a killed run
-        partial.unlink()
+    for path in database.parent.iterdir():
+        if path.name.startswith(f".{database.name}.") and ".part" in path.name:  # left by a killed run
+            path.unlink()
     with atomic_path(database) as partial:
-        SqlAlchemyStore(_absolute(f"sqlite:///{partial}")[0], artifacts.as_uri())
+        SqlAlchemyStore(f"sqlite:///{partial}", artifacts.as_uri())
 
 
-def _experiment(client: MlflowClient, name: str, artifacts: Path | None, *, store: str, uri: str) -> str:
+def _experiment(client: MlflowClient, name: str, artifacts: Path | None, uri: str) -> str:
     """Return the id of the experiment; create it if there is none. DataError if it cannot be used."""
     from mlflow.utils.file_utils import local_file_uri_to_path
 
+    location = artifacts.as_uri() if artifacts else None
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
-        location = None if artifacts is None else artifacts.as_uri()
-        return client.create_experiment(name, artifact_location=location, tags=_EXPERIMENT_TAGS)
+        return client.create_experiment(name, location, _EXPERIMENT_TAGS)
+    store, other = without_password(uri), "tracking.experiment to another name"
     if experiment.lifecycle_stage != "active":
         raise DataError(
-            f"the experiment {name!r} was deleted in MLflow; restore it with\n"
-            f"  MLFLOW_TRACKING_URI={uri} mlflow experiments restore --experiment-id {experiment.experiment_id}\n"
-            "or set tracking.experiment in params.yaml to another name",
+            f"the experiment {name!r} was deleted in MLflow; set {other}, or restore it with\n  MLFLOW_TRACKING_URI="
+            f"{quote(store)} mlflow experiments restore --experiment-id {experiment.experiment_id}",
             file=store,
         )
     # MLflow stores an absolute path: after the project was moved, artifacts would go to the old place.
-    if artifacts is not None:
-        stored = Path(local_file_uri_to_path(experiment.artifact_location))
-        if stored.resolve() != artifacts.resolve():
-            raise DataError(
-                f"the experiment {name!r} keeps its artifacts in {stored}, not in {artifacts}; set tracking.artifacts "
-                "in params.yaml to that folder, or tracking.experiment to another name (if the project was moved, its "
-                "old runs are still listed, without their files)",
-                file=store,
-            )
+    stored = local_file_uri_to_path(experiment.artifact_location)
+    if artifacts and Path(stored).resolve() != artifacts.resolve():
+        message = (
+            f"keeps its artifacts in {stored}, not in {artifacts}; set tracking.artifacts to that folder, or {other}"
+        )
+        raise DataError(f"the experiment {name!r} {message}", file=store)
     return experiment.experiment_id
 
 
@@ -216,15 +183,11 @@ def _translate_errors(name: str, uri: str) -> Iterator[None]:
 
     try:
         yield
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        reason = f"the disk is full; free some space {_AGAIN}" if full else error.strerror or str(error)
-        raise MachineError(f"{error.filename or name}: {reason}") from error
-    except (MlflowException, SQLAlchemyError, sqlite3.Error) as error:
+    except (OSError, MlflowException, SQLAlchemyError, sqlite3.Error) as error:
         message = str(error).strip()
-        for parts, kind, remedy in _REMEDIES:
-            if any(part in message.lower() for part in parts):
-                remedy = remedy.format(uri=without_password(uri))
-                raise DataError(remedy, file=name) if kind is DataError else kind(f"{name}: {remedy}") from error
-        first = message.partition("\n")[0].replace(uri, name) or "no message"
-        raise MachineError(f"{name}: MLflow failed ({first}); correct the cause {_AGAIN}") from error
+        kind, remedy = MachineError, f"MLflow failed ({message.partition(chr(10))[0].replace(uri, name)}); correct this"
+        for pattern, (of_pattern, text) in _REMEDIES.items():
+            if re.search(pattern, message, re.IGNORECASE):
+                kind, remedy = of_pattern, text.format(uri=without_password(uri))
+        remedy += " and run the same command again"
+        raise DataError(remedy, file=name) if kind is DataError else kind(f"{name}: {remedy}") from error

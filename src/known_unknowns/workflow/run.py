@@ -76,14 +76,21 @@ def closing_message(params: Params, results: str) -> str:
         f"Replies    {results}/replies/",
     ]
     if params.tracking.enabled:
-        mlflow = Path(sys.executable).parent / "mlflow"
-        if mlflow.is_relative_to(Path.cwd()):
-            mlflow = mlflow.relative_to(Path.cwd())
-        lines.append(f"MLflow     {mlflow} ui --backend-store-uri {without_password(params.tracking.uri)}")
-        listing = Path(results, "tracking.json")
-        if listing.is_file() and (page := json.loads(listing.read_text(encoding="utf-8")).get("page")):
-            lines.append(f"           then http://localhost:5000/{page}")
+        lines += _mlflow_lines(params.tracking.uri, Path(results, "tracking.json"))
     return "\n".join(["", *_verdicts(params, Path(results, "comparison.parquet")), *lines, ""])
+
+
+def _mlflow_lines(uri: str, listing: Path) -> list[str]:
+    """Return how to open MLflow, and the address of the table of models below that of the server."""
+    page = json.loads(listing.read_text(encoding="utf-8")).get("page") if listing.is_file() else None
+    shown = without_password(uri)
+    if uri.startswith(("http://", "https://")):
+        return [f"MLflow     {shown.rstrip('/')}/{page or ''}"]
+    mlflow = Path(sys.executable).parent / "mlflow"
+    if mlflow.is_relative_to(Path.cwd()):
+        mlflow = mlflow.relative_to(Path.cwd())
+    lines = [f"MLflow     {mlflow} ui --backend-store-uri {shown}"]
+    return [*lines, f"           then http://localhost:5000/{page}"] if page else lines
 
 
 def _verdicts(params: Params, comparison: Path) -> list[str]:

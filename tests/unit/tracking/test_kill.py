@@ -18,7 +18,7 @@ from mlflow.store.artifact.local_artifact_repo import LocalArtifactRepository
 
 from .world import RAW, World, build
 
-CALLS = ("create_experiment", "create_run", "update_run", "log_batch", "log_inputs", "set_terminated", "set_tag")
+CALLS = ("create_experiment", "create_run", "delete_run", "log_batch", "log_inputs", "set_terminated", "set_tag")
 CALLS += ("set_experiment_tag",)
 
 
