@@ -94,10 +94,19 @@ def _mlflow_lines(uri: str, listing: Path) -> list[str]:
 
 
 def _verdicts(params: Params, comparison: Path) -> list[str]:
-    """Return the summary of the verdicts and an empty line; nothing if the table is absent."""
-    from known_unknowns.comparison import read_comparison, summarise
+    """Return the summary of the verdicts and an empty line; nothing if the table is absent or of another version.
 
-    return [summarise(read_comparison(comparison), params).text(), ""] if comparison.is_file() else []
+    A run whose jobs do not include the comparison succeeds without it.
+    """
+    from known_unknowns.comparison import read_comparison, summarise
+    from known_unknowns.errors import DataError
+
+    if not comparison.is_file():
+        return []
+    try:
+        return [summarise(read_comparison(comparison), params).text(), ""]
+    except DataError as error:
+        return [f"Verdicts   none: {error}", ""]
 
 
 def failure_message(logs: Iterable[str], lines: int = 5) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from known_unknowns import config
 from known_unknowns.comparison import Conditions, compare_cells, load, summarise
 from known_unknowns.comparison.rows import write_comparison
@@ -63,3 +66,8 @@ def test_the_closing_message_has_the_summary(tmp_path: Path):
     text = closing_message(params("full"), str(tmp_path))
     assert f"1 of {len(load('humblebench'))} published numbers could be judged" in text
     assert "no model stands for Gemma-3" in text and "GLM-4.1V-Thinking" in text
+
+
+def test_a_comparison_of_another_version_does_not_fail_the_run(tmp_path: Path):
+    pq.write_table(pa.table({"verdict": ["reproduced"]}), tmp_path / "comparison.parquet")
+    assert "comparison.parquet: not a table of comparisons" in closing_message(params("full"), str(tmp_path))
