@@ -26,6 +26,7 @@ def setup(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inference")
     raw = yaml.safe_load((ROOT / "params.yaml").read_text())
     raw["editions"]["pocket"]["seeds"] = [0, 1]
+    del raw["benchmarks"]["humblebench"]["seeds"]
     raw["models"]["slow"] = {"engine": "respondent", "behaviour": "uniform", "seconds_per_reply": 0.004}
     (folder / "params.yaml").write_text(yaml.safe_dump(raw))
     write_published(folder / "raw", [published_row(i) for i in range(60)])

@@ -55,7 +55,9 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
         {
             "edition": "pocket",
             "editions": {"pocket": {"benchmarks": ["actiview"], "models": ["m"], "seeds": [0]}},
-            "benchmarks": {"actiview": {"variants": list(cells)}},
+            "benchmarks": {"actiview": {"variants": list(cells), "protocol": "full_image"}},
+            "variants": {name: {"function": "original"} for name in cells},
+            "protocols": {"full_image": {}},
             "models": {"m": {"engine": "respondent"}},
             "scorers": list(SCORERS),
             "statistics": {"confidence": 0.95, "resamples": 200, "seed": 0},

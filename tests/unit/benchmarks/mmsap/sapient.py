@@ -86,7 +86,9 @@ def params(cells: Iterable[Cell], **statistics: float) -> Params:
         {
             "edition": "pocket",
             "editions": {"pocket": {"benchmarks": ["mmsap"], "models": ["m"], "seeds": [0]}},
-            "benchmarks": {"mmsap": {"variants": list(seeds), "seeds": seeds}},
+            "benchmarks": {"mmsap": {"variants": list(seeds), "seeds": seeds, "protocol": "forced_choice"}},
+            "variants": {name: {} for name in seeds},
+            "protocols": {"forced_choice": {}},
             "scorers": list(SCORERS),
             "statistics": {"confidence": 0.95, "resamples": 200, "seed": 0} | statistics,
         }
