@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, fields
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +36,7 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
 
 
 _BATCH_ROWS = 1024
+Row = TypeVar("Row")
 _TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
 _OPTION = pa.struct([_required("letter", _TEXT), _required("text", _TEXT), _required("mark", _TEXT)])
 _IMAGE = pa.struct(
@@ -329,3 +330,39 @@ def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
 def read_metrics(path: str | Path) -> list[Metric]:
     """Read a table of metrics."""
     return _records(path, METRICS, lambda row: Metric(**row))
+
+
+def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
+    """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
+    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=schema)
+    with atomic_path(path) as partial:
+        pq.write_table(table, partial, compression="zstd")
+
+
+def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:
+    """Read a table that `write_dataclasses` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The table.
+    row : type
+        The dataclass.
+    schema : pyarrow.Schema
+        The columns. Others are ignored.
+    what : str
+        What the table is, for messages: "a table of comparisons".
+
+    Raises
+    ------
+    DataError
+        If the file is absent or is not such a table.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError("no such file", file=path)
+    try:
+        table = pq.read_table(path).select(schema.names).cast(schema)
+        return [row(**values) for values in table.to_pylist()]
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise DataError(f"not {what} ({error}); delete it and run again", file=path) from error

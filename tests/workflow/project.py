@@ -131,5 +131,4 @@ def reduce(params: dict[str, Any], *, models: list[str], variants: list[str], im
     benchmark["variants"] = variants
     benchmark["seeds"] = {}
     benchmark["data"]["pocket"] |= {"images": images, "revision": "unpinned"}
-    params["statistics"]["resamples"] = 200
     params["tracking"]["enabled"] = tracking

@@ -60,7 +60,6 @@ def configure(params: dict[str, Any]) -> None:
     params["editions"]["yes_no"] = {"benchmarks": ["pope"], "models": RESPONDENTS, "seeds": [0]}
     source = {"source": "hub", "repository": REPOSITORY, "revision": REVISION}
     params["benchmarks"]["pope"] = {"protocol": "single_turn", "variants": VARIANTS, "data": {"yes_no": source}}
-    params["statistics"]["resamples"] = 200
     params["tracking"]["enabled"] = False
 
 

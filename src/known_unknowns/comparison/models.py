@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
@@ -282,23 +281,9 @@ def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> Paire
 
 def write_model_comparison(path: str | Path, rows: Iterable[PairedRow]) -> None:
     """Write a table of paired comparisons atomically; the same rows give the same bytes."""
-    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=MODEL_COMPARISON)
-    with tables.atomic_path(path) as partial:
-        pq.write_table(table, partial, compression="zstd")
+    tables.write_dataclasses(path, rows, MODEL_COMPARISON)
 
 
 def read_model_comparison(path: str | Path) -> list[PairedRow]:
-    """Read a table of paired comparisons.
-
-    Raises
-    ------
-    DataError
-        If the file is absent or is not such a table.
-    """
-    if not Path(path).is_file():
-        raise DataError("no such file", file=path)
-    try:
-        table = pq.read_table(path).select(MODEL_COMPARISON.names).cast(MODEL_COMPARISON)
-        return [PairedRow(**row) for row in table.to_pylist()]
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise DataError(f"not a table of paired comparisons ({error}); delete it and run again", file=path) from error
+    """Read a table of paired comparisons. DataError if the file is absent or is not one."""
+    return tables.read_dataclasses(path, PairedRow, MODEL_COMPARISON, "a table of paired comparisons")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from known_unknowns import tables
 from known_unknowns.comparison.verdicts import VERDICTS
-from known_unknowns.errors import DataError
 
 
 def _text(name: str) -> pa.Field:
@@ -114,24 +112,9 @@ class ComparisonRow:
 
 def write_comparison(path: str | Path, rows: Iterable[ComparisonRow]) -> None:
     """Write a comparison table atomically; the same rows give the same bytes."""
-    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=COMPARISON)
-    with tables.atomic_path(path) as partial:
-        pq.write_table(table, partial, compression="zstd")
+    tables.write_dataclasses(path, rows, COMPARISON)
 
 
 def read_comparison(path: str | Path) -> list[ComparisonRow]:
-    """Read a comparison table.
-
-    Raises
-    ------
-    DataError
-        If the file is absent or is not a comparison table.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise DataError("no such file", file=path)
-    try:
-        table = pq.read_table(path).select(COMPARISON.names).cast(COMPARISON)
-        return [ComparisonRow(**row) for row in table.to_pylist()]
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-        raise DataError(f"not a table of comparisons ({error}); delete it and run again", file=path) from error
+    """Read a comparison table. DataError if the file is absent or is not one."""
+    return tables.read_dataclasses(path, ComparisonRow, COMPARISON, "a table of comparisons")

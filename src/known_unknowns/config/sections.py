@@ -144,11 +144,9 @@ class ProtocolEntry(WithArguments):
 
 
 class Statistics(Entry):
-    """Confidence intervals."""
+    """Confidence intervals and tests. They use no random numbers."""
 
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
-    resamples: Annotated[int, Field(ge=100, le=100000)]
-    seed: Seed
 
 
 def without_password(uri: str) -> str:

@@ -74,7 +74,6 @@ def import_predictions(
         If the predictions do not fit the edition's questions, or the questions do not exist yet.
     """
     from known_unknowns.exchange.results import RescoreResult, compute_metrics, refusals_without_forced_choice
-    from known_unknowns.metrics.measure import Statistics
 
     _check(params, model, benchmark, variant, seed)
     data = root / "data" / params.data_name / "questions" / benchmark
@@ -101,7 +100,7 @@ def import_predictions(
         benchmark=benchmark,
         variant=variant,
         scorers=params.scorers,
-        statistics=Statistics(**params.statistics),
+        statistics=params.statistics,
         model=model,
         seed=seed,
     )

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns import benchmarks
+from known_unknowns.config import Statistics
 from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
-from known_unknowns.metrics.measure import Statistics, metrics_of
+from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import REFUSED, AnsweredTurn, Metric, Reply
@@ -16,7 +17,7 @@ from known_unknowns.scoring import SCORERS
 from known_unknowns.scoring.table import score_turn
 from known_unknowns.variants import without_refusal
 
-STATISTICS = Statistics(confidence=0.95, resamples=2000, seed=0)
+STATISTICS = Statistics(confidence=0.95)
 """The values of params.yaml."""
 
 _NO_FORCED_CHOICE = "undefined: refused questions were not asked again without the refusal"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,24 +20,12 @@ from known_unknowns.metrics.score_tables import CommonQuestions, ScoreTable, loa
 from known_unknowns.records import Metric
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params
+    from known_unknowns.config import Params, Statistics
 
 _NO_INPUT = "undefined: no reply has what the scorer needs"
 UNPAIRED = "unpaired"
 """Share of the questions of any combined variant that another one lacks."""
 _CHANCE_METHOD = "known from the options, not estimated"
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """Settings of the intervals and tests: ``statistics`` in params.yaml.
-
-    The intervals of the metrics need the confidence level only. Resamples and their seed are for methods that resample.
-    """
-
-    confidence: float
-    resamples: int
-    seed: int
 
 
 def measure(
@@ -73,7 +61,7 @@ def measure(
         if table.ids != first.ids:
             name = questions / table.variant / f"seed{table.seed}.parquet"
             raise DataError(f"other questions than those of seed {first.seed}; make the variants again", file=name)
-    statistics = Statistics(**params.statistics)
+    statistics = params.statistics
     pairs = dual.combinations(params, benchmark)
     tables.write_metrics(out, metrics_of(found, statistics, model=model, benchmark=benchmark, combined=pairs))
 

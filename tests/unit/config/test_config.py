@@ -43,7 +43,7 @@ MISTAKES = {
     "no engine": (("models", "pocket"), {"source": "x"}, "models.pocket.engine: this key is required"),
     "wrong type": (("models", "pocket", "batch_size"), "many", "models.pocket.batch_size: 'many' is not valid"),
     "a number in quotes": (("models", "pocket", "batch_size"), "1", "models.pocket.batch_size: '1' is not valid"),
-    "a truth as a number": (("statistics", "seed"), True, "statistics.seed: True is not valid"),
+    "a truth as a number": (("statistics", "confidence"), True, "statistics.confidence: True is not valid"),
     "null": (("models", "pocket", "threads"), None, "models.pocket.threads: null is not allowed"),
     "missing key": (("benchmarks", "mmsap", "data", "full"), {"source": "hub"}, "mmsap.data.full.repository: this key"),
     "wrong type in a union": (("models", "pocket", "published"), 3, "models.pocket.published: 3 is not valid"),

@@ -27,7 +27,7 @@ def params(
             "variants": {name: {} for name in variants},
             "protocols": {"single_turn": {}},
             "scorers": list(scorers),
-            "statistics": {"confidence": 0.95, "resamples": 500, "seed": 0} | statistics,
+            "statistics": {"confidence": 0.95} | statistics,
         }
     )
 

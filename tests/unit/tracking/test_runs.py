@@ -304,14 +304,14 @@ def test_an_undefined_metric_is_never_a_number(world: World) -> None:
     assert cell_of(world, "oracle", "original").data.metrics == {"official.accuracy": 0.5}
 
 
-@pytest.mark.parametrize("change", ["protocols.single_turn.max_new_tokens", "statistics.seed", "scorers"])
+@pytest.mark.parametrize("change", ["protocols.single_turn.max_new_tokens", "statistics.confidence", "scorers"])
 def test_changed_parameters_make_new_runs_and_keep_the_old_ones(world: World, change: str) -> None:
     first = world.track()
     *above, key = change.split(".")
     section = world.raw
     for name in above:
         section = section[name]
-    section[key] = ["robust", "official"] if key == "scorers" else 32
+    section[key] = {"scorers": ["robust", "official"], "confidence": 0.9}.get(key, 32)
     second = world.track()
     assert not {r["run_id"] for r in first} & {r["run_id"] for r in second}
     assert not {r["job_key"] for r in first} & {r["job_key"] for r in second}

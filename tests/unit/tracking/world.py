@@ -37,7 +37,7 @@ RAW: dict[str, Any] = {
         "always_a": {"engine": "respondent", "behaviour": "always_a", "seconds_per_reply": 0.5},
     },
     "scorers": ["official", "robust"],
-    "statistics": {"confidence": 0.95, "resamples": 2000, "seed": 0},
+    "statistics": {"confidence": 0.95},
     "tracking": {
         "enabled": True,
         "uri": "sqlite:///mlflow.db",

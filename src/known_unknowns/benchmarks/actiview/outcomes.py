@@ -18,7 +18,6 @@ from known_unknowns import tables
 from known_unknowns.benchmarks.actiview.metrics import Cost, cost
 from known_unknowns.metrics.estimates import ratio_estimates
 from known_unknowns.metrics.intervals import Interval
-from known_unknowns.metrics.measure import Statistics
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Question
 from known_unknowns.report.scorer_agreement import final_scores, score_path
@@ -38,7 +37,7 @@ class Outcomes:
     def __init__(self, run: Run, *, results: Path, data: Path) -> None:
         self._run, self._results = run, results
         self._questions = data / "questions" / run.benchmark
-        self._statistics = Statistics(**run.params.statistics)
+        self._statistics = run.params.statistics
         self._scores = lru_cache(maxsize=None)(final_scores)
         self.right = lru_cache(maxsize=None)(self._right)
         self.cost = lru_cache(maxsize=None)(self._cost)

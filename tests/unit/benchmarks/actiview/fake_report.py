@@ -52,7 +52,6 @@ def params(kept: Iterable[str] = VARIANTS, *, images: str = "many", **changes: A
     variants = [name for name in kept if name in raw["variants"]]
     raw["benchmarks"]["actiview"] |= {"protocols": listed, "variants": variants}
     raw["models"]["pocket"]["images"] = images
-    raw["statistics"]["resamples"] = 100
     return Params(raw | changes)
 
 

@@ -60,7 +60,7 @@ def measured(folder: Path, cells: dict[str, list[tuple[Question, list[AnsweredTu
             "protocols": {"full_image": {}},
             "models": {"m": {"engine": "respondent"}},
             "scorers": list(SCORERS),
-            "statistics": {"confidence": 0.95, "resamples": 200, "seed": 0},
+            "statistics": {"confidence": 0.95},
         }
     )
     folders = {name: folder / name for name in ("questions", "scores", "replies")}

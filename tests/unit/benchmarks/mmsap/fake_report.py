@@ -40,7 +40,6 @@ def params(kept: Iterable[str] = VARIANTS, *, shuffles: int = 2, **changes: Any)
         "variants": list(kept),
         "seeds": {variant: list(range(shuffles)) for variant in SHUFFLED if variant in kept},
     }
-    raw["statistics"]["resamples"] = 100
     return Params(raw | changes)
 
 

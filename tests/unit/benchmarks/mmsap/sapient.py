@@ -90,7 +90,7 @@ def params(cells: Iterable[Cell], **statistics: float) -> Params:
             "variants": {name: {} for name in seeds},
             "protocols": {"forced_choice": {}},
             "scorers": list(SCORERS),
-            "statistics": {"confidence": 0.95, "resamples": 200, "seed": 0} | statistics,
+            "statistics": {"confidence": 0.95} | statistics,
         }
     )
 

@@ -13,10 +13,11 @@ from scipy import stats
 from known_unknowns import variants
 from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns.benchmarks.mmsap.metrics import QUADRANTS
+from known_unknowns.config import Statistics
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
-from known_unknowns.metrics.measure import Statistics, metrics_of
+from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import OVERALL, Metric, Question, Reply
 from known_unknowns.scoring.table import score_turn
@@ -204,7 +205,7 @@ def percent(metrics: list[Metric], name: str, **where: object) -> float:
 
 @pytest.mark.parametrize("scorer", ["official", "robust", "likelihood"])
 def test_the_oracle_has_the_papers_sizes(tmp_path, scorer):
-    metrics = by_respondent(tmp_path, "oracle", resamples=100)
+    metrics = by_respondent(tmp_path, "oracle")
     scores = ("score_kk", "score_ku", "score_sa", "score_AR", "score_KK")
     assert [percent(metrics, name, scorer=scorer) for name in scores] == [65.22, 34.78, 100, 100, 100]
     assert percent(metrics, "score_KU", scorer=scorer) == round(100 * 400 / 750, 2)
@@ -216,7 +217,7 @@ def test_the_oracle_has_the_papers_sizes(tmp_path, scorer):
 
 
 def test_always_refuse_has_score_kk_0_and_no_right_forced_choice(tmp_path):
-    metrics = by_respondent(tmp_path, "always_refuse", resamples=100)
+    metrics = by_respondent(tmp_path, "always_refuse")
     assert pick(metrics, "score_kk").value == 0
     assert pick(metrics, "score_ku").value == pytest.approx((400 + 350) / 1150)
     assert pick(metrics, "score_AR").value == pytest.approx((350 + 400) / 1150)
@@ -227,7 +228,7 @@ def test_always_refuse_has_score_kk_0_and_no_right_forced_choice(tmp_path):
 
 def test_scores_of_always_a(tmp_path):
     """Of 400, 350 and 400 questions, A refuses a fifth; of the others a quarter have it right."""
-    metrics = by_respondent(tmp_path, "always_a", resamples=100)
+    metrics = by_respondent(tmp_path, "always_a")
     right = sum(q.answer == 0 and q.answer != q.refusal for q in PAPER)
     refused = {subset: sum(q.refusal == 0 and q.extra["subset"] == subset for q in PAPER) for subset in (KNOW, BEYOND)}
     assert refused == {KNOW: 70, BEYOND: 80}
@@ -337,7 +338,7 @@ def test_the_interval_is_of_questions_and_shuffles_together():
         )
         for seed in range(5)
     ]
-    metrics = metrics_of(found, Statistics(0.95, 2000, 0), model="m", benchmark="mmsap")
+    metrics = metrics_of(found, Statistics(confidence=0.95), model="m", benchmark="mmsap")
     pooled = pick(metrics, "score_kk", variant="shuffled_options", seed=None, scorer="official")
     p = np.array(list(chances.values()))
     expected = np.sqrt((p.var() + (p * (1 - p)).mean() / 5) / 400)
@@ -380,7 +381,7 @@ def test_what_holds_for_any_replies(drawn, generator):
 
     def measure(order: list[Question]) -> dict[tuple[str, str, str], Metric]:
         table = ScoreTable.of("original", 0, scored(order, lambda q, turn: said[q.id][turn.step]))
-        metrics = metrics_of([table], Statistics(0.95, 100, 0), model="m", benchmark="mmsap")
+        metrics = metrics_of([table], Statistics(confidence=0.95), model="m", benchmark="mmsap")
         return {(m.scorer, m.category, m.name): m for m in metrics}
 
     found = measure(questions)
