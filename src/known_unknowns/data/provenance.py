@@ -10,6 +10,7 @@ import platform
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 
@@ -146,6 +147,21 @@ def dvc_hash(path: str | Path) -> str | None:
             f"not a DVC pin of {path.name!r}; restore it from git, or pin the data again with dvc add",
             file=pin,
         ) from error
+
+
+def data_digest(data: Path, benchmark: str) -> tuple[str, bool]:
+    """Return a digest of a benchmark's data and whether it is a pin's: the DVC hash, else that of the question table.
+
+    Parameters
+    ----------
+    data : Path
+        The edition's folder of data.
+    benchmark : str
+        Name of the benchmark.
+    """
+    pin = dvc_hash(data / "raw" / benchmark)
+    questions = data / "questions" / benchmark / "questions.parquet"
+    return pin or sha256(questions.read_bytes()).hexdigest(), pin is not None
 
 
 def cpu_name() -> str | None:

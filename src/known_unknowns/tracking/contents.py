@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 
 from known_unknowns import __version__, tables
 from known_unknowns.config import Params
-from known_unknowns.data.provenance import dvc_hash
+from known_unknowns.data.provenance import data_digest
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.scoring import has_input
-from known_unknowns.scoring.table import read_turns
+from known_unknowns.scoring.reply_rows import reply_rows
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
 _FORBIDDEN = re.compile(r"[^\w\-. ]")  # MLflow also allows "/" and ":", from which some of its stores make paths
@@ -37,9 +36,8 @@ class RunContents(NamedTuple):
     name: str
     parameters: dict[str, str]
     metrics: dict[str, float]
-    artifacts: dict[str, bytes]
+    artifacts: dict[str, str]
     tags: dict[str, str]
-    benchmarks: tuple[str, ...]  # their data are the run's inputs
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,6 @@ class ModelResults:
             metrics=_values(numbers, with_interval=[f"{benchmark}.accuracy" for benchmark in self.files]),
             artifacts={"headline.json": _table(columns, ([row.get(c) for c in columns] for row in rows))},
             tags=texts({"model": unused}),
-            benchmarks=tuple(self.files),
         )
 
     def of_benchmark(self, benchmark: str) -> RunContents:
@@ -78,7 +75,7 @@ class ModelResults:
             engine = dict(json.loads(file.read_bytes()))
         except (OSError, ValueError, TypeError) as error:
             raise DataError(f"not the record of an engine ({error}); delete it and run again", file=file) from error
-        artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_bytes()}
+        artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
         settings = {
@@ -97,7 +94,6 @@ class ModelResults:
             metrics=_values(main | duals, with_interval=["accuracy", *duals]),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
-            benchmarks=(benchmark,),
         )
 
     def of_cell(self, benchmark: str, variant: str, seed: int) -> RunContents:
@@ -109,15 +105,14 @@ class ModelResults:
         names = {"edition": self.params.edition, "model": self.model, "benchmark": benchmark, "variant": variant}
         names["protocol"] = protocol.pop("name")
         settings = {"variant": self.params.variant(variant), "seed": seed, "protocol": protocol}
-        questions = question_table(*self._cell_files(benchmark, variant, seed), self.params.scorers)
+        replies = _table(*reply_rows(*self._cell_files(benchmark, variant, seed), self.params.scorers))
         return RunContents(
             path=(self.params.edition, self.model, benchmark, variant, f"seed{seed}"),
             name=f"{variant} seed {seed}",
             parameters=texts(settings) | names,
             metrics=_values(self._by_name([m for m in metrics if m.category == OVERALL])),
-            artifacts={"questions.json": questions, "metrics.json": metric_table(metrics)},
+            artifacts={"questions.json": replies, "metrics.json": metric_table(metrics)},
             tags={},
-            benchmarks=(),
         )
 
     def digest(self) -> str:
@@ -131,14 +126,12 @@ class ModelResults:
                 settings += [seed, dict(params.variant(variant)), dict(params.protocol(benchmark, variant))]
                 files += self._cell_files(benchmark, variant, seed)
             settings += [sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-        return sha256_of(settings)
+        return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
     def pin(self, benchmark: str) -> dict[str, Any]:
-        """Return the DVC hash of the published files, or the hash of the question table if they are not pinned."""
-        pin = dvc_hash(self.data / "raw" / benchmark)
-        questions = self.data / "questions" / benchmark / "questions.parquet"
-        digest = pin or sha256(questions.read_bytes()).hexdigest()
-        return {"digest": digest[:_DIGEST_LENGTH], "pinned": pin is not None}
+        """Return the digest of the benchmark's data, and whether DVC pins them."""
+        digest, pinned = data_digest(self.data, benchmark)
+        return {"digest": digest[:_DIGEST_LENGTH], "pinned": pinned}
 
     @cached_property
     def _metrics(self) -> dict[str, list[Metric]]:
@@ -179,11 +172,6 @@ class ModelResults:
         return found
 
 
-def sha256_of(value: Any) -> str:
-    """Return the sha256 of a value's JSON."""
-    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
 def _values(metrics: Mapping[str, Metric], with_interval: Sequence[str] = ()) -> dict[str, float]:
     """Return the defined values by name; those of ``with_interval`` also with ``.low``, ``.high`` and ``.n``."""
     values = {name: m.value for name, m in metrics.items()}
@@ -209,43 +197,11 @@ def allowed_name(name: str) -> str:
     return _FORBIDDEN.sub("_", name)
 
 
-def metric_table(metrics: Iterable[Metric]) -> bytes:
+def metric_table(metrics: Iterable[Metric]) -> str:
     """Return metrics as an MLflow table; undefined values are null."""
     columns = [field.name for field in fields(Metric)][2:]  # the model and the benchmark are the run's
     return _table(columns, map(attrgetter(*columns), metrics))
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    return json.dumps({"columns": columns, "data": list(rows)}, allow_nan=False).encode()
-
-
-def question_table(questions: Path, replies: Path, scores: Path, scorers: Sequence[str]) -> bytes:
-    """Return an MLflow table of all replies: one row per question and turn, with the result of each scorer.
-
-    For each scorer it has the columns ``<scorer>`` (the parsed label), ``<scorer>.outcome`` and ``<scorer>.correct``.
-    They are null for a turn that is not scored, and for a scorer without input (`known_unknowns.scoring.has_input`).
-    JSON also protects spreadsheet users from replies such as "=1+1".
-
-    Raises DataError if a question has no reply, or a scorer no score of a turn with options.
-    """
-    pairs = read_turns(questions, replies)
-    turns = [turn for _, turns in pairs for turn in turns]
-    found = {(score.question_id, score.turn, score.scorer): score for score in tables.read_scores(scores)}
-    scored_by = [name for name in scorers if has_input(name, turns)]
-    needed = {(t.question_id, t.turn, scorer) for t in turns if t.labels is not None for scorer in scored_by}
-    if missing := needed - found.keys():
-        raise DataError(
-            f"{len(missing)} scores are missing, such as {min(missing)}; delete it and run again", file=scores
-        )
-    columns = ["question_id", "category", "turn", "step", "answer", "reply", "error"]
-    columns += [scorer + suffix for scorer in scorers for suffix in ("", ".outcome", ".correct")]
-    rows = []
-    for question, of_question in pairs:
-        answer = None if question.answer is None else question.labels[question.answer]
-        for turn in of_question:
-            row = [question.id, question.category, turn.turn, turn.step, answer, turn.reply.text, turn.reply.error]
-            for scorer in scorers:
-                score = found.get((question.id, turn.turn, scorer))
-                row += [score.label, score.outcome, score.correct] if score else [None] * 3
-            rows.append(row)
-    return _table(columns, rows)
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    return json.dumps({"columns": columns, "data": list(rows)}, allow_nan=False)

@@ -7,17 +7,16 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import tables
 from known_unknowns.config import Params, without_password
 from known_unknowns.data.provenance import collect
 from known_unknowns.progress import progress
-from known_unknowns.tracking.contents import ModelResults, RunContents, sha256_of, texts
+from known_unknowns.tracking.contents import ModelResults, RunContents, texts
 from known_unknowns.tracking.page import describe
 from known_unknowns.tracking.store import Store, open_store
 
@@ -50,8 +49,8 @@ def track(
         The edition's folders.
     out : Path
         The JSON file to write: ``enabled``, ``uri``, ``experiment``, ``page`` (the address of the table of models
-        below that of the MLflow server), and ``runs``, a list of {job_key, run_id, model, benchmark, variant, seed} in
-        the order of params.yaml. ``job_key`` is a digest of the parameters of a run and of those above it.
+        below that of the MLflow server), and ``runs``, a list of {run_id, model, benchmark, variant, seed} in the order
+        of params.yaml.
     figures : mapping of str to sequence of Path, optional
         The figures of each benchmark.
 
@@ -107,61 +106,54 @@ class _Writer:
         if digest not in trees:
             trees[digest] = list(self._create(results, digest, cells))
         for tree, runs in trees.items():
-            superseded = str(tree != digest).lower()
             for run in runs:
-                if run.data.tags.get("superseded") != superseded:
+                if run.data.tags.get("superseded") != (superseded := str(tree != digest).lower()):
                     self._client.set_tag(run.info.run_id, "superseded", superseded)
-        by_cell = {run.data.tags["cell"]: run for run in trees[digest]}
-        above = f"{results.params.edition}/{results.model}"
+        ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]}
         for benchmark in cells:
+            path = f"{results.params.edition}/{results.model}/{benchmark}"
             for figure in self._figures.get(benchmark, ()):
-                self._client.log_artifact(by_cell[f"{above}/{benchmark}"].info.run_id, str(figure), "figures")
+                self._client.log_artifact(ids[path], str(figure), "figures")
             for variant, seed in cells[benchmark]:
-                run = by_cell[f"{above}/{benchmark}/{variant}/seed{seed}"]
-                row = {"job_key": run.data.tags["job_key"], "run_id": run.info.run_id, "model": results.model}
-                yield {**row, "benchmark": benchmark, "variant": variant, "seed": seed}
+                cell = {"model": results.model, "benchmark": benchmark, "variant": variant, "seed": seed}
+                yield {"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell}
 
     def _create(
         self, results: ModelResults, tree: str, cells: Mapping[str, Sequence[tuple[str, int]]]
     ) -> Iterator[Run]:
         """Create the runs of a model. The model's is FINISHED last: only then are all complete."""
-        inputs = {benchmark: _dataset_input(results, benchmark) for benchmark in cells}
-        with self._run(results.of_model(), tree, inputs) as model:
+        with self._run(results.of_model(), tree) as model:
             yield model
             for benchmark in cells:
-                with self._run(results.of_benchmark(benchmark), tree, inputs, model) as parent:
+                with self._run(results.of_benchmark(benchmark), tree, model) as parent:
+                    self._client.log_inputs(parent.info.run_id, [_dataset_input(results, benchmark)])
                     yield parent
                     for variant, seed in cells[benchmark]:
-                        with self._run(results.of_cell(benchmark, variant, seed), tree, inputs, parent) as cell:
+                        with self._run(results.of_cell(benchmark, variant, seed), tree, parent) as cell:
                             yield cell
 
     @contextmanager
-    def _run(
-        self, contents: RunContents, tree: str, inputs: Mapping[str, DatasetInput], parent: Run | None = None
-    ) -> Iterator[Run]:
+    def _run(self, contents: RunContents, tree: str, parent: Run | None = None) -> Iterator[Run]:
         """Create a run with its contents; end it as FINISHED after the runs below it, or as FAILED."""
         from mlflow.entities import Metric, Param
 
-        tags, now = self._tags(contents, tree, parent), next(self._start_times)
+        now = next(self._start_times)
         # The UI shows the latest runs first: the models, then the benchmarks, then the cells.
         start_time = now - 60_000 * min(len(contents.path), 4)
-        run = self._client.create_run(self._experiment_id, start_time, tags, contents.name)
-        run_id = run.info.run_id
+        run = self._client.create_run(
+            self._experiment_id, start_time, self._tags(contents, tree, parent), contents.name
+        )
+        run_id, status = run.info.run_id, "FAILED"
         try:
             metrics = [Metric(name, value, now, 0) for name, value in contents.metrics.items()]
             self._client.log_batch(run_id, metrics, [Param(*item) for item in contents.parameters.items()])
-            if contents.benchmarks:
-                self._client.log_inputs(run_id, [inputs[benchmark] for benchmark in contents.benchmarks])
-            with TemporaryDirectory() as folder:
-                for name, content in contents.artifacts.items():
-                    Path(folder, name).write_bytes(content)
-                self._client.log_artifacts(run_id, folder)
+            for name, content in contents.artifacts.items():
+                self._client.log_text(run_id, content, name)
             yield run
-        except BaseException:
-            with suppress(Exception):  # report the first error
-                self._client.set_terminated(run_id, "FAILED")
-            raise
-        self._client.set_terminated(run_id, "FINISHED")
+            status = "FINISHED"
+        finally:
+            with suppress(Exception) if status == "FAILED" else nullcontext():  # report the first error
+                self._client.set_terminated(run_id, status)
 
     def _tags(self, contents: RunContents, tree: str, parent: Run | None) -> dict[str, str]:
         shown = [{"path": name, "type": "table"} for name in contents.artifacts if name != "engine.json"]
@@ -174,7 +166,6 @@ class _Writer:
             "cell": "/".join(contents.path),
             "edition": contents.path[0],
             "level": {2: "model", 3: "benchmark"}.get(len(contents.path), "cell"),
-            "job_key": sha256_of([parent.data.tags["job_key"] if parent else "", contents.parameters]),
             "superseded": "false",
             "mlflow.source.name": "known-unknowns track",
             "mlflow.source.type": "LOCAL",

@@ -52,7 +52,7 @@ def _track_and_die_at(folder: Path, at: int) -> None:
 
     for name in CALLS:
         setattr(MlflowClient, name, counted(getattr(MlflowClient, name)))
-    setattr(LocalArtifactRepository, "log_artifacts", counted(LocalArtifactRepository.log_artifacts))  # noqa: B010
+    setattr(LocalArtifactRepository, "log_artifact", counted(LocalArtifactRepository.log_artifact))  # noqa: B010
     _track(folder)
 
 
