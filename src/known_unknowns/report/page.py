@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import tables
 from known_unknowns.comparison import MetricIndex, load, read_comparison
+from known_unknowns.report import shell
 from known_unknowns.report.section import section
 
 if TYPE_CHECKING:
@@ -95,19 +96,18 @@ def build(
         for benchmark in params.benchmarks
     ]
     page_values = {
-        "edition": params.edition,
         "description": description,
         "most_open": _MOST_OPEN,
         "checks": checking.read(checks, params.benchmarks),
         "verdicts": verdict_tables.summary(compared, params),
     }
-    _write(parts, page_values, out)
+    _write(params, parts, page_values, out)
 
 
-def _write(parts: Sequence[Mapping[str, Any]], page_values: Mapping[str, Any], out: Path) -> None:
+def _write(params: Params, parts: Sequence[Mapping[str, Any]], page_values: Mapping[str, Any], out: Path) -> None:
     """Write the page, the figures and the headline table. All text is rendered before the first file is written."""
-    environment = _environment()
-    page = environment.get_template("page.html.j2").render(parts=parts, **page_values)
+    environment = shell.environment()
+    page = shell.render(environment, "page.html.j2", params, file=out.name, parts=parts, **page_values)
     headline = environment.get_template("table.html.j2").render(parts=parts)
     folder = out.parent / "figures"
     for part in parts:
@@ -196,17 +196,3 @@ def _samples(run: Run, description: RunDescription, *, results: Path, data: Path
         for model in run.models
         if model not in scripted
     }
-
-
-def _environment() -> Any:
-    """Return the templates. They escape everything except our SVG and style sheet, which they mark as safe."""
-    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader, StrictUndefined
-
-    own = {name: FileSystemLoader(benchmarks.get(name).folder / "templates") for name in benchmarks.names()}
-    return Environment(
-        loader=ChoiceLoader([PackageLoader("known_unknowns.report"), PrefixLoader(own)]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -66,7 +66,7 @@ STEPS = {
     "report": Step(
         ("report.page", *_TERMS),
         _ALL_PARTS,
-        files=("report/templates/*", "report/captions/*"),
+        files=("report/templates/*", "report/static/*", "report/captions/*"),
         benchmark_files=("**/*",),
     ),
     "train": Step((), ("prompt",)),

@@ -72,7 +72,7 @@ def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) ->
     assert section("plain").figure_names == ("plain_answers",)
     page = write(plain)
     assert [path.name for path in (plain.page.parent / "figures").glob("*.svg")] == ["plain_answers.svg"]
-    assert "None of the above" not in page["report"].text and "efus" not in page["plain"].text
+    assert "None of the above" not in page["content"].text and "efus" not in page["plain"].text
     assert "original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
 
 

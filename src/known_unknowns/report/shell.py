@@ -1,0 +1,134 @@
+"""The frame of every page of the report: navigation, style sheet, scripts and content security policy.
+
+A page is one file that opens from a disk. Its scripts and its style sheet are files of ``static/``, written into the
+page. The policy allows these scripts by their hash, and no request.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns import benchmarks
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from known_unknowns.config import Params
+
+STATIC = Path(__file__).parent / "static"
+INDEX, QUESTIONS = "index.html", "questions.html"
+_POLICY = {
+    "default-src": "'none'",
+    "img-src": "data:",
+    "style-src": "'unsafe-inline'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry of the navigation: a file beside the page, and its label."""
+
+    file: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What the template ``shell.html.j2`` needs: the page's own file, the navigation, scripts and policy."""
+
+    file: str
+    edition: str
+    links: tuple[Link, ...]
+    scripts: tuple[str, ...]
+    policy: str
+
+
+def links(params: Params) -> tuple[Link, ...]:
+    """Return the pages of the report, in the order of the navigation."""
+    return (Link(INDEX, "Report"), Link(QUESTIONS, "Questions"))
+
+
+def render(
+    environment: Environment,
+    template: str,
+    params: Params,
+    *,
+    file: str,
+    scripts: Sequence[Path] = (),
+    policy: Mapping[str, str] | None = None,
+    **values: Any,
+) -> str:
+    """Render a page whose template extends ``shell.html.j2``.
+
+    Parameters
+    ----------
+    environment : Environment
+        The templates, from `environment`.
+    template : str
+        The page's template. It fills the blocks ``title`` and ``content``.
+    params : Params
+        The configuration of the run.
+    file : str
+        The page's file name, which the navigation marks as the current page.
+    scripts : sequence of Path
+        Classic scripts, such as ``STATIC / "tables.js"``, written at the end of the page. (Modules do not load from a
+        disk.)
+    policy : mapping of str to str, optional
+        Sources to add to a directive of the content security policy, such as ``{"img-src": "'self'"}``.
+    **values
+        Variables of the template.
+
+    Returns
+    -------
+    str
+        The page. The same arguments give the same text.
+    """
+    texts = tuple(_script(path) for path in scripts)
+    shell = Shell(file, params.edition, links(params), texts, _policy(texts, policy or {}))
+    return environment.get_template(template).render(shell=shell, **values)
+
+
+def environment(*folders: Path) -> Environment:
+    """Return the templates. They escape everything except our SVG, scripts and style sheet, which they mark as safe.
+
+    Parameters
+    ----------
+    *folders : Path
+        Folders with templates of other parts of the report, which are found before those of this one.
+    """
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+
+    own = {name: FileSystemLoader(benchmarks.get(name).folder / "templates") for name in benchmarks.names()}
+    generic = [*folders, STATIC.parent / "templates", STATIC]
+    return Environment(
+        loader=ChoiceLoader([FileSystemLoader(generic), PrefixLoader(own)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _script(path: Path) -> str:
+    """Return the text of a script. HTML would end it at a closing tag inside a string."""
+    text = path.read_text(encoding="utf-8")
+    if "</script" in text.lower():
+        raise ValueError(f"{path} has a closing script tag")
+    return text
+
+
+def _policy(scripts: Sequence[str], further: Mapping[str, str]) -> str:
+    hashes = [f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in scripts]
+    directives = dict(_POLICY)
+    if hashes:
+        directives["script-src"] = " ".join(hashes)
+    for name, sources in further.items():
+        directives[name] = " ".join(filter(None, [directives.get(name, ""), sources]))
+    return "; ".join(f"{name} {sources}" for name, sources in directives.items())
