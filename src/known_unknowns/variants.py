@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import random
 import re
+import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -235,12 +236,67 @@ def shuffled_options(question: Question, *, seed: int = 0) -> Question:
     return replace(question, options=options, answer=new_index(question.answer), refusal=new_index(question.refusal))
 
 
+def shuffled_all_options(question: Question, *, seed: int = 0, first_seed: int = 42) -> Question:
+    """Shuffle the texts of all options, "None of the above" included; the labels keep their order.
+
+    Parameters
+    ----------
+    question : Question
+        Any question. It is returned unchanged unless the lines of its options start with "A.", "B.", and so on.
+    seed : int
+        Added to ``first_seed``, so that seed 0 is the released order.
+    first_seed : int
+        The order is ``random.Random(first_seed + seed + id)`` for a question whose id is a number. For any other id,
+        the generator is seeded with the text of both.
+
+    Returns
+    -------
+    Question
+        The question with shuffled options. The marks of all options are "A. ", "B. ", and so on.
+
+    Notes
+    -----
+    The setting ``shuffle_nota_position`` of the code released with Tong et al. (2025) [1]_: the labels are shuffled,
+    and the i-th label gets the option of the i-th shuffled label. The paper does not mention it.
+
+    References
+    ----------
+    .. [1] Tong et al., 2025, arXiv:2509.09658, released predictions.
+    """
+    labels = string.ascii_uppercase[: len(question.options)]
+    if any(not o.line.startswith(f"{label}.") for o, label in zip(question.options, labels, strict=False)):
+        return question
+    first = first_seed + seed
+    generator = random.Random(first + int(question.id) if question.id.isdecimal() else f"{first}:{question.id}")
+    order = list(range(len(question.options)))
+    generator.shuffle(order)
+    options = tuple(
+        Option(label, question.options[place].text, f"{label}. ") for label, place in zip(labels, order, strict=True)
+    )
+
+    def new_index(index: int | None) -> int | None:
+        return None if index is None else order.index(index)
+
+    return replace(question, options=options, answer=new_index(question.answer), refusal=new_index(question.refusal))
+
+
 def _derived_seed(seed: int, name: str) -> int:
     return int.from_bytes(sha256(f"{seed}:{name}".encode()).digest()[:4])
 
 
 VARIANTS: dict[str, Variant] = {
-    f.__name__: f for f in (original, nota_only, without_refusal, noise, gaussian, blank, text_only, shuffled_options)
+    f.__name__: f
+    for f in (
+        original,
+        nota_only,
+        without_refusal,
+        noise,
+        gaussian,
+        blank,
+        text_only,
+        shuffled_options,
+        shuffled_all_options,
+    )
 }
 
 

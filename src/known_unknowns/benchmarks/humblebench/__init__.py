@@ -12,9 +12,14 @@ BENCHMARK = Benchmark(
     load_without_images=Lazy(f"{__name__}.exchange:load_without_images"),
     prompt=Lazy(f"{__name__}.loader:prompt"),
     official=Lazy(f"{__name__}.official:official"),
+    protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     official_only_metrics={"exact_refusal_recall": "refusal_recall"},
-    published_protocols={variant: {"name": "single_turn"} for variant in ("original", "nota_only", "noise")},
+    published_protocols={
+        **{variant: {"name": "single_turn"} for variant in ("original", "nota_only", "noise", "shuffled_all_options")},
+        "cautious_prompt": {"name": "cautious_prompt"},
+        "noise_forced_grounding": {"name": "forced_grounding_prompt"},
+    },
     # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
     plot={
         "original": ("original", "robust", "accuracy"),

@@ -24,7 +24,7 @@ from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare
 
 TYPES = ("Object", "Relation", "Attribute")
-OLD_TYPES = {"Category": "Object", "Location": "Relation", "Weather": "Attribute"}
+OLD_TYPES = {"Category": "Object", "Location": "Attribute", "Weather": "Attribute"}
 """Names of the types in older logs of the released code."""
 _REFUSAL = "None of the above"
 _OPTIONS = 5
