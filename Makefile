@@ -11,7 +11,7 @@ EDITION ?=
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/peers/.installed
-IN_VENV := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+IN_VENV := PATH="$$PWD/$(VENV)/bin:$$PATH"
 SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION),--config edition=$(EDITION))
 CHOSEN := $(or $(EDITION),pocket)
 MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)/$(folder)/*/)))

@@ -27,25 +27,26 @@ def checked(raw):
         ) from None
 
 
+# A job of a cluster parses this file again. It uses the settings of its run, not those of a params.yaml changed since.
+if not workflow.is_main_process and (settings := workflow_run.job_settings()):
+    config = settings
 PARAMS = checked(config)
 TARGETS = Targets(PARAMS)
 DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = f"journal/{PARAMS.edition}"
 LOCK_FILE = Path(".snakemake/known-unknowns.lock")
-RESOLVED = f"{RESULTS}/params.yaml"
-# The jobs of an active run read this file. A dry run, and a second run before it is refused, do not change it.
-if not (Path(RESOLVED).is_file() and workflow_run.is_locked(LOCK_FILE)):
-    workflow_run.write_settings(PARAMS, Path(RESOLVED))
+# Jobs read their own run's settings, which no other process changes. The path is in a variable, because a rule reruns if
+# its parameters change. results/<edition>/params.yaml is a copy for people.
+SETTINGS = workflow_run.write_job_settings(PARAMS, Path(".snakemake/known-unknowns"))
+RESOLVED = f"${workflow_run.SETTINGS_VARIABLE}"
 ASKED = TARGETS.asked_models
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 
 # A job runs this tree's package with this Python, unless its conda environment comes first.
 workflow_run.prepend_to_path(Path(sys.executable).parent)
-shell.prefix(
-    f"set -euo pipefail; export PYTHONPATH='{SOURCE}'${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
-)
+shell.prefix(workflow_run.shell_prefix(SOURCE, SETTINGS))
 
 LOCKS = []  # open files: a lock lasts as long as this process
 
@@ -56,7 +57,9 @@ def start_run():
         LOCKS.append(workflow_run.lock(LOCK_FILE))
     except KnownUnknownsError as error:
         raise WorkflowError(str(error)) from None
-    workflow_run.write_settings(PARAMS, Path(RESOLVED))
+    workflow_run.write_job_settings(PARAMS, SETTINGS.parent)
+    workflow_run.remove_other_settings(SETTINGS)
+    workflow_run.write_settings(PARAMS, Path(RESULTS, "params.yaml"))
 
 
 pathvars:

@@ -53,7 +53,9 @@ def test_the_command_line_overrides_params_yaml(fresh):
     fresh.snakemake(
         "-n", "--configfile", "more.yaml", "--config", "edition=full", "editions={full: {models: [oracle]}}"
     )
-    resolved = yaml.safe_load((fresh.root / "results/full/params.yaml").read_text(encoding="utf-8"))
+    (settings,) = (fresh.root / ".snakemake/known-unknowns").glob("params-*.yaml")
+    resolved = yaml.safe_load(settings.read_text(encoding="utf-8"))
+    assert not (fresh.root / "results/full").exists()
     assert resolved["edition"] == "full"
     assert resolved["editions"]["full"]["models"] == ["oracle"]
     assert resolved["editions"]["full"]["seeds"] == [0, 7]

@@ -6,17 +6,21 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import sys
-import time
 from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import yaml
 
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
 from known_unknowns.tables import write_text
+
+SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
+"""The environment variable that names the configuration of a job."""
 
 
 def lock(path: Path) -> TextIO:
@@ -30,29 +34,13 @@ def lock(path: Path) -> TextIO:
     MachineError
         If another run holds the lock.
     """
-    for _ in range(5):  # `is_locked` of another process holds the lock for a moment
-        if (file := _try_lock(path)) is not None:
-            return file
-        time.sleep(0.1)
-    raise MachineError("another run is active in this folder; wait for it to end, or stop it")
-
-
-def is_locked(path: Path) -> bool:
-    """Whether a run holds the lock: another one, or the one that this process is a job of."""
-    if (file := _try_lock(path)) is None:
-        return True
-    file.close()
-    return False
-
-
-def _try_lock(path: Path) -> TextIO | None:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         file.close()
-        return None
+        raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
     return file
 
 
@@ -62,10 +50,47 @@ def prepend_to_path(folder: Path) -> None:
 
 
 def write_settings(params: Params, path: Path) -> None:
-    """Write the configuration after all overrides, for the subcommands. An equal file is left alone."""
-    text = yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
+    """Write the configuration after all overrides. An equal file is left alone."""
+    text = _as_yaml(params)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
+
+
+def _as_yaml(params: Params) -> str:
+    return yaml.safe_dump(params.raw, sort_keys=False, allow_unicode=True)
+
+
+def write_job_settings(params: Params, folder: Path) -> Path:
+    """Write the configuration that jobs read to a file named by its content, and return its path.
+
+    Another process with other settings, such as a dry run during a run, writes another file.
+    """
+    path = folder / f"params-{sha256(_as_yaml(params).encode()).hexdigest()[:16]}.yaml"
+    write_settings(params, path)
+    return path
+
+
+def job_settings() -> dict[str, Any] | None:
+    """Return the configuration of the run that this process is a job of; None if the environment names none."""
+    path = os.environ.get(SETTINGS_VARIABLE)
+    return yaml.safe_load(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else None
+
+
+def remove_other_settings(path: Path) -> None:
+    """Remove the files of former runs beside ``path``. Only a run that holds the lock may call this."""
+    for other in path.parent.glob("params-*.yaml"):
+        if other != path:
+            other.unlink(missing_ok=True)
+
+
+def shell_prefix(source: Path, settings: Path) -> str:
+    """Return the start of every job's shell command: its package and its settings.
+
+    Braces are doubled, because Snakemake formats the prefix.
+    """
+    python_path = f"{shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}}"
+    prefix = f"set -euo pipefail; export PYTHONPATH={python_path} {SETTINGS_VARIABLE}={shlex.quote(str(settings))}; "
+    return prefix.replace("{", "{{").replace("}", "}}")
 
 
 def closing_message(params: Params, results: str) -> str:

@@ -20,15 +20,6 @@ def test_only_one_run_holds_the_lock(tmp_path):
     run.lock(tmp_path / "a" / "lock").close()
 
 
-def test_whether_a_run_holds_the_lock_can_be_asked_without_taking_it(tmp_path):
-    lock = tmp_path / "a" / "lock"
-    assert not run.is_locked(lock)
-    held = run.lock(lock)
-    assert run.is_locked(lock)
-    held.close()
-    assert not run.is_locked(lock)
-
-
 def test_equal_settings_are_not_written_again(tmp_path):
     path = tmp_path / "params.yaml"
     run.write_settings(Params({"edition": "mine"}), path)

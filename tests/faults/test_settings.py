@@ -1,0 +1,63 @@
+"""A run sees its own settings only, whatever is started beside it. Real Snakemake processes run here."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import yaml
+
+from tests.paths import ROOT
+from tests.workflow.project import Project
+
+pytestmark = pytest.mark.timeout(300)
+OTHER = "snakemake --cores 1 --nolock --rerun-incomplete --configfile other.yaml"
+SNAKEFILE = f"""
+import os, subprocess
+configfile: "params.yaml"
+include: "rules/common.smk"
+
+rule all:
+    default_target: True
+    input: "seen.yaml"
+
+# The job starts a dry run and a second run, both with other settings, and only then reads its own.
+rule read:
+    output: "seen.yaml"
+    params: settings=RESOLVED
+    shell: '''
+        {OTHER} --dry-run >dry.txt 2>&1
+        if {OTHER} >second.txt 2>&1; then exit 1; fi
+        grep -q "another run is active" second.txt
+        cp {{params.settings}} {{output}}
+    '''
+
+onstart:
+    # Another process parses the workflow after this one did, and before this one has the lock.
+    subprocess.run({OTHER!r} + " --dry-run", shell=True, capture_output=True)
+    start_run()
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The workflow with one rule, in a folder whose name is shell code."""
+    root = tmp_path / "it's $(touch executed) {here}"
+    root.mkdir()
+    for name in ("rules", "src"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "params.yaml", root)
+    (root / "other.yaml").write_text("statistics: {confidence: 0.9}")
+    (root / "Snakefile").write_text(SNAKEFILE)
+    return Project(root)
+
+
+def test_other_processes_do_not_change_the_settings_of_a_run(project):
+    project.run("snakemake", "--cores", "1", "--workflow-profile", "none", "--nolock", timeout=120)
+    own = yaml.safe_load((project.root / "params.yaml").read_text())
+    seen = yaml.safe_load((project.root / "seen.yaml").read_text())
+    assert seen["statistics"] == own["statistics"]
+    assert not list(project.root.rglob("executed"))
+    assert yaml.safe_load((project.root / "results/pocket/params.yaml").read_text()) == seen
+    project.run(*OTHER.split(), "--dry-run", "--forceall", timeout=120)
+    assert yaml.safe_load((project.root / "results/pocket/params.yaml").read_text()) == seen
