@@ -29,7 +29,7 @@ rule questions:
         "<logs>/questions/{benchmark}.log",
     conda:
         "../envs/core.yaml"
-    threads: 4
+    threads: 2
     params:
         entry=data_entry,
         out=subpath(output.table, parent=True),

@@ -181,12 +181,17 @@ def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, 
         pq.write_table(table, partial, compression="zstd")
 
 
+def read_table(path: str | Path) -> pa.Table:
+    """Read a Parquet file. `pyarrow.parquet.read_table` gives the same table but imports pandas."""
+    return pq.ParquetFile(path).read()
+
+
 def _read(path: str | Path, schema: pa.Schema) -> list[dict[str, Any]]:
     path = Path(path)
     if not path.is_file():
         raise DataError("no such file", file=path)
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error}); delete it and run again", file=path) from error
     missing = [name for name in schema.names if name not in table.column_names]
@@ -362,7 +367,7 @@ def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schem
     if not path.is_file():
         raise DataError("no such file", file=path)
     try:
-        table = pq.read_table(path).select(schema.names).cast(schema)
+        table = read_table(path).select(schema.names).cast(schema)
         return [row(**values) for values in table.to_pylist()]
     except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise DataError(f"not {what} ({error}); delete it and run again", file=path) from error

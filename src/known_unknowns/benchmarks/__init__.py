@@ -10,10 +10,11 @@ No other module of the package knows a benchmark by name.
 from __future__ import annotations
 
 import pkgutil
+import sys
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from known_unknowns.benchmarks._interface import (
     Audit,
@@ -52,7 +53,7 @@ GROUP = "known_unknowns.benchmarks"
 
 def names() -> list[str]:
     """Names of all benchmarks, those of this package first."""
-    return list(dict.fromkeys([*_own(), *(entry.name for entry in entry_points(group=GROUP))]))
+    return list(dict.fromkeys([*_own(), *(entry.name for entry in _elsewhere(tuple(sys.path)))]))
 
 
 @cache
@@ -67,7 +68,7 @@ def get(name: str) -> Benchmark:
     if name in _own():
         found = getattr(import_module(f"{__name__}.{name}"), "BENCHMARK", None)
     else:
-        entry = next((entry for entry in entry_points(group=GROUP) if entry.name == name), None)
+        entry = next((entry for entry in _elsewhere(tuple(sys.path)) if entry.name == name), None)
         if entry is None:
             raise ConfigError(unknown_name(name, names()), path=f"benchmarks.{name}")
         found = entry.load()
@@ -83,3 +84,9 @@ def get(name: str) -> Benchmark:
 def _own() -> tuple[str, ...]:
     """Folders of this package, in alphabetical order."""
     return tuple(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and not m.name.startswith("_"))
+
+
+@cache
+def _elsewhere(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Entry points of the distributions on ``path``. Reading them takes 30 ms."""
+    return tuple(entry_points(group=GROUP))

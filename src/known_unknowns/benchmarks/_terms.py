@@ -9,6 +9,7 @@ from typing import Any
 
 from known_unknowns.benchmarks._citation import Citation, read_citation
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.yaml_reader import parse_yaml
 
 LICENCE, CITATION = "licence.yaml", "citation.bib"
 
@@ -96,7 +97,7 @@ def read_terms(folder: Path, name: str, title: str | None = None) -> Terms:
     if not path.is_file():
         return unknown
     try:
-        entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entry = parse_yaml(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"not valid YAML ({error})", path=str(path)) from error
     _check(entry, path)

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from known_unknowns.errors import DataError
+from known_unknowns.yaml_reader import parse_yaml
 
 _PRINTED = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:±(\d+(?:\.\d+)?))?")
 PERCENT, QUESTIONS, VIEWS = "percent", "questions", "views"
@@ -181,7 +182,7 @@ def read(path: Path, benchmark: str) -> Published:
         table and the row.
     """
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = parse_yaml(path.read_text(encoding="utf-8"))
         if raw["benchmark"] != benchmark:
             raise ValueError(f"the file has the numbers of {raw['benchmark']!r}, not of {benchmark!r}")
         cells = tuple(cell for block in raw["blocks"] for cell in _block(raw, block))

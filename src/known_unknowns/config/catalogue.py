@@ -11,14 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from known_unknowns.yaml_reader import parse_yaml
 
 FILE = Path(__file__).parents[1] / "models.yaml"
 
 
 @cache
 def _file() -> Mapping[str, Any]:
-    return yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return parse_yaml(FILE.read_text(encoding="utf-8"))
 
 
 def entries() -> dict[str, dict[str, Any]]:

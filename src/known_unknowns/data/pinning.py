@@ -23,6 +23,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
+from known_unknowns.yaml_reader import parse_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def stages_of(edition: str, root: Path) -> list[str]:
     if not file.is_file():
         return []
     try:
-        stages = yaml.safe_load(file.read_text(encoding="utf-8"))["stages"]
+        stages = parse_yaml(file.read_text(encoding="utf-8"))["stages"]
         return [name for name, stage in stages.items() if any(map(_below(edition), _outputs(stage)))]
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError) as error:
         raise DataError("not a DVC file; restore it from git", file=file) from error
@@ -126,7 +127,7 @@ def _describe(pin: Pin) -> None:
     content: dict[str, Any] = {"outs": [{"path": pin.folder.name}]}
     if pin.file.is_file():
         try:
-            content = yaml.safe_load(pin.file.read_text(encoding="utf-8"))
+            content = parse_yaml(pin.file.read_text(encoding="utf-8"))
             names = [out["path"] for out in content["outs"]]
         except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
             raise DataError("not a DVC file; restore it from git, or delete it", file=pin.file) from error

@@ -17,6 +17,7 @@ from pathlib import Path
 import yaml
 
 from known_unknowns.errors import DataError
+from known_unknowns.yaml_reader import parse_yaml
 
 PACKAGES = (
     "known-unknowns",
@@ -137,7 +138,7 @@ def dvc_hash(path: str | Path) -> str | None:
     path = Path(path)
     pin = path.with_name(path.name + ".dvc")
     try:
-        content = yaml.safe_load(pin.read_text(encoding="utf-8"))
+        content = parse_yaml(pin.read_text(encoding="utf-8"))
         outputs = {Path(out["path"]).name: out["md5"] for out in content["outs"]}
         return str(outputs[path.name])
     except FileNotFoundError:

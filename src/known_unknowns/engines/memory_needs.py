@@ -24,6 +24,9 @@ is halved."""
 ON_GPU, IN_RAM, TOO_LARGE, ELSEWHERE = "GPU", "RAM", "no", "hosted"
 """Whether a model fits: on the largest GPU, in main memory only, or not at all; or it runs on another machine."""
 
+DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""The devices of a GPU's driver that torch uses: CUDA, ROCm, and either of them in WSL."""
+
 
 def memory_gib(entry: Mapping[str, Any]) -> float | None:
     """Return the requirement in GiB: parameters x bytes of the dtype x `MARGIN` + `WORKING_GIB`.
@@ -64,7 +67,8 @@ def this_machine(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> Machine:
 
 
 def _gpus() -> Iterable[tuple[str, float]]:
-    if find_spec("torch") is None:
+    # Importing torch takes seconds, so a machine without a driver is not asked.
+    if find_spec("torch") is None or not any(Path(device).exists() for device in DRIVERS):
         return
     import torch
 

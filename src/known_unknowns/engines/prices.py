@@ -12,6 +12,7 @@ import yaml
 
 from known_unknowns.errors import DataError
 from known_unknowns.records import Reply
+from known_unknowns.yaml_reader import parse_yaml
 
 TABLE = Path(__file__).with_name("prices.yaml")
 IMAGE_TOKENS = 50_000
@@ -78,7 +79,7 @@ def load(path: Path = TABLE) -> Prices:
         A price is missing, negative, or not a number.
     """
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = parse_yaml(path.read_text(encoding="utf-8"))
         return Prices(str(raw["as_of"]), {str(name): _price(row) for name, row in raw["models"].items()})
     except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"not a valid price table ({error}); its first lines explain the format", file=path) from error

@@ -23,6 +23,7 @@ _TERMS = ("benchmarks._citation", "benchmarks._terms")
 _NOT_FOLLOWED = frozenset(f"{_ROOT}.{name}" for name in ("config", "errors", "progress", "benchmarks._pocket", *_TERMS))
 """Modules that cannot change a result: the settings that they read are parameters of the rules. Licences and citations
 appear in question folders and the report only, whose steps name their modules."""
+_MAY_IMPORT = (ast.stmt, ast.excepthandler, ast.match_case)
 _ALL_PARTS = tuple(field.name for field in fields(Benchmark))
 
 
@@ -164,8 +165,8 @@ def _imports(module: str, path: Path) -> frozenset[str]:
             source = _absolute(node, module, path)
             submodules = {alias.name: f"{source}.{alias.name}" for alias in node.names}
             names.update(name if _file(name) else source for name in submodules.values())
-        else:
-            waiting += ast.iter_child_nodes(node)
+        else:  # expressions contain no imports, and most nodes are theirs
+            waiting += (child for child in ast.iter_child_nodes(node) if isinstance(child, _MAY_IMPORT))
     return frozenset(names)
 
 
