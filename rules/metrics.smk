@@ -83,7 +83,7 @@ rule compare:
         " --params {params.settings} > {log} 2>&1"
 
 
-# Models in pairs. No other rule needs it: `snakemake compare_models`.
+# Models in pairs, for the report: paired differences, tests and ranks.
 rule compare_models:
     input:
         questions=TARGETS.per_cell(
@@ -107,5 +107,5 @@ rule compare_models:
         results=subpath(output[0], parent=True),
         settings=RESOLVED,
     shell:
-        "python -m known_unknowns compare-models {params.models} {params.scorers} --data {params.data}"
+        "python -m known_unknowns compare-models {params.scorers} --data {params.data}"
         " --results {params.results} --out {output} --params {params.settings} > {log} 2>&1"

@@ -24,6 +24,7 @@ def compare_models(
 ) -> None:
     """Compare models with each other on the same questions, in all pairs.
 
+    Models are also compared by dual accuracy, where both of its variants are selected.
     With one model, two or more variants (prompts, protocols) or two or more parsers of it are compared instead.
 
     A pair has the difference of its accuracies with a confidence interval clustered by image, an exact sign-flip
@@ -48,6 +49,10 @@ def compare_models(
         variants=variant or (),
         scorers=scorer or (ROBUST,),
     )
+    if out is not None and not models and len(chosen.models) < 2:
+        write_model_comparison(out, [])
+        print(f"the {chosen.edition} edition has fewer than two models: nothing to compare")
+        return
     rows = compare_selection(
         chosen,
         selection,

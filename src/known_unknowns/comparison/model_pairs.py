@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from known_unknowns.comparison.dual_pairs import dual_series
 from known_unknowns.comparison.models import Answers, PairedRow, Series, compare_pairs, read_answers
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, unknown_name
@@ -68,8 +69,9 @@ class Selection:
 def compare_selection(params: Params, selection: Selection, *, results: Path, questions: Path) -> list[PairedRow]:
     """Compare what was selected, in all pairs.
 
-    The tests are corrected for the pairs that have the same benchmark and, if models are compared, the same variant and
-    scorer.
+    Models are also compared by their dual accuracy on two selected variants (`known_unknowns.metrics.dual`); the
+    variant of such a row is ``<first>+<second>``. The tests are corrected for the pairs that have the same benchmark
+    and, if models are compared, the same variant and scorer.
 
     Parameters
     ----------
@@ -97,7 +99,10 @@ def compare_selection(params: Params, selection: Selection, *, results: Path, qu
     rows: list[PairedRow] = []
     for benchmark in selection.benchmarks:
         families: dict[tuple[str, ...], list[Answers]] = {}
-        for answers in _read(params, selection, benchmark, results=results, questions=questions):
+        found = _read(params, selection, benchmark, results=results, questions=questions)
+        if compared == "model":
+            found += dual_series(params, benchmark, found)
+        for answers in found:
             families.setdefault(_common(answers.series, compared), []).append(answers)
         for family in families.values():
             rows += compare_pairs(benchmark, family, confidence=params.statistics.confidence)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 
@@ -72,12 +73,15 @@ class Answers:
         The questions and their groups.
     correct : mapping from int to ndarray of bool, shape (questions,)
         Flags of correct answers, by seed. Unparsed and failed answers are not correct.
+    refusal_is_right : tuple of bool
+        Whether the refusal is the right answer to each question.
     """
 
     series: Series
     ids: tuple[str, ...]
     groups: tuple[str, ...]
     correct: dict[int, np.ndarray]
+    refusal_is_right: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,17 +167,31 @@ def read_answers(
         raise DataError("no scores of this variant; run the workflow first", file=scores / variant)
     ids: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    refusal_is_right: tuple[bool, ...] = ()
     correct: dict[str, dict[int, np.ndarray]] = {scorer: {} for scorer in scorers}
     for seed, file in sorted(files.items()):
-        table = tables.read_questions(questions / variant / file.name)
-        if ids and ids != tuple(question.id for question in table):
+        asked = questions / variant / file.name
+        found = _questions(asked, asked.stat().st_mtime_ns if asked.is_file() else 0)
+        if ids and ids != found[0]:
             raise DataError("other questions than those of another seed; make the variants again", file=file)
-        ids, groups = tuple(question.id for question in table), tuple(question.group for question in table)
+        ids, groups, refusal_is_right = found
         flags = _correct(file, scorers)
         for scorer in scorers:
             if flags[scorer]:
                 correct[scorer][seed] = _in_order(flags[scorer], ids, scorer, file)
-    return [Answers(Series(model, variant, name), ids, groups, by_seed) for name, by_seed in correct.items() if by_seed]
+    return [
+        Answers(Series(model, variant, name), ids, groups, by_seed, refusal_is_right)
+        for name, by_seed in correct.items()
+        if by_seed
+    ]
+
+
+@lru_cache(maxsize=256)
+def _questions(path: Path, time: int) -> tuple[tuple[str, ...], tuple[str, ...], tuple[bool, ...]]:
+    """Ids and groups of a table of questions, and whether the refusal is right; all models have the same table."""
+    table = tables.read_questions(path)
+    right = (q.answer is not None and q.answer == q.refusal for q in table)
+    return tuple(q.id for q in table), tuple(q.group for q in table), tuple(right)
 
 
 def _correct(file: Path, scorers: Sequence[str]) -> dict[str, dict[str, bool]]:
@@ -214,6 +232,24 @@ def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: flo
         In the order of the pairs.
     """
     rows = [_compare(benchmark, a, b, confidence) for a, b in combinations(answers, 2)]
+    return correct_for_pairs(rows, confidence=confidence)
+
+
+def correct_for_pairs(rows: Sequence[PairedRow], *, confidence: float = 0.95) -> list[PairedRow]:
+    """Correct the tests of a family of pairs for their number, and set the ranks within the family.
+
+    Parameters
+    ----------
+    rows : sequence of PairedRow
+        All pairs of two or more series.
+    confidence : float, default 0.95
+        Confidence level of all ranks together.
+
+    Returns
+    -------
+    list of PairedRow
+        In the same order, with other ``p_holm``, ``pairs`` and ranks.
+    """
     adjusted = holm([np.nan if row.p is None else row.p for row in rows]).tolist()
     better = [
         pair
@@ -221,7 +257,7 @@ def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: flo
         if row.difference is not None and p <= 1 - confidence
         for pair in ([(row.a, row.b)] if row.difference > 0 else [(row.b, row.a)])
     ]
-    ranks = rank_intervals([entry.series for entry in answers], better)
+    ranks = rank_intervals(list(dict.fromkeys(side for row in rows for side in (row.a, row.b))), better)
     return [
         replace(
             row,
