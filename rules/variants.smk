@@ -1,19 +1,30 @@
-# Make the variants of a table of questions, one for each seed.
+# Make the variants of the questions. There is one job per benchmark: a job per variant and seed would spend most of its
+# time on starting. Each benchmark has its own rule, as in inference.smk.
 
+for benchmark in PARAMS.benchmarks:
 
-rule vary:
-    input:
-        "<data>/questions/{benchmark}/questions.parquet",
-    output:
-        "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-    log:
-        "<logs>/vary/{benchmark}/{variant}/seed{seed}.log",
-    conda:
-        "../envs/core.yaml"
-    params:
-        entry=lambda wildcards: PARAMS.variant(wildcards.variant).as_dict(),
-        code=code_of("vary"),
-        settings=RESOLVED,
-    shell:
-        "python -m known_unknowns vary {wildcards.variant} --questions {input} --out {output}"
-        " --seed {wildcards.seed} --params {params.settings} > {log} 2>&1"
+    rule:
+        name:
+            f"vary_{benchmark}"
+        input:
+            f"<data>/questions/{benchmark}/questions.parquet",
+        output:
+            TARGETS.per_question_set(
+                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
+            ),
+        log:
+            f"<logs>/vary/{benchmark}.log",
+        conda:
+            "../envs/core.yaml"
+        params:
+            entries={
+                variant: PARAMS.variant(variant).as_dict()
+                for variant in PARAMS.variants(benchmark)
+            },
+            code=code_of("vary"),
+            benchmark=benchmark,
+            questions=subpath(input[0], parent=True),
+            settings=RESOLVED,
+        shell:
+            "python -m known_unknowns variants {params.benchmark} --questions {params.questions}"
+            " --params {params.settings} > {log} 2>&1"

@@ -58,6 +58,26 @@ def vary(
     run(configuration.load(params).variant(variant), questions, out, seed=seed)
 
 
+def variants(
+    benchmark: str,
+    questions: QuestionFolder,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write every variant and seed of a benchmark beside its table of original questions.
+
+    \b
+    Example:
+      known-unknowns variants BENCHMARK --questions data/pocket/questions/BENCHMARK
+    """
+    from known_unknowns.data.questions import write_variants
+    from known_unknowns.workflow import configuration
+
+    chosen = configuration.load(params, edition=edition)
+    entries = {name: chosen.variant(name) for name in chosen.variants(benchmark)}
+    write_variants(entries, chosen.cells(benchmark), questions)
+
+
 def infer(
     model: str,
     benchmark: str,

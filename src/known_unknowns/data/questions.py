@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from known_unknowns import benchmarks, tables, variants
 from known_unknowns.data import licences
 from known_unknowns.errors import DataError
 from known_unknowns.progress import progress
+from known_unknowns.records import Question
 
 
 def normalise(
@@ -40,11 +41,24 @@ def normalise(
 
 def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:
     """Apply a variant, given by its entry in params.yaml, to a table of questions."""
-    originals = tables.read_questions(questions)
+    _write_variant(entry, tables.read_questions(questions), questions, out, seed=seed)
+
+
+def write_variants(entries: Mapping[str, Mapping[str, Any]], cells: Iterable[tuple[str, int]], folder: Path) -> None:
+    """Write <variant>/seed<k>.parquet for each variant and seed in ``cells`` beside questions.parquet in ``folder``."""
+    source = folder / "questions.parquet"
+    originals = tables.read_questions(source)
+    for variant, seed in cells:
+        _write_variant(entries[variant], originals, source, folder / variant / f"seed{seed}.parquet", seed=seed)
+
+
+def _write_variant(
+    entry: Mapping[str, Any], originals: Sequence[Question], source: Path, out: Path, *, seed: int
+) -> None:
     varied = []
     for row, question in enumerate(originals):
         try:
             varied.append(variants.apply(entry, question, seed=seed))
         except ValueError as error:
-            raise DataError(str(error), file=questions, row=row) from error
+            raise DataError(str(error), file=source, row=row) from error
     tables.write_questions(out, varied, expect=len(originals))
