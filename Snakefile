@@ -58,8 +58,11 @@ onstart:
 
 
 onsuccess:
-    print(workflow_run.closing_message(PARAMS, RESULTS))
+    print_last(
+        workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
+        sys.stdout,
+    )
 
 
 onerror:
-    print(workflow_run.failure_message(log), file=sys.stderr)
+    print_last(workflow_run.failure_message(log), sys.stderr)

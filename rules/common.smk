@@ -1,8 +1,10 @@
 # Shared by all rules: the checked configuration, where files are, and functions from wildcards to files and settings.
 # The logic is in src/known_unknowns/workflow.
 
+import atexit
 import json
 import sys
+import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -49,6 +51,7 @@ workflow_run.prepend_to_path(Path(sys.executable).parent)
 shell.prefix(workflow_run.shell_prefix(SOURCE, SETTINGS))
 
 LOCKS = []  # open files: a lock lasts as long as this process
+START = time.monotonic()
 
 
 def start_run():
@@ -60,6 +63,11 @@ def start_run():
     workflow_run.write_job_settings(PARAMS, SETTINGS.parent)
     workflow_run.remove_other_settings(SETTINGS)
     workflow_run.write_settings(PARAMS, Path(RESULTS, "params.yaml"))
+
+
+def print_last(message, stream):
+    """Print a message when the process ends, below the last lines of Snakemake's own log."""
+    atexit.register(print, message, file=stream)
 
 
 pathvars:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -53,6 +54,14 @@ def test_the_run_ends_with_the_paths_of_its_results(finished):
     for line in ("results/pocket/report/index.html", "results/pocket/tables/metrics.csv"):
         assert line in printed
     assert "mlflow ui --backend-store-uri sqlite:///mlflow.db" in printed
+
+
+def test_a_run_in_a_pipe_reports_its_progress(finished):
+    _, printed = finished
+    done = [int(share) for share in re.findall(r"^\d+ of \d+ jobs \((\d+)%\) after ", printed, re.MULTILINE)]
+    assert done == sorted(done) and done[-1] == 100
+    assert len(done) >= 10  # one at every tenth, and one a minute
+    assert re.search(r"\nDuration   \d+ (s|min \d+ s)\n*$", printed)
 
 
 def test_no_question_is_lost(finished):

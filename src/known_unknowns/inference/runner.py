@@ -129,7 +129,7 @@ def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, 
         return cast(ScriptedEngine, engine).answer_with_keys(turns, answer_keys, folder=folder)
 
     answered: set[int] = set()
-    with progress("asking", len(turns)) as advance:
+    with progress("questions answered", len(turns)) as advance:
         for batch in answers() if turns else ():
             indices = [index for index, _ in batch]
             if len(set(indices)) < len(indices) or answered.intersection(indices):

@@ -17,6 +17,7 @@ import yaml
 
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
+from known_unknowns.progress import duration
 from known_unknowns.tables import write_text
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
@@ -93,8 +94,8 @@ def shell_prefix(source: Path, settings: Path) -> str:
     return prefix.replace("{", "{{").replace("}", "}}")
 
 
-def closing_message(params: Params, results: str) -> str:
-    """Return the verdicts and where the results are, for the end of a run."""
+def closing_message(params: Params, results: str, seconds: float) -> str:
+    """Return the verdicts, where the results are and how long the run took, for the end of a run."""
     lines = [
         f"Report     {results}/report/index.html",
         f"Tables     {results}/tables/metrics.csv",
@@ -102,7 +103,8 @@ def closing_message(params: Params, results: str) -> str:
     ]
     if params.tracking.enabled:
         lines += _mlflow_lines(params.tracking.uri, Path(results, "tracking.json"))
-    return "\n".join(["", *_verdicts(params, Path(results, "comparison.parquet")), *lines, ""])
+    lines.append(f"Duration   {duration(seconds)}")
+    return "\n".join(["", *_verdicts(params, Path(results, "comparison.parquet")), *lines])
 
 
 def _mlflow_lines(uri: str, listing: Path) -> list[str]:

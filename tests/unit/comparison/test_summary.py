@@ -60,14 +60,14 @@ def test_one_row_leads_for_each_number_and_model():
 
 
 def test_the_closing_message_has_the_summary(tmp_path: Path):
-    assert "Verdicts" not in closing_message(params("full"), str(tmp_path))
+    assert "Verdicts" not in closing_message(params("full"), str(tmp_path), 5.0)
     rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
     write_comparison(tmp_path / "comparison.parquet", rows)
-    text = closing_message(params("full"), str(tmp_path))
+    text = closing_message(params("full"), str(tmp_path), 5.0)
     assert f"1 of {len(load('humblebench'))} published numbers could be judged" in text
     assert "no model stands for Gemma-3" in text and "GLM-4.1V-Thinking" in text
 
 
 def test_a_comparison_of_another_version_does_not_fail_the_run(tmp_path: Path):
     pq.write_table(pa.table({"verdict": ["reproduced"]}), tmp_path / "comparison.parquet")
-    assert "comparison.parquet: not a table of comparisons" in closing_message(params("full"), str(tmp_path))
+    assert "comparison.parquet: not a table of comparisons" in closing_message(params("full"), str(tmp_path), 5.0)

@@ -1,0 +1,115 @@
+"""The display of a run: its estimate of the time left, and what a real Snakemake prints on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.progress import Status
+from snakemake_logger_plugin_known_unknowns import Job, Run
+
+SNAKEFILE = """
+rule all:
+    input: expand("{name}.txt", name=["one", "two"])
+
+rule infer:
+    output: "{name}.txt"
+    log: "{name}.log"
+    shell:
+        "echo 'questions answered: 25 of 100 (25%), 2.5 per second, 30 s left' > {log}; sleep 2; touch {output}"
+"""
+
+
+def job(rule: str, start: float, status: Status | None = None) -> Job:
+    return Job(rule, rule, None, start, status, start)
+
+
+def test_the_time_left_is_that_of_the_waiting_and_running_jobs():
+    run = Run({"vary": 4, "infer": 3}, start=0.0)
+    assert run.seconds_left(5.0) is None
+    for number in range(4):
+        run.running[number] = job("vary", 2.0 * number)
+        run.finish(number, 2.0 * number + 2.0)
+    # Four jobs of 2 s, one after the other: three more of an unknown duration are expected to last as long.
+    assert run.seconds_left(8.0) == pytest.approx(6.0)
+    # One of them states that it has 60 s left: the two others still count with the mean of the rules, 2 s.
+    run.running[9] = job("infer", 8.0, Status("questions answered", 40, 100, 1.0))
+    assert run.seconds_left(8.0) == pytest.approx(64.0)
+    # Ten seconds later the statement is ten seconds old.
+    assert run.seconds_left(18.0) == pytest.approx(54.0)
+
+
+def test_jobs_at_the_same_time_share_the_work():
+    run = Run({"score": 8}, start=0.0)
+    for number in range(4):
+        run.running[number] = job("score", 0.0)
+        run.finish(number, 10.0)
+    assert run.seconds_left(10.0) == pytest.approx(10.0)  # 4 jobs of 10 s, 4 at a time
+
+
+def test_the_lines_list_the_running_jobs():
+    run = Run({"infer": 10}, start=0.0)
+    run.running |= {n: job("infer", 0.0, Status("questions answered", 1, 10, 0.1)) for n in range(8)}
+    lines = run.lines(10.0)
+    assert lines[0] == "0 of 10 jobs (0%) after 10 s"
+    assert lines[1] == "    infer: questions answered: 1 of 10 (10%), 0.1 per second, 1 min 30 s left"
+    assert (len(lines), lines[-1]) == (8, "    and 2 other jobs")
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What a real run prints in a pipe and on a terminal. The two runs go on at the same time."""
+    in_pipe = _start(tmp_path_factory.mktemp("pipe"), subprocess.PIPE)
+    leader, follower = pty.openpty()
+    on_terminal = _start(tmp_path_factory.mktemp("terminal"), follower)
+    os.close(follower)
+    terminal = b""
+    while part := _read(leader):
+        terminal += part
+    os.close(leader)
+    pipe = in_pipe.communicate(timeout=120)[0]
+    assert (in_pipe.returncode, on_terminal.wait()) == (0, 0), pipe + terminal
+    return pipe.decode(), re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.decode(errors="replace"))
+
+
+def _start(folder: Path, output: int) -> subprocess.Popen[bytes]:
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    command = [str(Path(sys.executable).parent / "snakemake"), "--cores", "1", "--logger", "known-unknowns"]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
+    return subprocess.Popen(
+        [*command, "--logger-known-unknowns-interval", "1"],
+        cwd=folder,
+        env=kept | {"TERM": "xterm-256color", "COLUMNS": "120"},
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output if output != subprocess.PIPE else subprocess.STDOUT,
+    )
+
+
+def _read(leader: int) -> bytes:
+    try:
+        return os.read(leader, 65536)
+    except OSError:  # the other side has closed it
+        return b""
+
+
+@pytest.mark.slow
+def test_a_pipe_has_lines_also_from_inside_a_job(printed):
+    pipe, _ = printed
+    states = re.findall(r"^(\d) of 3 jobs \((\d+)%\) after \d+ s", pipe, re.MULTILINE)
+    assert {("0", "0"), ("1", "33"), ("2", "67"), ("3", "100")} <= set(states)
+    assert "    infer one: questions answered: 25 of 100 (25%), 2.5 per second, 30 s left\n" in pipe
+    assert "\x1b" not in pipe
+
+
+@pytest.mark.slow
+def test_a_terminal_has_bars_with_the_time_left(printed):
+    _, terminal = printed
+    assert re.search(r"Total Progress .*33% .* left", terminal)
+    assert re.search(r"infer two: questions answered .*25% .*\d+ s left", terminal)
