@@ -10,6 +10,7 @@ sources of the other images. The source of a file contains its sha256, so the sh
 from __future__ import annotations
 
 import json
+import re
 import threading
 import warnings
 from collections import OrderedDict
@@ -31,6 +32,7 @@ MAX_PIXELS = 50_000_000
 MAX_CACHED_BYTES = 256 * 2**20
 """Memory for decoded files that other images are made of. An image of 5184 x 3456 pixels takes 54 MB."""
 BLANK_GREY = 128
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def _uniform_noise(width: int, height: int, seed: int) -> np.ndarray:
@@ -189,7 +191,8 @@ def open_image(image: Image, folder: str | Path) -> Pillow.Image:
     Raises
     ------
     DataError
-        If a file is absent, does not decode, or has more than `MAX_PIXELS` pixels.
+        If a file is absent, does not decode, has more than `MAX_PIXELS` pixels, or is not the file whose sha256 is in
+        its name.
     """
     return _open(image.source, Path(folder))
 
@@ -214,9 +217,16 @@ def _open_part(source: str, folder: Path) -> Pillow.Image:
 
 def _read(path: Path) -> Pillow.Image:
     try:
-        return decode(path.read_bytes(), file=path)
+        data = path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot read the image: {error}", file=path) from error
+    if _DIGEST.fullmatch(path.stem) and sha256(data).hexdigest() != path.stem:
+        raise DataError(
+            f"the image was changed: its sha256 is not the one in its name. Delete the folder {path.parent.parent} and "
+            "run again",
+            file=path,
+        )
+    return decode(data, file=path)
 
 
 class _ImageCache:

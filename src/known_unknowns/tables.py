@@ -8,7 +8,8 @@
 | metrics   | a `Metric`                                   | `METRICS`                                    |
 
 A label is in the column ``letter``, labels are in ``letters``: the names that published tables have.
-The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp.
+The same rows give the same bytes (pyarrow, zstd, no timestamps), so tables can be compared with cmp. Every page has a
+checksum, which is verified when the table is read.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, 
     rows = iter(rows)
     parts = [schema.empty_table()]
     while batch := list(islice(rows, _BATCH_ROWS)):
-        parts.append(pa.Table.from_pylist(batch, schema=schema))
+        parts.append(_as_table(batch, schema, path))
     table = pa.concat_tables(parts).combine_chunks()
     if expect is not None and len(table) != expect:
         raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
@@ -177,36 +178,50 @@ def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, 
     for column in schema:
         if not column.nullable and table.column(column.name).null_count:
             raise DataError(f"column {column.name!r} must not contain nulls", file=path)
+    _store(path, table)
+
+
+def _as_table(rows: list[dict[str, Any]], schema: pa.Schema, path: str | Path) -> pa.Table:
+    try:
+        return pa.Table.from_pylist(rows, schema=schema)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise DataError(f"nothing was written: a value does not fit its column ({error})", file=path) from error
+
+
+def _store(path: str | Path, table: pa.Table) -> None:
+    """Write a table atomically. Its pages have checksums."""
     with atomic_path(path) as partial:
-        pq.write_table(table, partial, compression="zstd")
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
 def read_table(path: str | Path) -> pa.Table:
-    """Read a Parquet file. `pyarrow.parquet.read_table` gives the same table but imports pandas."""
-    return pq.ParquetFile(path).read()
+    """Read a Parquet file, and verify its checksums. Files of earlier versions have none.
+
+    `pyarrow.parquet.read_table` gives the same table but imports pandas.
+    """
+    return pq.ParquetFile(path, page_checksum_verification=True).read()
 
 
-def _read(path: str | Path, schema: pa.Schema) -> list[dict[str, Any]]:
+def _read(path: str | Path, schema: pa.Schema, what: str) -> list[dict[str, Any]]:
     path = Path(path)
     if not path.is_file():
         raise DataError("no such file", file=path)
     try:
         table = read_table(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"not a readable Parquet file ({error}); delete it and run again", file=path) from error
-    missing = [name for name in schema.names if name not in table.column_names]
-    if missing:
-        raise DataError(f"missing column(s): {', '.join(missing)}", file=path)
-    try:
-        rows: list[dict[str, Any]] = table.select(schema.names).cast(schema).to_pylist()
-        return rows
-    except (pa.ArrowException, ValueError) as error:
-        raise DataError(f"a column does not have the documented type ({error})", file=path) from error
+        missing = [name for name in schema.names if name not in table.column_names]
+        if not missing:
+            rows: list[dict[str, Any]] = table.select(schema.names).cast(schema).to_pylist()
+            return rows
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
+            raise MachineError(f"{path}: {error.strerror}") from error
+        raise DataError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
+    raise DataError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
 
 
 def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any]], Any]) -> list[Any]:
     records = []
-    for number, row in enumerate(_read(path, schema)):
+    for number, row in enumerate(_read(path, schema, "a readable table")):
         try:
             records.append(build(row))
         except (ValueError, TypeError, KeyError) as error:
@@ -339,9 +354,7 @@ def read_metrics(path: str | Path) -> list[Metric]:
 
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
     """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
-    table = pa.Table.from_pylist([asdict(row) for row in rows], schema=schema)
-    with atomic_path(path) as partial:
-        pq.write_table(table, partial, compression="zstd")
+    _store(path, _as_table([asdict(row) for row in rows], schema, path))
 
 
 def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:
@@ -363,11 +376,7 @@ def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schem
     DataError
         If the file is absent or is not such a table.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise DataError("no such file", file=path)
     try:
-        table = read_table(path).select(schema.names).cast(schema)
-        return [row(**values) for values in table.to_pylist()]
-    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        return [row(**values) for values in _read(path, schema, what)]
+    except (TypeError, ValueError) as error:
         raise DataError(f"not {what} ({error}); delete it and run again", file=path) from error

@@ -100,7 +100,7 @@ def test_a_truncated_table_names_the_file(tmp_path):
     path = tmp_path / "q.parquet"
     tables.write_questions(path, [question()])
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match=r"q\.parquet: not a readable Parquet file"):
+    with pytest.raises(DataError, match=r"q\.parquet: not a readable table"):
         tables.read_questions(path)
 
 

@@ -182,7 +182,7 @@ def _decode_and_write(data: bytes, target: str) -> tuple[int, int] | None:
     except DataError:
         return None
     path = Path(target)
-    if not path.is_file() or path.stat().st_size != len(data):  # named by its content: the same size is the same
+    if not path.is_file() or path.read_bytes() != data:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.part")
         try:

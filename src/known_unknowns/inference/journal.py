@@ -1,8 +1,9 @@
 """The journal: an append-only file of replies. Turns with a reply in the journal are not asked again.
 
-Each line is a JSON object with ``key`` (`Turn.key`), the reply's index ``i`` of ``n`` in its batch, and the reply. An
-incomplete batch at the end, for example after a kill, is dropped when the journal is opened. Its turns are asked again
-in the same batch, so that a resumed run gives the same replies as an uninterrupted one.
+Each line is a JSON object with ``key`` (`Turn.key`), the reply's index ``i`` of ``n`` in its batch, the reply, and
+``crc32``: the checksum of the line's bytes before it (lines of earlier versions have none). An incomplete batch at the
+end, for example after a kill, is dropped when the journal is opened. Its turns are asked again in the same batch, so
+that a resumed run gives the same replies as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -11,20 +12,26 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from zlib import crc32
 
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.records import Reply
+
+_SUFFIX_START = b', "crc32": "'
+_SUFFIX = _SUFFIX_START + b'%08x"}\n'
+_SUFFIX_SIZE = len(_SUFFIX % 0)
+MAX_TOKENS = 2**31 - 1
 
 
 class Journal:
     """A journal opened for reading and appending; a context manager. One process at a time may hold it.
 
-    Raises MachineError when another process holds it, DataError when its middle is damaged.
+    Raises MachineError when another process holds it, DataError when a line is damaged.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -62,11 +69,9 @@ class Journal:
 
     def append(self, batch: Sequence[tuple[str, Reply]]) -> None:
         """Add a batch of (key, reply). When this returns, the batch is on the disk, whole."""
-        lines = [
-            json.dumps({"key": key, "i": i, "n": len(batch), "reply": asdict(reply)}, allow_nan=False)
-            for i, (key, reply) in enumerate(batch)
-        ]
-        data = "".join(line + "\n" for line in lines).encode()
+        data = b"".join(
+            _line({"key": key, "i": i, "n": len(batch), "reply": asdict(reply)}) for i, (key, reply) in enumerate(batch)
+        )
         try:
             written = 0
             while written < len(data):
@@ -91,13 +96,13 @@ class Journal:
         with self.path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
                 offset += len(line)
-                parsed = _parse(line)
+                parsed = parse_line(line)
                 if parsed is None:
-                    if lines.read(1):
+                    if line.endswith(b"\n"):
                         raise DataError(
-                            "a line in the middle is damaged; delete that line to have its replies asked again",
+                            "this line is damaged; delete it to have its reply asked again",
                             file=self.path,
-                            row=number,
+                            line=number,
                         )
                     break
                 key, i, n, reply = parsed
@@ -110,11 +115,33 @@ class Journal:
         return replies, end
 
 
-def _parse(line: bytes) -> tuple[str, int, int, Reply] | None:
+def _line(entry: Mapping[str, Any]) -> bytes:
+    """Return an entry as a line that ends with the checksum of what precedes it."""
+    text = json.dumps(entry, allow_nan=False).encode().removesuffix(b"}")
+    return text + _SUFFIX % crc32(text)
+
+
+def parse_line(line: bytes) -> tuple[str, int, int, Reply] | None:
+    """Return the key, the index and size of the batch, and the reply in a line; None if it is torn or damaged."""
     if not line.endswith(b"\n"):
         return None
+    text, suffix = line[:-_SUFFIX_SIZE], line[-_SUFFIX_SIZE:]
+    if suffix.startswith(_SUFFIX_START):
+        if suffix != _SUFFIX % crc32(text):
+            return None
+        line = text + b"}"
     try:
         entry: dict[str, Any] = json.loads(line)
-        return entry["key"], entry["i"], entry["n"], Reply(**entry["reply"])
-    except (ValueError, KeyError, TypeError):
+        if entry.keys() != {"key", "i", "n", "reply"}:
+            return None
+        return entry["key"], entry["i"], entry["n"], _reply(entry["reply"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _reply(values: dict[str, Any]) -> Reply:
+    """Return a reply without numbers of tokens that no table can hold, which earlier versions recorded."""
+    for name in ("input_tokens", "visual_tokens", "output_tokens"):
+        if name in values and not (type(values[name]) is int and 0 <= values[name] <= MAX_TOKENS):
+            values[name] = None
+    return Reply(**values)

@@ -39,7 +39,7 @@ def final_scores(path: Path) -> pd.DataFrame:
     import pyarrow as pa
 
     try:
-        scores = pd.read_parquet(path, columns=_COLUMNS)
+        scores = pd.read_parquet(path, columns=_COLUMNS, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"not a readable table of scores ({error}); delete it and run again", file=path) from error
     scores = scores.sort_values("turn", kind="stable")

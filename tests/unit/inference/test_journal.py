@@ -64,7 +64,7 @@ def test_a_damaged_line_is_named(tmp_path):
     lines = (tmp_path / "j").read_text().split("\n")
     lines[2] = lines[2][:-9]
     (tmp_path / "j").write_text("\n".join(lines))
-    with pytest.raises(DataError, match=r"j, row 3: a line in the middle is damaged"):
+    with pytest.raises(DataError, match=r"j, line 3: this line is damaged"):
         Journal(tmp_path / "j")
 
 

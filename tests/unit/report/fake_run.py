@@ -13,6 +13,8 @@ import random
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from statistics import NormalDist
 
@@ -149,10 +151,13 @@ def make_image(folder: Path, number: int) -> Image:
     for _ in range(6):
         x, y, r = dice.randrange(30, 230), dice.randrange(30, 290), dice.randrange(12, 40)
         pen.ellipse((x - r, y - r, x + r, y + r), fill=dice.choice(COLOURS), outline="black")
-    path = folder / "images" / f"{number:064x}.png"
+    data = BytesIO()
+    pixels.save(data, "PNG")
+    digest = sha256(data.getvalue()).hexdigest()
+    path = folder / "images" / f"{digest}.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    pixels.save(path)
-    return Image(f"images/{path.name}", f"{number:064x}", *pixels.size)
+    path.write_bytes(data.getvalue())
+    return Image(f"images/{path.name}", digest, *pixels.size)
 
 
 def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:

@@ -83,7 +83,7 @@ def test_an_invalid_image_is_named(tmp_path: Path) -> None:
     run = make(tmp_path, questions=15, variants_kept=["original"])
     for path in (run.data / "questions" / "humblebench" / "images").iterdir():
         path.write_bytes(b"no image")
-    with pytest.raises(DataError, match=r"images/0+\d?\.png"):
+    with pytest.raises(DataError, match=r"images/[0-9a-f]{64}\.png"):
         write(run)
 
 
