@@ -20,7 +20,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,8 +28,11 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from known_unknowns import pandas_import
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
+
+pandas_import.prevent()
 
 
 def _required(name: str, kind: pa.DataType) -> pa.Field:
@@ -202,7 +205,8 @@ def read_table(path: str | Path) -> pa.Table:
     return pq.ParquetFile(path, page_checksum_verification=True).read()
 
 
-def _read(path: str | Path, schema: pa.Schema, what: str) -> list[dict[str, Any]]:
+def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
+    """The rows, each with its values in the order of the schema."""
     path = Path(path)
     if not path.is_file():
         raise DataError("no such file", file=path)
@@ -210,8 +214,8 @@ def _read(path: str | Path, schema: pa.Schema, what: str) -> list[dict[str, Any]
         table = read_table(path)
         missing = [name for name in schema.names if name not in table.column_names]
         if not missing:
-            rows: list[dict[str, Any]] = table.select(schema.names).cast(schema).to_pylist()
-            return rows
+            columns = table.select(schema.names).cast(schema).columns
+            return zip(*(column.to_pylist() for column in columns), strict=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
             raise MachineError(f"{path}: {error.strerror}") from error
@@ -219,14 +223,19 @@ def _read(path: str | Path, schema: pa.Schema, what: str) -> list[dict[str, Any]
     raise DataError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
 
 
-def _records(path: str | Path, schema: pa.Schema, build: Callable[[dict[str, Any]], Any]) -> list[Any]:
+def _records(path: str | Path, schema: pa.Schema, build: Callable[..., Row]) -> list[Row]:
     records = []
-    for number, row in enumerate(_read(path, schema, "a readable table")):
+    for number, values in enumerate(_read(path, schema, "a readable table")):
         try:
-            records.append(build(row))
+            records.append(build(*values))
         except (ValueError, TypeError, KeyError) as error:
             raise DataError(str(error), file=path, row=number) from error
     return records
+
+
+def _shallow(record: Any) -> dict[str, Any]:
+    """The fields of a record by name. `dataclasses.asdict` also copies their content."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def write_questions(path: str | Path, questions: Iterable[Question], *, expect: int | None = None) -> None:
@@ -247,14 +256,27 @@ def write_questions(path: str | Path, questions: Iterable[Question], *, expect: 
         If the disk is full.
     """
     rows = (
-        asdict(q)
+        _shallow(q)
         | {
+            "images": [_shallow(image) for image in q.images],
             "options": [{"letter": option.label, "text": option.text, "mark": option.mark} for option in q.options],
             "extra": json.dumps(dict(q.extra), sort_keys=True),
         }
         for q in questions
     )
     _write(path, rows, QUESTIONS, expect=expect)
+
+
+def _question(*values: Any) -> Question:
+    row = dict(zip(QUESTIONS.names, values, strict=True))
+    return Question(
+        **row
+        | {
+            "options": tuple(Option(o["letter"], o["text"], o["mark"]) for o in row["options"]),
+            "images": tuple(Image(**image) for image in row["images"]),
+            "extra": json.loads(row["extra"]),
+        }
+    )
 
 
 def read_questions(path: str | Path) -> list[Question]:
@@ -266,18 +288,7 @@ def read_questions(path: str | Path) -> list[Question]:
         If the file is not such a table, a record is not sound, or two rows have the same id. The error names the file
         and the row.
     """
-    questions = _records(
-        path,
-        QUESTIONS,
-        lambda row: Question(
-            **row
-            | {
-                "options": tuple(Option(o["letter"], o["text"], o["mark"]) for o in row["options"]),
-                "images": tuple(Image(**image) for image in row["images"]),
-                "extra": json.loads(row["extra"]),
-            }
-        ),
-    )
+    questions = _records(path, QUESTIONS, _question)
     seen: dict[str, int] = {}
     for number, question in enumerate(questions):
         if question.id in seen:
@@ -296,7 +307,7 @@ def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
     for turn in turns:
         reply = turn.reply
         rows.append(
-            {f.name: getattr(turn, f.name) for f in fields(AnsweredTurn) if f.name not in ("labels", "reply")}
+            _shallow(turn)
             | {
                 "images": list(turn.images),
                 "letters": None if turn.labels is None else list(turn.labels),
@@ -312,7 +323,8 @@ def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
     _write(path, rows, REPLIES, expect=None)
 
 
-def _answered_turn(row: dict[str, Any]) -> AnsweredTurn:
+def _answered_turn(*values: Any) -> AnsweredTurn:
+    row = dict(zip(REPLIES.names, values, strict=True))
     reply = Reply(
         text=row.pop("reply"),
         logprobs=None if row["logprobs"] is None else dict(row["logprobs"]),
@@ -334,22 +346,27 @@ def read_replies(path: str | Path) -> list[AnsweredTurn]:
 
 def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
     """Write a table of scores. Raises DataError if the number of rows is not ``expect``."""
-    _write(path, [asdict(score) | {"letter": score.label} for score in scores], SCORES, expect=expect)
+    _write(path, [_shallow(score) | {"letter": score.label} for score in scores], SCORES, expect=expect)
+
+
+def _score(*values: Any) -> Score:
+    row = dict(zip(SCORES.names, values, strict=True))
+    return Score(label=row.pop("letter"), **row)
 
 
 def read_scores(path: str | Path) -> list[Score]:
     """Read a table of scores."""
-    return _records(path, SCORES, lambda row: Score(label=row.pop("letter"), **row))
+    return _records(path, SCORES, _score)
 
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
     """Write a table of metrics."""
-    _write(path, [asdict(metric) for metric in metrics], METRICS, expect=None)
+    _write(path, [_shallow(metric) for metric in metrics], METRICS, expect=None)
 
 
 def read_metrics(path: str | Path) -> list[Metric]:
     """Read a table of metrics."""
-    return _records(path, METRICS, lambda row: Metric(**row))
+    return _records(path, METRICS, Metric)
 
 
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
@@ -377,6 +394,6 @@ def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schem
         If the file is absent or is not such a table.
     """
     try:
-        return [row(**values) for values in _read(path, schema, what)]
+        return [row(**dict(zip(schema.names, values, strict=True))) for values in _read(path, schema, what)]
     except (TypeError, ValueError) as error:
         raise DataError(f"not {what} ({error}); delete it and run again", file=path) from error
