@@ -38,8 +38,7 @@ rule all:
     default_target: True
     input:
         "<results>/report/index.html",
-        "<results>/tables/metrics.csv",
-        "<results>/headline.csv",
+        rules.summarise.output,
         "<results>/comparison.parquet",
         CHECKS,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],

@@ -40,13 +40,23 @@ rule summarise:
     input:
         METRICS,
     output:
-        headline="<results>/metrics.json",
-        headline_table=report(
+        records="<results>/metrics.json",
+        headline=report(
             "<results>/headline.csv",
             caption="captions/headline.rst",
             category="Tables",
+            labels={"table": "headline metrics"},
         ),
-        table="<results>/tables/metrics.csv",
+        leaderboard=report(
+            "<results>/leaderboard.csv",
+            caption="captions/leaderboard.rst",
+            category="Tables",
+            labels={"table": "leaderboard"},
+        ),
+        models=expand(
+            "<results>/models/{model}.json",
+            model=dict.fromkeys(model for model, _ in TARGETS.pairs),
+        ),
         plot=plot_file("<results>/plots/{benchmark}.csv"),
     log:
         "<logs>/summarise.log",
@@ -54,9 +64,10 @@ rule summarise:
         "../envs/core.yaml"
     params:
         code=code_of("summarise", PARAMS.benchmarks),
+        models=f"{RESULTS}/models",
     shell:
-        "python -m known_unknowns summarise {input} --out {output.headline} --table {output.table}"
-        " --plot {output.plot} --headline {output.headline_table} > {log} 2>&1"
+        "python -m known_unknowns summarise {input} --out {output.records} --headline {output.headline}"
+        " --leaderboard {output.leaderboard} --models {params.models} --plot {output.plot} > {log} 2>&1"
 
 
 rule compare:

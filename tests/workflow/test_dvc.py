@@ -14,8 +14,9 @@ from tests.workflow.project import Project, reduce
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 RESULTS = [
     "metrics.json",
+    "models/oracle.json",
     "comparison.parquet",
-    "tables/metrics.csv",
+    "headline.csv",
     "report/index.html",
     "plots/humblebench.csv",
     "metrics/oracle/humblebench.parquet",
@@ -69,20 +70,13 @@ def test_git_tracks_the_pins_and_not_the_data(pinned):
     assert [name for name in tracked if name.startswith("data/") and not name.endswith((".dvc", ".gitignore"))] == []
 
 
-def defined(value):
-    """Nested dictionaries without undefined values, which DVC does not show."""
-    if isinstance(value, dict):
-        return {key: defined(inner) for key, inner in value.items() if inner is not None}
-    return value
-
-
-def test_metrics_are_shown(pinned):
-    files = shown(pinned, "metrics", "show", "--precision", "17")[""]["data"]
-    headline = json.loads((pinned.root / "results/pocket/metrics.json").read_text(encoding="utf-8"))
-    assert files == {"results/pocket/metrics.json": {"data": defined(headline)}}
-    assert (
-        files["results/pocket/metrics.json"]["data"]["oracle"]["humblebench"]["original"]["official"]["accuracy"] == 1
-    )
+def test_metrics_are_shown_in_one_line_per_model(pinned):
+    header, *lines = dvc(pinned, "metrics", "show").splitlines()
+    assert header.split() == ["Path", "humblebench.accuracy"]
+    assert [line.split()[0] for line in lines] == [
+        f"results/pocket/models/{name}.json" for name in ("always_a", "oracle")
+    ]
+    assert lines[1].split()[1:] == ["1.0"]
 
 
 def test_a_clone_pulls_the_pushed_data(pinned, tmp_path):
@@ -107,7 +101,7 @@ def test_diffs_show_the_changes(pinned, tmp_path):
     assert params == {"models.always_a.behaviour": {"old": "always_a", "new": "always_refuse"}}
 
     dvc(changed, "repro")
-    difference = shown(changed, "metrics", "diff")["results/pocket/metrics.json"]
-    assert difference
-    assert all("always_a" in name for name in difference)
-    assert all(entry["old"] != entry["new"] for entry in difference.values())
+    difference = shown(changed, "metrics", "diff")
+    assert list(difference) == ["results/pocket/models/always_a.json"]
+    (change,) = difference["results/pocket/models/always_a.json"].values()
+    assert change["old"] != change["new"]

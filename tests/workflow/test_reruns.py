@@ -8,7 +8,7 @@ from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-AGGREGATES = {"headline.csv", "metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
+AGGREGATES = {"headline.csv", "leaderboard.csv", "metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
 
 
 ONE_MODEL = "results/pocket/metrics/oracle/humblebench.parquet"

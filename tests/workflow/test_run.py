@@ -38,10 +38,14 @@ def share_of_answer(project: Project, letter: str) -> float:
 def test_every_documented_file_is_written(finished):
     project, _ = finished
     results = project.root / "results/pocket"
-    expected = ["report/index.html", "tables/metrics.csv", "metrics.json", "plots/humblebench.csv"]
+    expected = ["report/index.html", "leaderboard.csv", "metrics.json", "plots/humblebench.csv"]
     expected += ["headline.csv", "comparison.parquet", "tracking.json", "params.yaml"]
     for model in RESPONDENTS:
-        expected += [f"metrics/{model}/humblebench.parquet", f"replies/{model}/humblebench/engine.json"]
+        expected += [
+            f"models/{model}.json",
+            f"metrics/{model}/humblebench.parquet",
+            f"replies/{model}/humblebench/engine.json",
+        ]
         for variant in VARIANTS:
             expected += [f"{kind}/{model}/humblebench/{variant}/seed0.parquet" for kind in ("replies", "scores")]
         assert (project.root / f"journal/pocket/{model}/humblebench.jsonl").is_file()
@@ -49,11 +53,16 @@ def test_every_documented_file_is_written(finished):
     assert list(results.rglob("*.part")) == []
 
 
-def test_the_run_ends_with_the_paths_of_its_results(finished):
+def test_the_run_ends_with_its_results_and_their_paths(finished):
     _, printed = finished
-    for line in ("results/pocket/report/index.html", "results/pocket/tables/metrics.csv"):
-        assert line in printed
-    assert "mlflow ui --backend-store-uri sqlite:///mlflow.db" in printed
+    lines = printed.strip().splitlines()[-20:]
+    assert "HumbleBench: dual accuracy 100.0% (interval " in next(line for line in lines if line.startswith("Results"))
+    assert next(line for line in lines if line.startswith("Results")).endswith(
+        "of oracle, the best of 4 scripted respondents"
+    )
+    assert "Verdicts   0 of 171 published numbers could be judged" in lines
+    paths = [line.split()[1] for line in lines if line.startswith(("Report", "Tables", "Replies"))]
+    assert paths == ["results/pocket/report/index.html", "results/pocket/headline.csv", "results/pocket/replies/"]
 
 
 def test_a_run_in_a_pipe_reports_its_progress(finished):
@@ -100,6 +109,31 @@ def test_guessing_is_inside_the_interval_around_chance(finished, variant, option
     low, high = binom.interval(0.999, metric.n, 1 / options)
     assert metric.n == 30
     assert low <= metric.value * metric.n <= high
+
+
+def test_the_summaries_are_small(finished):
+    """A row of the headline table and of the leaderboard does not grow with the number of questions."""
+    project, _ = finished
+    results = project.root / "results/pocket"
+    sizes = {name: (results / name).stat().st_size for name in ("headline.csv", "leaderboard.csv", "metrics.json")}
+    cells = len(RESPONDENTS) * (len(VARIANTS) + 2) * 2  # with the pairs of variants; two scorers
+    assert sizes["headline.csv"] < 400 * (cells + 1)
+    assert sizes["leaderboard.csv"] < 1000 * (len(RESPONDENTS) + 1)
+    assert sizes["metrics.json"] < 150 * len(RESPONDENTS)
+    assert sum(path.stat().st_size for path in results.glob("metrics/*/*.parquet")) < 100_000 * len(RESPONDENTS)
+
+
+def test_all_metrics_are_exported(finished, tmp_path):
+    project, _ = finished
+    out = tmp_path / "metrics.csv"
+    printed = project.run("known-unknowns", "metrics", "--model", "oracle", "--name", "accuracy", "--out", out).stdout
+    rows = tables.read_metrics(project.root / "results/pocket/metrics/oracle/humblebench.parquet")
+    expected = sum(metric.name == "accuracy" for metric in rows)
+    assert f"{expected:,} metrics in {out}" in printed
+    assert len(out.read_text(encoding="utf-8").splitlines()) == expected + 1
+    assert (
+        "run  make run  first" in project.run("known-unknowns", "metrics", "--model", "no", "--out", out, code=3).stdout
+    )
 
 
 def test_snakemake_makes_its_own_report(rerun):

@@ -16,7 +16,7 @@ import typer
 
 from known_unknowns import __version__
 from known_unknowns.benchmarks._pocket import train_command
-from known_unknowns.cli import audit, data, endpoints, exchange, model_comparison, models, share, workflow
+from known_unknowns.cli import audit, data, endpoints, exchange, model_comparison, models, results, share, workflow
 from known_unknowns.errors import KnownUnknownsError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
@@ -25,6 +25,7 @@ The workflow (make run) calls these commands. Each command also works by hand.
 
 \b
 Examples:
+  known-unknowns open
   known-unknowns check params
   known-unknowns fetch --help
 
@@ -39,7 +40,7 @@ Exit codes:
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
-MODULES = (data, workflow, exchange, audit, model_comparison, models, share, endpoints)
+MODULES = (results, data, workflow, exchange, audit, model_comparison, models, share, endpoints)
 """The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
 
 

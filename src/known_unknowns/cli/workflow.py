@@ -182,23 +182,39 @@ def compare(
 
 def summarise(
     metrics: MetricTables,
-    out: Annotated[Path, typer.Option("--out", help="The JSON file of headline numbers (dvc metrics show).")],
-    table: Annotated[Path, typer.Option(help="The CSV file of all metrics.")],
-    plot: Annotated[Path, typer.Option(help="The CSV file that dvc plots draws.")],
+    out: Annotated[Path, typer.Option("--out", help="The JSON file with a short record per model.")],
+    plot: Annotated[Path, typer.Option(help="The CSV file of the benchmarks and their stress tests.")],
     headline: Annotated[
         Path | None, typer.Option(help="The CSV file of headline metrics. [default: headline.csv beside --out]")
     ] = None,
+    leaderboard: Annotated[
+        Path | None,
+        typer.Option(help="The CSV file with a row per model and benchmark. [default: leaderboard.csv beside --out]"),
+    ] = None,
+    models: Annotated[
+        Path | None, typer.Option(help="The folder of each model's record (dvc metrics show). [default: models]")
+    ] = None,
+    table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
 ) -> None:
-    """Write all metrics as CSV, and the headline metrics as CSV and as JSON for DVC.
+    """Write the headline metrics and the leaderboard as CSV, and a short record per model as JSON.
 
     \b
     Example:
       known-unknowns summarise metrics/*/*.parquet --out metrics.json \\
-        --table metrics.csv --plot plot.csv
+        --plot plot.csv
     """
-    from known_unknowns.metrics.summary import summarise as run
+    from known_unknowns.metrics import summary_files
 
-    run(metrics, out=out, table=table, plot=plot, headline_table=headline or out.with_name("headline.csv"))
+    summary_files.summarise(
+        metrics,
+        out=out,
+        plot=plot,
+        headline_table=headline or out.with_name("headline.csv"),
+        leaderboard_table=leaderboard or out.with_name("leaderboard.csv"),
+        models=models or out.with_name("models"),
+    )
+    if table:
+        summary_files.write_all_metrics(metrics, table, chosen={})
 
 
 def track(

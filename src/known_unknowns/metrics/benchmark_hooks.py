@@ -152,7 +152,7 @@ class BenchmarkMetrics:
     derived : callable
         ``(metrics) -> iterable of Metric``: metrics computed from those of one category, given by name.
     headline : tuple of str
-        Names of the benchmark's metrics in metrics.json, besides those of all benchmarks.
+        Names of the benchmark's metrics in headline.csv, besides those of all benchmarks.
     """
 
     categories: Callable[[Sequence[Question]], Mapping[str, np.ndarray]] = _no_categories

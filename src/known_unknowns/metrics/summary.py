@@ -1,22 +1,14 @@
-"""Summaries of all metrics for people and DVC: CSVs of all and of the headline metrics, JSON, a CSV for a plot."""
+"""The numbers of the headline: which metrics they are, and their tables."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
-from known_unknowns import benchmarks, tables
 from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.metrics.dual import DUAL
-from known_unknowns.metrics.measure import headline
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import Metric
 
-COLUMNS = tuple(field.name for field in fields(Metric))
 HEADLINE_SCORERS = ("official", "robust")
 HEADLINE_METRICS = (
     "above_chance",
@@ -31,31 +23,6 @@ HEADLINE_METRICS = (
 MODEL_METRICS = ((None, "accuracy"), (None, "refusal_recall"), ("nota_only", "accuracy"), ("blank", "accuracy"))
 """Variant and metric of the few numbers per benchmark that compare models. None is the benchmark's main variant."""
 _DIGITS = 6
-
-
-def summarise(metrics: Sequence[Path], *, out: Path, table: Path, plot: Path, headline_table: Path) -> None:
-    """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in the JSON.
-
-    Parameters
-    ----------
-    metrics : sequence of Path
-        Tables of metrics (Parquet), one per model and benchmark.
-    out : Path
-        JSON of the headline metrics over all questions.
-    table : Path
-        CSV of all metrics.
-    plot : Path
-        CSV of the stress tests for ``dvc plots``.
-    headline_table : Path
-        CSV of the headline metrics, one row per model, benchmark, variant and scorer.
-    """
-    rows = sorted((metric for path in metrics for metric in tables.read_metrics(path)), key=_order)
-    chosen = [metric for metric in headline(rows) if metric.category == OVERALL]
-    tables.write_text(table, _csv(COLUMNS, (asdict(metric) for metric in rows)))
-    tables.write_text(out, json.dumps(headlines(chosen), indent=2, sort_keys=True, allow_nan=False) + "\n")
-    columns = plot_columns(dict.fromkeys(metric.benchmark for metric in rows))
-    tables.write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
-    tables.write_text(headline_table, _csv(*headline_rows(chosen)))
 
 
 def main_scorer(scorers: Iterable[str]) -> str:
@@ -103,74 +70,14 @@ def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, 
             continue
         key = (metric.model, metric.benchmark, metric.variant, metric.scorer)
         row = rows.setdefault(key, dict(zip(columns, key, strict=False)))
-        row[metric.name] = _rounded(metric.value)
+        row[metric.name] = rounded(metric.value)
         if metric.name in ("accuracy", DUAL):
-            row |= {"low": _rounded(metric.low), "high": _rounded(metric.high), "n": metric.n, "method": metric.method}
+            row |= {"low": rounded(metric.low), "high": rounded(metric.high), "n": metric.n, "method": metric.method}
         elif metric.name not in columns:
             columns.append(metric.name)
     return columns, list(rows.values())
 
 
-def headlines(metrics: Iterable[Metric]) -> dict[str, Any]:
-    """Nest headline metrics by model, benchmark, variant and scorer.
-
-    These are the accuracy with its interval (low, high) and number of questions n, and the other headline metrics
-    that were measured.
-    """
-    tree: dict[str, Any] = {}
-    for row in headline_rows(metrics)[1]:
-        at = tree
-        for name in ("model", "benchmark", "variant"):
-            at = at.setdefault(row.pop(name), {})
-        row.pop("method", None)
-        at[row.pop("scorer")] = row
-    return tree
-
-
-def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:
-    """Columns of the plot, to variant, scorer and metric, as the benchmarks define them."""
-    columns: dict[str, tuple[str, str, str]] = {}
-    for name in names:
-        columns |= benchmarks.get(name).plot
-    return columns
-
-
-def plot_rows(metrics: Iterable[Metric], columns: Mapping[str, tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """Return one row per benchmark and model; a metric that was not measured has no value."""
-    column_of = {source: column for column, source in columns.items()}
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for metric in metrics:
-        column = column_of.get((metric.variant, metric.scorer, metric.name))
-        if column is not None:
-            key = (metric.benchmark, metric.model)
-            row = rows.setdefault(key, {"benchmark": metric.benchmark, "model": metric.model})
-            row[column] = _rounded(metric.value)
-    return list(rows.values())
-
-
-def _order(metric: Metric) -> tuple[Any, ...]:
-    """Sort key of the CSV: every key column; Overall before the categories, means over seeds before single seeds."""
-    return (
-        metric.model,
-        metric.benchmark,
-        metric.variant,
-        metric.scorer,
-        metric.category != OVERALL,
-        metric.category,
-        metric.name,
-        -1 if metric.seed is None else metric.seed,
-    )
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)  # None is written as an empty cell
-    return text.getvalue()
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
+def rounded(value: Any) -> Any:
+    """Return a number of a summary with six digits; other values as they are."""
     return round(value, _DIGITS) if isinstance(value, float) else value

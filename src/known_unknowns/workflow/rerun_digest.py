@@ -61,7 +61,7 @@ STEPS = {
     ),
     "score": Step(("scoring.table",), ("official",)),
     "measure": Step(("metrics.measure",), ("metrics",)),
-    "summarise": Step(("metrics.summary",), ("metrics",)),
+    "summarise": Step(("metrics.summary_files",), ("metrics",)),
     "compare": Step(("comparison.compare",), ("audit",), benchmark_files=("published.yaml",)),
     "track": Step(("tracking",), ("metrics",)),
     "report": Step(

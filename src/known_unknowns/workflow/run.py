@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import shlex
@@ -15,7 +14,7 @@ from typing import Any, TextIO
 
 import yaml
 
-from known_unknowns.config import Params, without_password
+from known_unknowns.config import Params
 from known_unknowns.errors import MachineError
 from known_unknowns.progress import duration
 from known_unknowns.tables import write_text
@@ -95,29 +94,50 @@ def shell_prefix(source: Path, settings: Path) -> str:
 
 
 def closing_message(params: Params, results: str, seconds: float) -> str:
-    """Return the verdicts, where the results are and how long the run took, for the end of a run."""
-    lines = [
-        f"Report     {results}/report/index.html",
-        f"Tables     {results}/tables/metrics.csv",
-        f"Replies    {results}/replies/",
-    ]
-    if params.tracking.enabled:
-        lines += _mlflow_lines(params.tracking.uri, Path(results, "tracking.json"))
+    """Return the best models, the verdicts, where the results are and how long the run took, for the end of a run."""
+    folder = Path(results)
+    places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
+    lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
+    lines += [f"Replies    {results}/replies/", f"Open       {_program()} open --edition {params.edition}"]
     lines.append(f"Duration   {duration(seconds)}")
-    return "\n".join(["", *_verdicts(params, Path(results, "comparison.parquet")), *lines])
+    best = _best_models(params, folder / "leaderboard.csv")
+    return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *lines])
 
 
-def _mlflow_lines(uri: str, listing: Path) -> list[str]:
-    """Return how to open MLflow, and the address of the table of models below that of the server."""
-    page = json.loads(listing.read_text(encoding="utf-8")).get("page") if listing.is_file() else None
-    shown = without_password(uri)
-    if uri.startswith(("http://", "https://")):
-        return [f"MLflow     {shown.rstrip('/')}/{page or ''}"]
-    mlflow = Path(sys.executable).parent / "mlflow"
-    if mlflow.is_relative_to(Path.cwd()):
-        mlflow = mlflow.relative_to(Path.cwd())
-    lines = [f"MLflow     {mlflow} ui --backend-store-uri {shown}"]
-    return [*lines, f"           then http://localhost:5000/{page}"] if page else lines
+def _program() -> str:
+    """Return the command line's program as it can be called from this folder."""
+    program = Path(sys.executable).parent / "known-unknowns"
+    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
+
+
+def _best_models(params: Params, leaderboard: Path) -> list[str]:
+    """Return one line per benchmark, with its best model by dual accuracy, or else by accuracy; and an empty line.
+
+    Scripted respondents are left out, unless there is nothing else.
+    """
+    from known_unknowns import benchmarks
+    from known_unknowns.metrics.leaderboard import read_leaderboard
+
+    rows = (
+        [row for row in read_leaderboard(leaderboard) if row["model"] in params.models] if leaderboard.is_file() else []
+    )
+    lines = []
+    for benchmark in params.benchmarks:
+        of_benchmark = [row for row in rows if row["benchmark"] == benchmark]
+        asked = [row for row in of_benchmark if params.model(row["model"])["engine"] != "respondent"]
+        kind = "model" if asked else "scripted respondent"
+        for number in ("dual_accuracy", "accuracy"):
+            measured = [row for row in asked or of_benchmark if number in row]
+            if measured:
+                best = max(measured, key=lambda row: row[number])
+                low, high = (f"{100 * best[f'{number}_{end}']:.1f}" for end in ("low", "high"))
+                count = f"the best of {len(measured)} {kind}s" if len(measured) > 1 else f"the only {kind}"
+                lines.append(
+                    f"{benchmarks.get(benchmark).title}: {number.replace('_', ' ')} {100 * best[number]:.1f}%"
+                    f" (interval {low} to {high}, n = {best[f'{number}_n']:,}) of {best['model']}, {count}"
+                )
+                break
+    return [f"{'Results' if line is lines[0] else '':<10} {line}" for line in lines] + [""] * bool(lines)
 
 
 def _verdicts(params: Params, comparison: Path) -> list[str]:

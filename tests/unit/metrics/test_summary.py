@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns import tables
-from known_unknowns.metrics.summary import COLUMNS, model_headline, summarise
+from known_unknowns.metrics.leaderboard import COLUMNS, leaderboard_row, read_leaderboard
+from known_unknowns.metrics.summary import model_headline
+from known_unknowns.metrics.summary_files import METRIC_COLUMNS, summarise, write_all_metrics
 from known_unknowns.records import Metric
 
 
@@ -20,8 +22,8 @@ def metric(name: str, value: float | None, **changes) -> Metric:
 @pytest.fixture
 def summary(tmp_path):
     first = [
-        metric("share_A", 0.25),
         metric("accuracy", 2 / 3),
+        metric("share_A", 0.25),
         metric("accuracy", 0.9, category="Object"),
         metric("refusal_precision", None, n=0, method="undefined: nothing in the denominator"),
         metric("accuracy", 0.5, scorer="likelihood"),
@@ -33,16 +35,18 @@ def summary(tmp_path):
     other = [metric("accuracy", 0.75, model="another", variant="noise")]
     tables.write_metrics(tmp_path / "m.parquet", first)
     tables.write_metrics(tmp_path / "another.parquet", other)
-    files = {"out": tmp_path / "metrics.json", "table": tmp_path / "metrics.csv", "plot": tmp_path / "plot.csv"}
-    files["headline_table"] = tmp_path / "headline.csv"
+    files = {"out": tmp_path / "metrics.json", "models": tmp_path / "models", "plot": tmp_path / "plot.csv"}
+    files |= {"headline_table": tmp_path / "headline.csv", "leaderboard_table": tmp_path / "leaderboard.csv"}
     summarise([tmp_path / "m.parquet", tmp_path / "another.parquet"], **files)
     return files
 
 
-def test_the_table_has_every_metric_once_and_in_a_fixed_order(summary):
-    with summary["table"].open(newline="", encoding="utf-8") as lines:
+def test_all_metrics_as_csv_once_and_in_a_fixed_order(summary, tmp_path):
+    out = tmp_path / "all.csv"
+    assert write_all_metrics([tmp_path / "another.parquet", tmp_path / "m.parquet"], out, chosen={"model": None}) == 10
+    with out.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
-    assert tuple(rows[0]) == COLUMNS
+    assert tuple(rows[0]) == METRIC_COLUMNS
     keys = [(r["model"], r["variant"], r["scorer"], r["category"], r["name"], r["seed"]) for r in rows]
     assert keys == [
         ("another", "noise", "robust", "Overall", "accuracy", "0"),
@@ -58,29 +62,58 @@ def test_the_table_has_every_metric_once_and_in_a_fixed_order(summary):
     ]
     assert float(rows[6]["value"]) == 2 / 3  # in full, not rounded
     assert (rows[7]["value"], rows[7]["low"], rows[7]["n"]) == ("", "", "0")
+    assert "nan" not in out.read_text(encoding="utf-8").lower()
 
 
-def test_the_headline_numbers(summary):
-    assert json.loads(summary["out"].read_text(encoding="utf-8")) == {
-        "another": {"humblebench": {"noise": {"robust": {"accuracy": 0.75, "low": 0.65, "high": 0.85, "n": 10}}}},
-        "m": {
-            "humblebench": {
-                "nota_only": {
-                    "official": {"exact_refusal_recall": 0.125},
-                    "robust": {"accuracy": 0.4, "low": 0.3, "high": 0.5, "n": 10},
-                },
-                "original": {
-                    "robust": {
-                        "accuracy": 0.666667,
-                        "low": 0.566667,
-                        "high": 0.766667,
-                        "n": 10,
-                        "refusal_precision": None,
-                    }
-                },
-            }
-        },
+def test_chosen_metrics_as_csv(summary, tmp_path):
+    out = tmp_path / "some.csv"
+    assert write_all_metrics([tmp_path / "m.parquet"], out, chosen={"name": "accuracy", "category": "Object"}) == 1
+    assert (
+        out.read_text(encoding="utf-8")
+        .splitlines()[1]
+        .startswith("m,humblebench,original,0,robust,Object,accuracy,0.9,")
+    )
+
+
+def test_the_record_of_each_model(summary):
+    records = {
+        "another": {"humblebench": {"accuracy": 0.75}},
+        "m": {"humblebench": {"accuracy": 0.666667}},
     }
+    assert json.loads(summary["out"].read_text(encoding="utf-8")) == records
+    for model, record in records.items():
+        assert json.loads((summary["models"] / f"{model}.json").read_text(encoding="utf-8")) == record
+
+
+def test_the_leaderboard_has_a_row_a_model_and_benchmark(summary):
+    with summary["leaderboard_table"].open(newline="", encoding="utf-8") as lines:
+        assert tuple(next(csv.reader(lines))) == COLUMNS
+    another, row = read_leaderboard(summary["leaderboard_table"])
+    assert (another["model"], another["variant"], another["accuracy"]) == ("another", "noise", 0.75)
+    assert row == {
+        "model": "m",
+        "benchmark": "humblebench",
+        "scorer": "robust",
+        "variant": "original",
+        "accuracy": 0.666667,
+        "accuracy_low": 0.566667,
+        "accuracy_high": 0.766667,
+        "accuracy_n": 10,
+        "accuracy_method": "wilson",
+        "nota_only_accuracy": 0.4,
+        "nota_only_accuracy_low": 0.3,
+        "nota_only_accuracy_high": 0.5,
+        "nota_only_accuracy_n": 10,
+        "nota_only_accuracy_method": "wilson",
+    }
+
+
+def test_the_dual_accuracy_of_the_leaderboard_is_the_first():
+    pairs = [("original+nota_only", 0.5), ("original+noise", 0.9)]
+    rows = [metric("accuracy", 0.75), *(metric("dual_accuracy", value, variant=name) for name, value in pairs)]
+    row = leaderboard_row(rows)
+    assert (row["dual_variant"], row["dual_accuracy"], row["dual_accuracy_low"]) == ("original+nota_only", 0.5, 0.4)
+    assert "blank_accuracy" not in row
 
 
 def test_the_headline_table_has_a_row_a_model_variant_and_scorer(summary):
@@ -123,5 +156,4 @@ def test_the_same_metrics_in_another_order_give_the_same_bytes(summary, tmp_path
     again = {name: tmp_path / "again" / path.name for name, path in summary.items()}
     summarise([tmp_path / "another.parquet", tmp_path / "m.parquet"], **again)
     for name, path in summary.items():
-        assert again[name].read_bytes() == path.read_bytes()
-    assert "nan" not in summary["table"].read_text(encoding="utf-8").lower()
+        assert name == "models" or again[name].read_bytes() == path.read_bytes()

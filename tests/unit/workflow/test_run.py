@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import yaml
 
@@ -52,20 +50,3 @@ def test_a_failure_shows_the_end_of_each_log_once(tmp_path):
 )
 def test_a_password_is_not_printed(uri: str, shown: str) -> None:
     assert without_password(uri) == shown
-
-
-@pytest.mark.parametrize("page", [None, "#/experiments/1/runs"])
-def test_a_tracking_server_is_opened_by_its_address(tmp_path, page):
-    listing = tmp_path / "tracking.json"
-    if page:
-        listing.write_text(json.dumps({"page": page}))
-    (line,) = run._mlflow_lines("https://ann:s3cret@mlflow.example.org/", listing)
-    assert line.split() == ["MLflow", f"https://ann:***@mlflow.example.org/{page or ''}"]
-
-
-def test_a_tracking_database_is_opened_by_a_local_server(tmp_path):
-    listing = tmp_path / "tracking.json"
-    listing.write_text(json.dumps({"page": "#/experiments/1/runs"}))
-    command, address = run._mlflow_lines("sqlite:///mlflow.db", listing)
-    assert command.endswith("mlflow ui --backend-store-uri sqlite:///mlflow.db")
-    assert address.split()[-1] == "http://localhost:5000/#/experiments/1/runs"

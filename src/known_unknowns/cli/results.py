@@ -1,0 +1,68 @@
+"""Commands for finished results: open them, bundle them for a static host, and export all metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.errors import DataError
+
+
+def open(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the report; 0 for any free one.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser, if there is a display.")] = True,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Serve the report and the MLflow runs of a finished run on this machine, and print their addresses.
+
+    Nothing else on the network can reach them. Ctrl-C ends it.
+
+    \b
+    Example:
+      known-unknowns open --edition pocket --no-browser
+    """
+    from known_unknowns.workflow import configuration, serve
+
+    serve.serve(
+        configuration.load(params, edition=edition),
+        port=port,
+        browser=browser,
+        say=lambda text: print(text, flush=True),
+    )
+
+
+def metrics(
+    out: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
+    model: Annotated[str | None, typer.Option(help="Only this model.")] = None,
+    benchmark: Annotated[str | None, typer.Option(help="Only this benchmark.")] = None,
+    variant: Annotated[str | None, typer.Option(help="Only this variant.")] = None,
+    scorer: Annotated[str | None, typer.Option(help="Only this parser.")] = None,
+    category: Annotated[str | None, typer.Option(help="Only this category; Overall for all questions.")] = None,
+    name: Annotated[str | None, typer.Option(help="Only this metric.")] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write metrics of a finished run as CSV, each with n, interval and method.
+
+    \b
+    Example:
+      known-unknowns metrics --name accuracy --category Overall --out accuracy.csv
+    """
+    from known_unknowns.metrics.summary_files import write_all_metrics
+    from known_unknowns.workflow import configuration
+
+    folder = Path("results", configuration.load(params, edition=edition).edition, "metrics")
+    tables = [
+        path
+        for path in sorted(folder.glob("*/*.parquet"))
+        if model in (None, path.parent.name) and benchmark in (None, path.stem)
+    ]
+    if not tables:
+        raise DataError("no metrics of this edition, model and benchmark; run  make run  first", file=folder)
+    chosen = {"variant": variant, "scorer": scorer, "category": category, "name": name}
+    count = write_all_metrics(tables, out, chosen=chosen)
+    print(f"{count:,} metrics in {out}")

@@ -1,0 +1,128 @@
+"""The files of the rule `summarise`: headline, leaderboard, a record per model for DVC, data of a plot."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import benchmarks, tables
+from known_unknowns.metrics import leaderboard
+from known_unknowns.metrics.measure import headline
+from known_unknowns.metrics.summary import headline_rows, rounded
+from known_unknowns.records import OVERALL, Metric
+
+METRIC_COLUMNS = tuple(field.name for field in fields(Metric))
+
+
+def summarise(
+    metrics: Sequence[Path], *, out: Path, plot: Path, headline_table: Path, leaderboard_table: Path, models: Path
+) -> None:
+    """Write the summaries of all metrics. An undefined number is an empty cell of a CSV and null in JSON.
+
+    Parameters
+    ----------
+    metrics : sequence of Path
+        Tables of metrics (Parquet), one per model and benchmark.
+    out : Path
+        JSON with a short record per model: the numbers of the leaderboard by benchmark.
+    plot : Path
+        CSV of the benchmarks and their stress tests.
+    headline_table : Path
+        CSV of the headline metrics, one row per model, benchmark, variant and scorer.
+    leaderboard_table : Path
+        CSV of the leaderboard, one row per model and benchmark.
+    models : Path
+        Folder for the record of each model, <model>.json, for ``dvc metrics``.
+    """
+    chosen: list[Metric] = []
+    rows: list[dict[str, Any]] = []
+    for path in metrics:
+        of_path = [metric for metric in headline(tables.read_metrics(path)) if metric.category == OVERALL]
+        rows += [leaderboard.leaderboard_row(of_path)] if of_path else []
+        chosen += of_path
+    chosen.sort(key=_order)
+    rows.sort(key=lambda row: (row["benchmark"], row["model"]))
+    tables.write_text(headline_table, _csv(*headline_rows(chosen)))
+    tables.write_text(leaderboard_table, _csv(leaderboard.COLUMNS, rows))
+    records = leaderboard.by_model(rows)
+    tables.write_text(out, _json(records))
+    for model, record in records.items():
+        tables.write_text(models / f"{model}.json", _json(record))
+    columns = plot_columns(dict.fromkeys(metric.benchmark for metric in chosen))
+    tables.write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
+
+
+def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str | None]) -> int:
+    """Write the rows of tables of metrics as one CSV, and return their number.
+
+    Parameters
+    ----------
+    metrics : sequence of Path
+        Tables of metrics (Parquet).
+    out : Path
+        The CSV.
+    chosen : mapping of str to (str or None)
+        Columns and the value that their rows must have; None for any.
+    """
+    count = 0
+    with tables.atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for path in metrics:
+            rows = [asdict(metric) for metric in sorted(tables.read_metrics(path), key=_order)]
+            rows = [row for row in rows if all(value is None or row[name] == value for name, value in chosen.items())]
+            writer.writerows(rows)  # None is written as an empty cell
+            count += len(rows)
+    return count
+
+
+def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Columns of the plot, to variant, scorer and metric, as the benchmarks define them."""
+    columns: dict[str, tuple[str, str, str]] = {}
+    for name in names:
+        columns |= benchmarks.get(name).plot
+    return columns
+
+
+def plot_rows(metrics: Iterable[Metric], columns: Mapping[str, tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Return one row per benchmark and model; a metric that was not measured has no value."""
+    column_of = {source: column for column, source in columns.items()}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for metric in metrics:
+        column = column_of.get((metric.variant, metric.scorer, metric.name))
+        if column is not None:
+            key = (metric.benchmark, metric.model)
+            row = rows.setdefault(key, {"benchmark": metric.benchmark, "model": metric.model})
+            row[column] = rounded(metric.value)
+    return list(rows.values())
+
+
+def _order(metric: Metric) -> tuple[Any, ...]:
+    """Sort key: every key column; Overall before the categories, means over seeds before single seeds."""
+    return (
+        metric.model,
+        metric.benchmark,
+        metric.variant,
+        metric.scorer,
+        metric.category != OVERALL,
+        metric.category,
+        metric.name,
+        -1 if metric.seed is None else metric.seed,
+    )
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)  # None is written as an empty cell
+    return text.getvalue()
+
+
+def _json(records: Mapping[str, Any]) -> str:
+    return json.dumps(records, indent=2, sort_keys=True, allow_nan=False) + "\n"
