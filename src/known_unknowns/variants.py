@@ -304,6 +304,15 @@ REMOVES: Mapping[str, frozenset[str]] = {"text_only": frozenset({"images"})}
 """What a variant removes that a protocol may need (`known_unknowns.protocols.Protocol.requires`)."""
 
 _NOT_ARGUMENTS = ("function", "protocol")
+REFUSAL, IMAGE = "a refusal option", "an image"
+_NEEDS: Mapping[str, str] = {
+    "nota_only": REFUSAL,
+    "noise": IMAGE,
+    "gaussian": IMAGE,
+    "blank": IMAGE,
+    "text_only": IMAGE,
+}
+"""What a variant changes, so that it is of no use for a question without it."""
 
 
 def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
@@ -334,3 +343,15 @@ def apply(entry: Mapping[str, Any], question: Question, *, seed: int) -> Questio
     """Apply the variant that ``entry`` (see `check_arguments`) describes."""
     arguments = {key: value for key, value in entry.items() if key not in _NOT_ARGUMENTS}
     return VARIANTS[entry["function"]](question, seed=seed, **arguments)
+
+
+def needs(entry: Mapping[str, Any]) -> list[str]:
+    """Return what a question must have for the variant that ``entry`` describes: `REFUSAL`, `IMAGE`, or nothing."""
+    need = _NEEDS.get(entry["function"])
+    return [] if need is None else [need]
+
+
+def fits(entry: Mapping[str, Any], question: Question) -> bool:
+    """Whether a question has what the variant that ``entry`` describes needs."""
+    has = {REFUSAL: question.refusal is not None, IMAGE: bool(question.images)}
+    return all(has[need] for need in needs(entry))

@@ -78,6 +78,22 @@ class Check(Protocol):
     ) -> tuple[Sequence[Quantity], Sequence[Finding]]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Numbers of questions in a folder of files: all, with a refusal option, and with an image; notes for people."""
+
+    questions: int
+    with_refusal: int
+    with_images: int
+    notes: tuple[str, ...] = ()
+
+
+class Count(Protocol):
+    """Count the questions of a folder of the user's own files; DataError lists all mistakes in them."""
+
+    def __call__(self, folder: Path, *, settings: Mapping[str, Any] | None = None) -> Contents: ...
+
+
 class Render(Protocol):
     """Render a pocket edition's files.
 
@@ -146,6 +162,10 @@ class Benchmark:
     load_without_images : Lazy, optional
         Published annotations (one file, or the folder of all) to questions, without reading images. If absent, only
         the folder of all published files can be read.
+    contents : Lazy[Count], optional
+        The contents of a folder of files, before they are loaded, for benchmarks whose questions differ in whether they
+        have a refusal option or an image. Variants that fit no question are then left out of a run, and questions that
+        a variant does not fit are left out of this variant.
     prompt : Lazy[Prompt]
         The text that is sent, word for word.
     refusal_prompt : Lazy[Prompt], optional
@@ -191,6 +211,7 @@ class Benchmark:
     prompt: Lazy[Prompt]
     official: Lazy[OfficialParser]
     load_without_images: Lazy[Callable[..., list[Question]]] | None = None
+    contents: Lazy[Count] | None = None
     refusal_prompt: Lazy[Prompt] | None = None
     forced_choice_applies: Lazy[Callable[[Question], bool]] | None = None
     protocols: Lazy[Mapping[str, AskingProtocol]] | None = None

@@ -67,6 +67,28 @@ class GitData(Entry):
     """Seed of the views that a protocol starts in, for benchmarks that draw them while loading."""
 
 
+class FolderData(Entry):
+    """A folder of the user's own files (docs/own_data.md)."""
+
+    nullable = frozenset({"images", "refusal"})
+
+    source: Literal["folder"]
+    path: Text
+    """The folder, relative to the folder of params.yaml's project."""
+    files: list[Text] = []
+    """Patterns of the files with questions, within the folder; by default all of CSV, TSV, JSON, JSONL and Parquet."""
+    fields: dict[str, str | list[str] | None] = {}
+    """Field name of this project to the column in the files; null if the files have none."""
+    answer_is: Literal["auto", "text", "letter", "index", "number"] = "auto"
+    """Content of the answer field: an index counts from 0, a number from 1. auto detects it."""
+    refusal: Text | Names | None = None
+    """Text of the refusal option, or several texts. If absent, standard phrasings are recognised; null for none."""
+    images: str | None = None
+    """Folder that image paths are relative to, within the folder; null for the folder of the file that names them."""
+    without_image: bool = False
+    """Whether a question may have no image."""
+
+
 class HttpData(Entry):
     """Files at plain addresses."""
 
@@ -83,8 +105,8 @@ class HttpData(Entry):
     """Path within the folder to the file's address; null if it has no lasting address and is placed by hand."""
 
 
-DataEntry = ScenesData | HubData | GitData | HttpData
-BenchmarkData = Annotated[ScenesData | HubData | GitData, Field(discriminator="source")]
+DataEntry = ScenesData | HubData | GitData | FolderData | HttpData
+BenchmarkData = Annotated[ScenesData | HubData | GitData | FolderData, Field(discriminator="source")]
 
 
 DEFAULT_PARSER, PARSER_ARGUMENT = "official", "parser"

@@ -65,6 +65,13 @@ def fetch(
     from known_unknowns.data.store import Store
 
     store = Store(out)
+    if entry["source"] == "folder":
+        from known_unknowns.data import folder
+
+        if user_folder is not None:
+            raise ConfigError(f"{name} is copied from {entry['path']}, which params.yaml names", path="--from")
+        with store.lock():
+            return folder.copy(entry, store, path=f"benchmarks.{name}.data.{params.data_name}.path")
     with store.lock():
         if entry["source"] == "git":
             git.check_out(name, entry, store, user_folder=user_folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,28 @@ def write_variants(entries: Mapping[str, Mapping[str, Any]], cells: Iterable[tup
 def _write_variant(
     entry: Mapping[str, Any], originals: Sequence[Question], source: Path, out: Path, *, seed: int
 ) -> None:
+    asked = _fitting(entry, originals, source)
     varied = []
-    for row, question in enumerate(originals):
+    for row, question in asked:
         try:
             varied.append(variants.apply(entry, question, seed=seed))
         except ValueError as error:
             raise DataError(str(error), file=source, row=row) from error
-    tables.write_questions(out, varied, expect=len(originals))
+    tables.write_questions(out, varied, expect=len(asked))
+
+
+def _fitting(entry: Mapping[str, Any], originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:
+    """Return the questions that a variant fits, with their rows.
+
+    All questions are kept unless the benchmark's questions differ (`known_unknowns.benchmarks.Benchmark.contents`).
+    """
+    rows = list(enumerate(originals))
+    if not originals or benchmarks.get(originals[0].benchmark).contents is None:
+        return rows
+    fitting = [(row, question) for row, question in rows if variants.fits(entry, question)]
+    needs = " and ".join(variants.needs(entry))
+    if not fitting:
+        raise DataError(f"no question has {needs}, which the variant needs; remove it from params.yaml", file=path)
+    if len(fitting) < len(rows):
+        print(f"{len(rows) - len(fitting)} of {len(rows)} questions are left out: they lack {needs}", file=sys.stderr)
+    return fitting

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.data import folder
 from known_unknowns.data.lock_file import PATH, LockEntry, data_source, read
 from known_unknowns.data.store import FOLDER
 
@@ -26,7 +27,9 @@ def write_stamp(out: Path, entry: LockEntry, *, is_new: bool) -> None:
 
 
 def rule_parameter(out: Path, data: Mapping[str, Any], lock_path: str | Path = PATH) -> str:
-    """Return the parameter of the rule that makes ``out``. It changes only when the lock's entry does.
+    """Return the parameter of the rule that makes ``out``.
+
+    It changes only when the lock's entry does, or a file in the user's folder.
 
     Parameters
     ----------
@@ -36,6 +39,8 @@ def rule_parameter(out: Path, data: Mapping[str, Any], lock_path: str | Path = P
         The data's entry in params.yaml. For sources that params.yaml pins itself, the parameter is empty.
     lock_path : str or Path
     """
+    if data["source"] == "folder":
+        return folder.stamp(data)
     source = data_source(out.name, data) if data["source"] == "hub" else None
     entry = read(lock_path).get(source.key) if source else None
     if entry is None:

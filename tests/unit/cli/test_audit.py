@@ -17,7 +17,9 @@ def test_the_json_is_a_list_of_findings_of_all_benchmarks():
     result = CliRunner().invoke(cli.app, ["audit", "--json"])
     findings = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert {finding["benchmark"] for finding in findings} == set(benchmarks.names())
+    assert {finding["benchmark"] for finding in findings} == {
+        name for name in benchmarks.names() if benchmarks.get(name).published
+    }
     assert all(
         list(finding) == KEYS and all(isinstance(text, str) and text for text in finding.values())
         for finding in findings

@@ -1,0 +1,24 @@
+"""The report's section on the user's own questions."""
+
+from __future__ import annotations
+
+from known_unknowns.report.section import Section
+
+SECTION = Section(
+    title="Multiple choice",
+    headline=("original", "nota_only", "noise"),
+    headline_note="These questions have no released code: the strict parser, which accepts a label or the exact text "
+    "of an option, stands in its place.",
+    names={
+        "original": "as in the files",
+        "nota_only": "no right option",
+        "nota_only_relettered": "no right option, relettered",
+        "noise": "noise",
+        "gaussian": "normal noise",
+        "blank": "blank images",
+        "text_only": "no image",
+        "shuffled_options": "shuffled options",
+        "shuffled_refusal_prompt": "shuffled options, refusal prompt",
+    },
+    answers_note="The label of the refusal can differ between questions.",
+)

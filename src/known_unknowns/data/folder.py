@@ -1,0 +1,99 @@
+"""Data in a folder of the user (``source: folder``): copied, so that a run does not change while files are edited."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.data.store import Store, replace_folder
+from known_unknowns.errors import ConfigError, DataError
+
+MAX_FILES = 500_000
+
+
+def folder_of(entry: Mapping[str, Any]) -> Path:
+    """Return the folder that an entry of params.yaml names."""
+    return Path(entry["path"]).expanduser()
+
+
+def problem_of(entry: Mapping[str, Any]) -> str | None:
+    """Return why the folder cannot be used; None if it can."""
+    folder = folder_of(entry)
+    if folder.is_file():
+        return f"{entry['path']!r} is a file; name its folder, and the file under files"
+    if not folder.is_dir():
+        return f"there is no folder {entry['path']!r} in {Path.cwd()}; create it, or correct the path"
+    if Path("data").resolve().is_relative_to(folder.resolve()):
+        return f"{entry['path']!r} contains this project's own data folder; name a folder with the questions alone"
+    if next(files(folder), None) is None:
+        return f"the folder {entry['path']!r} is empty; put the questions and images there"
+    return None
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """Yield every file of a folder that is not hidden, in the order of the names.
+
+    Raises
+    ------
+    DataError
+        If a link leads out of the folder, or there are too many files.
+    """
+    root = folder.resolve()
+    count = 0
+    for path in sorted(folder.rglob("*")):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
+            continue
+        if not path.resolve().is_relative_to(root):
+            raise DataError("a link that leads out of the folder; copy the file itself into the folder", file=path)
+        count += 1
+        if count > MAX_FILES:
+            raise DataError(f"more than {MAX_FILES:,} files; name a folder with the questions alone", file=folder)
+        yield path
+
+
+def copy(entry: Mapping[str, Any], store: Store, *, path: str) -> None:
+    """Replace ``store.out`` by a copy of the folder's files. Hidden files are not copied.
+
+    Parameters
+    ----------
+    entry : mapping
+        The data's entry in params.yaml.
+    store : Store
+    path : str
+        The dotted path of the key ``path`` in params.yaml, for errors.
+
+    Raises
+    ------
+    ConfigError
+        If the folder cannot be used.
+    DataError
+        If a link leads out of the folder.
+    """
+    problem = problem_of(entry)
+    if problem is not None:
+        raise ConfigError(problem, path=path)
+    folder, new = folder_of(entry), store.root / f"{store.out.name}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    count = 0
+    for file in files(folder):
+        target = new / file.relative_to(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+        count += 1
+    replace_folder(new, store.out, store.root / f"{store.out.name}.old")
+    print(f"{store.out}: {count} file(s) from {folder}")
+
+
+def stamp(entry: Mapping[str, Any]) -> str:
+    """Return a digest of the names, sizes and times of the folder's files; empty if there is no such folder."""
+    folder = folder_of(entry)
+    if not folder.is_dir():
+        return ""
+    digest = sha256()
+    for file in files(folder):
+        status = file.stat()
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:16]
