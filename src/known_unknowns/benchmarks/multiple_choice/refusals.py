@@ -17,8 +17,10 @@ _STANDARD = [
     r"(?:\s(?:above|below|given|listed|provided|available))?",
     r"(?:the\s)?correct\s(?:answer|option)\sis\snot\s(?:given|listed|provided|available|here|among\sthe\soptions)",
     r"n\s?/?\s?o\s?/?\s?t\s?/?\s?a",
-    r"(?:sorry\s)?i\s(?:do\snot|don't)\sknow(?:\sthe\sanswer)?|don't\sknow|do\snot\sknow",
-    r"(?:sorry\s)?i\s(?:can't|cannot|can\snot)\s(?:help\swith\s(?:it|this|that)|" + _KNOW + r")(?:\s(?:it|this|that))?",
+    r"(?:sorry,?\s)?i\s(?:do\snot|don't)\sknow(?:\sthe\sanswer)?|don't\sknow|do\snot\sknow",
+    r"(?:sorry,?\s)?i\s(?:can't|cannot|can\snot)\s(?:help\swith\s(?:it|this|that)|"
+    + _KNOW
+    + r")(?:\s(?:it|this|that))?",
     r"(?:i\sam\s|i'm\s)?(?:not\ssure|unsure|uncertain)",
     r"(?:it\s|this\s|the\sanswer\s)?(?:can't|cannot|can\snot|could\snot)\sbe\s"
     r"(?:determined|answered|inferred|told|known|seen|decided|identified|judged|said)"

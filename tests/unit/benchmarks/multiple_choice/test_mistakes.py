@@ -1,0 +1,157 @@
+"""Every mistake names its file, row and column and what to do; nothing is dropped."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+
+import pytest
+
+from known_unknowns.benchmarks.multiple_choice import row_images
+from known_unknowns.data.check import check
+from known_unknowns.errors import DataError
+from tests.unit.benchmarks.multiple_choice.own_files import (
+    BASE64,
+    BENCHMARK,
+    load,
+    own_folder,
+    problems,
+    row,
+    write_csv,
+)
+
+CHANGES = {
+    "no answer": ({"answer": ""}, "column answer: no answer"),
+    "another answer": ({"answer": "E"}, "column answer: 'E' is none of the options A. Red / B. Green / C. Blue"),
+    "an empty option": ({"B": " "}, "column B: the option is empty, and C is not"),
+    "one option": ({"B": "", "C": "", "D": ""}, "column A to D: 1 option(s); a question needs 2 to 26"),
+    "no question": ({"question": ""}, "column question: no question"),
+    "no image": ({"image": ""}, "column image: no image; add it, or set without_image: true"),
+    "a missing image": ({"image": "images/9.png"}, "column image: there is no image 'images/9.png' in the folder"),
+    "a path outside": ({"image": "../secret.png"}, "column image: the path '../secret.png' leads out of the folder"),
+    "an absolute path": ({"image": "/etc/passwd.png"}, "column image: the path '/etc/passwd.png' leads out"),
+    "an address": ({"image": "https://example.org/0.png"}, "column image: 'https://example.org/0.png' is an address"),
+    "no image at all": ({"image": "questions.csv"}, "bytes that are not an image"),
+    "bad base64": ({"image": BASE64[0][:-3] + "!"}, "is neither an image in the folder nor base64"),
+    "an id twice": ({"id": "q0"}, "the id 'q0' is already that of row 2 of questions.csv"),
+    "a null character": ({"question": "a\0b"}, "column question: it has a null character"),
+    "two refusals": ({"C": "I don't know"}, "are refusals, and only one option can be"),
+    "a long option": ({"A": "x" * 20_001}, "column A: 20,001 characters; the limit is 20,000"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_mistake_in_a_row_names_its_place(name, tmp_path):
+    (tmp_path / "secret.png").write_bytes(b"")
+    change, expected = CHANGES[name]
+    folder = own_folder(tmp_path / "own", [row(0), row(1, **change), row(2)])
+    message = problems(folder)
+    assert "1 mistake in the questions; nothing is used:" in message
+    assert "questions.csv, row 3: " in message and expected in message
+
+
+def test_all_mistakes_are_listed_at_once(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(n, answer="Z") for n in range(25)] + [row(n + 25) for n in range(60)])
+    message = problems(folder)
+    assert "25 mistakes" in message and message.count("'Z' is none of the options") == 20
+    assert "... and 5 more mistakes" in message
+    found = check("multiple_choice", folder, settings={})
+    assert [finding.code for finding in found.findings].count("row") == 25 and found.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("q.csv", "image,question,A,B,answer\n1.png,a,b\n", "q.csv, row 2: 3 cells under 5 columns"),
+        ("q.csv", "image,image\n", "the column 'image' is there twice"),
+        ("q.csv", b"image,question\n\xff\xfe,1\n", "not UTF-8 text; save the file as UTF-8"),
+        ("q.csv", 'a,b\n"x,y\n', "not readable as a table"),
+        ("q.csv", "image,question,A,B,answer\n", "no rows in q.csv"),
+        ("q.csv", "picture,frage\n1.png,Was?\n", "column question: no question; the columns are picture, frage"),
+        ("q.jsonl", "{}\n", "q.jsonl, row 1: column question: no question"),
+        ("q.jsonl", "[1]\n", "is not an object with keys"),
+        ("q.jsonl", "{broken\n", "not JSON"),
+        ("q.jsonl", "[" * 100_000, "not JSON"),
+        ("q.json", '[{"question": "a"}, 3]', "'3' is not an object"),
+        ("q.parquet", b"PAR1 no Parquet file", "not a whole Parquet file"),
+    ],
+)
+def test_a_file_that_is_no_table(name, content, expected, tmp_path):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert expected in problems(tmp_path)
+
+
+def test_a_folder_without_questions_names_what_is_there(tmp_path):
+    (tmp_path / "questions.xlsx").write_bytes(b"")
+    assert "no file with questions (.csv, .tsv, .jsonl, .json, .parquet); it has .xlsx files" in problems(tmp_path)
+    assert "no file matches 'a.csv'" in problems(tmp_path, files=["a.csv"])
+    assert "leads out of the folder" in problems(tmp_path, files=["../*.csv"])
+
+
+def test_no_pickle_is_loaded(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "executed"),)
+
+    (tmp_path / "questions.pkl").write_bytes(pickle.dumps(Trap()))
+    assert "unknown suffix" in problems(tmp_path, files=["questions.pkl"])
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_list_of_options_is_not_executed(tmp_path):
+    code = f"[__import__('os').mkdir({str(tmp_path / 'executed')!r}), 'b']"
+    (tmp_path / "q.jsonl").write_text(json.dumps(row(0) | {"options": code, "image": BASE64[0]}))
+    assert "is not a list" in problems(tmp_path, fields={"options": "options"})
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    folder = own_folder(tmp_path / "own", [row(0, image="images/link.png")])
+    (folder / "images/link.png").symlink_to(tmp_path / "secret.png")
+    assert "leads out of the folder" in problems(folder)
+    (folder / "more.csv").symlink_to(tmp_path / "secret.png")
+    assert "a link that leads out of the folder" in problems(folder)
+
+
+def test_an_image_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    folder = own_folder(tmp_path / "own", [row(0)])
+    monkeypatch.setattr(row_images, "MAX_PIXELS", 10)
+    assert "pixels; the limit is 10. Make it smaller" in problems(folder)
+    monkeypatch.setattr(row_images, "MAX_BYTES", 20)
+    assert "bytes; the limit is 20. Make the image smaller" in problems(folder)
+
+
+def test_a_truncated_image_is_an_error_of_its_row(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0), row(1)])
+    data = (folder / "images/1.png").read_bytes()
+    (folder / "images/1.png").write_bytes(data[:-30])
+    with pytest.raises(DataError, match=r"questions\.csv, row 3: the image does not decode"):
+        load(folder, tmp_path / "out")
+
+
+def test_questions_without_an_image_are_allowed_on_request(tmp_path):
+    rows = [row(0), row(1, image="")]
+    folder = own_folder(tmp_path / "own", rows)
+    found = load(folder, tmp_path / "out", without_image=True)
+    assert [len(question.images) for question in found] == [1, 0]
+    contents = BENCHMARK.contents.get()(folder, settings={"without_image": True})
+    assert (contents.questions, contents.with_images, contents.with_refusal) == (2, 1, 2)
+
+
+def test_a_named_refusal_that_no_question_has(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0)])
+    message = problems(folder, refusal="None of these")
+    assert "no question has the refusal option 'None of these'" in message and "'Red'" in message
+
+
+def test_the_check_notes_equal_options_and_questions(tmp_path):
+    write_csv(
+        tmp_path / "q.csv", [row(0, image=BASE64[0], C="red"), row(1, image=BASE64[1], question=row(0)["question"])]
+    )
+    write_csv(tmp_path / "q.csv", [row(n, image=BASE64[n], question="Q?", C="red") for n in range(2)])
+    found = check("multiple_choice", tmp_path, settings={})
+    assert [f.text for f in found.findings if f.code == "option-twice"] == ["2 options read 'red'"] * 2
+    assert [f.where for f in found.findings if f.code == "question-twice"] == ["q.csv, row 3"]
+    assert found.exit_code == 1
