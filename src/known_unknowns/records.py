@@ -191,6 +191,15 @@ class Turn:
         return sha256(text.encode()).hexdigest()
 
 
+MAX_TOKENS = 2**31 - 1
+"""The largest number of tokens that is recorded. Endpoints report numbers that no table can hold."""
+
+
+def is_token_count(value: object) -> bool:
+    """Whether a value is a number of tokens: an integer from 0 to `MAX_TOKENS`, and not True or False."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The reply of an engine to a turn.

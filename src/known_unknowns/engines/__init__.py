@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import TypeAdapter
 
@@ -51,6 +51,13 @@ class _Described(Protocol):
 
     @property
     def scripted(self) -> bool: ...
+
+
+@runtime_checkable
+class UsesProvenTurn(Protocol):
+    """An engine that can be told a turn that the model has answered in this run or an earlier one: ``proven``."""
+
+    proven: Turn | None
 
 
 class Engine(_Described, Protocol):

@@ -61,6 +61,7 @@ class OpenAIEngine:
         self.settings = EndpointSettings.from_entry(name, entry)
         self.facts = self.settings.facts()
         self.notes: Path | None = None
+        self.proven: Turn | None = None
         table = prices.load()
         self._price = table.models.get(self.settings.source)
         if "usd" in self.settings.max_cost and self._price is None:
@@ -99,11 +100,12 @@ class OpenAIEngine:
                 loop.run(requester.client.close())
 
     def _at_once(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Iterator[Rows]:
-        questions = RequestQueue(requester, pending, concurrency=self.settings.concurrency)
+        questions = RequestQueue(requester, pending, concurrency=self.settings.concurrency, proven=self.proven)
         try:
             while rows := loop.run(questions.next_batch()):
                 yield rows
         finally:
+            self.proven = questions.proven
             loop.run(questions.close())
 
     def _in_batches(self, loop: LoopThread, requester: Requester, pending: list[PendingTurn]) -> Iterator[Rows]:

@@ -20,12 +20,11 @@ from typing import Any
 from zlib import crc32
 
 from known_unknowns.errors import DataError, MachineError
-from known_unknowns.records import Reply
+from known_unknowns.records import Reply, is_token_count
 
 _SUFFIX_START = b', "crc32": "'
 _SUFFIX = _SUFFIX_START + b'%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
-MAX_TOKENS = 2**31 - 1
 
 
 class Journal:
@@ -142,6 +141,6 @@ def parse_line(line: bytes) -> tuple[str, int, int, Reply] | None:
 def _reply(values: dict[str, Any]) -> Reply:
     """Return a reply without numbers of tokens that no table can hold, which earlier versions recorded."""
     for name in ("input_tokens", "visual_tokens", "output_tokens"):
-        if name in values and not (type(values[name]) is int and 0 <= values[name] <= MAX_TOKENS):
+        if not is_token_count(values.get(name)):
             values[name] = None
     return Reply(**values)

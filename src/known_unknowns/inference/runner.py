@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from known_unknowns.engines import Batches, Engine, ScriptedEngine
+from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.asking import answer_key
 from known_unknowns.inference.journal import Journal
@@ -128,6 +128,9 @@ def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, 
         answer_keys = [answer_key(question, turn) for question, turn in missing.values()]
         return cast(ScriptedEngine, engine).answer_with_keys(turns, answer_keys, folder=folder)
 
+    if isinstance(engine, UsesProvenTurn):
+        usable = (d.turn for d in waiting if d.key in journal and journal[d.key].error is None)
+        engine.proven = next(usable, engine.proven)
     answered: set[int] = set()
     with progress("questions answered", len(turns)) as advance:
         for batch in answers() if turns else ():

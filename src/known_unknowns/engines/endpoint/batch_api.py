@@ -23,6 +23,7 @@ from openai.types import Batch
 
 from known_unknowns.engines.endpoint.batch_log import BatchLog, BatchRecord
 from known_unknowns.engines.endpoint.capabilities import print_message
+from known_unknowns.engines.endpoint.client import redirect_error
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError
 from known_unknowns.engines.endpoint.request import PendingTurn, Requester, parse_error, rejected_reply
 from known_unknowns.engines.endpoint.request_queue import MAX_ROUNDS, Rows
@@ -175,7 +176,7 @@ class BatchRunner:
             for file in filter(None, (batch.output_file_id, batch.error_file_id)):
                 async with self._client.files.with_streaming_response.content(file) as response:
                     async for line in response.iter_lines():
-                        rows += self._row(json.loads(line), record) if line.strip() else []
+                        rows += self._row(_parsed_line(line), record)
                         if len(rows) >= ROWS:
                             yield rows
                             rows = []
@@ -262,9 +263,21 @@ class BatchRunner:
         try:
             yield
         except openai.APIStatusError as error:
+            if error.response.has_redirect_location:
+                path = self._requester.path("base_url")
+                raise redirect_error(error.response, self._requester.key, path) from None
             words = self._requester.key.redact(error.message)
             if error.status_code in (401, 402, 403):
                 self._requester.raise_if_fatal(error.status_code, words)
             raise MachineError(f"the Batch API answered {words}; the same command continues") from None
         except openai.APIConnectionError:
             raise MachineError("the Batch API cannot be reached; the same command continues") from None
+
+
+def _parsed_line(line: str) -> Mapping[str, Any]:
+    """Return a line of an output file; nothing if it is no JSON object. Its question is then asked again."""
+    try:
+        parsed = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return parsed if isinstance(parsed, Mapping) else {}

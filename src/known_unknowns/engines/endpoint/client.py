@@ -12,16 +12,19 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from known_unknowns.engines.endpoint.budget import Budget
 from known_unknowns.engines.endpoint.rate_limit import FailureRecord, RequestLimits
-from known_unknowns.engines.endpoint.settings import EndpointSettings
+from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.engines.prices import Usage
+from known_unknowns.errors import ConfigError
 
 CONNECT_SECONDS = 10.0
+MAX_REPLY_BYTES = 16 * 2**20
+"""A longer reply is not read. A completion of 10,000 tokens with 20 log-probabilities each takes about 14 MB."""
+MAX_REDIRECTS = 3
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """One question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults.
-    One question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults."""
+    """A question under way: the bound of an attempt, its expected tokens, and the attempts so far with their faults."""
 
     bound: Usage
     expected: float = 0.0
@@ -29,6 +32,10 @@ class RequestContext:
     attempts: int = 0
     faults: list[str] = field(default_factory=list)
 
+
+KEY_HEADER = "authorization"
+TOO_LONG = "x-known-unknowns-too-long"
+_BODY_HEADERS = ("content-encoding", "content-length", "transfer-encoding", TOO_LONG)
 
 CURRENT_REQUEST: ContextVar[RequestContext | None] = ContextVar("trip", default=None)
 """The question of the running task; None for other requests (the list of models)."""
@@ -38,7 +45,9 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
     """The client's HTTP. Its retries pass here one by one, so that the limits apply to each of them.
 
     An attempt ends ``deadline`` seconds after it began, even if the endpoint still sends bytes. The reservation of an
-    attempt that was answered with status 200 is settled after the reply has been parsed.
+    attempt that was answered with status 200 is settled after the reply has been parsed. A redirect to another host is
+    returned, not followed, because that host would receive the prompts and images. A reply longer than
+    `MAX_REPLY_BYTES` is returned without its body, with the header `TOO_LONG`.
     """
 
     def __init__(self, *, request_limits: RequestLimits, budget: Budget, deadline: float, **options: Any) -> None:
@@ -48,7 +57,7 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         context = CURRENT_REQUEST.get()
         if context is None:
-            return await super().send(request, **options)
+            return await self._bounded_send(request, options)
         await self._budget.reserve(context.bound)
         used: Usage | None = Usage()  # nothing is charged before the request is sent
         try:
@@ -72,7 +81,7 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
         context.attempts += 1
         try:
             async with asyncio.timeout(self._deadline):
-                response = await super().send(request, **options)
+                response = await self._bounded_send(request, options)
         except TimeoutError:
             self._fault(context, f"no reply within {self._deadline:g} s")
             raise httpx2.ReadTimeout(f"no reply within {self._deadline:g} s", request=request) from None
@@ -89,9 +98,51 @@ class LimitedHttpClient(DefaultAsyncHttpxClient):
             self._request_limits.breaker.succeeded()
         return response
 
+    async def _bounded_send(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        for _ in range(MAX_REDIRECTS):
+            response = await super().send(request, **options | {"stream": True})
+            target = response.next_request
+            # The HTTP client drops the key from redirects to another host, port or to an unencrypted connection.
+            if target is None or target.method != request.method or KEY_HEADER not in target.headers:
+                break
+            await response.aclose()
+            request = target
+        return response if options.get("stream") else await _read(response)
+
     def _fault(self, context: RequestContext, reason: str) -> None:
         context.faults.append(reason)
         self._request_limits.breaker.failed(reason, context.failure_record)
+
+
+async def _read(response: httpx2.Response) -> httpx2.Response:
+    """Return the response with its content, or without it if it is too long."""
+    parts, size = [], 0
+    headers = [(name, value) for name, value in response.headers.multi_items() if name not in _BODY_HEADERS]
+    try:
+        async for part in response.aiter_bytes():
+            size += len(part)
+            if size > MAX_REPLY_BYTES:
+                parts, headers = [], [*headers, (TOO_LONG, "true")]
+                break
+            parts.append(part)
+    finally:
+        await response.aclose()
+    return httpx2.Response(
+        response.status_code,
+        headers=headers,
+        content=b"".join(parts),
+        request=response.request,
+        extensions=response.extensions,
+    )
+
+
+def redirect_error(response: httpx2.Response, key: ApiKey, path: str) -> ConfigError:
+    """Return the error for a redirect that is not followed."""
+    target = key.redact(response.headers.get("location", "another address"))[:500]
+    return ConfigError(
+        f"the endpoint redirects to {target}, where no prompt is sent; if the address is right, set base_url to it",
+        path=path,
+    )
 
 
 def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget: Budget) -> AsyncOpenAI:
@@ -107,6 +158,7 @@ def connect(settings: EndpointSettings, *, request_limits: RequestLimits, budget
         request_limits=request_limits,
         budget=budget,
         deadline=settings.timeout,
+        follow_redirects=False,
         timeout=timeout,
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
     )

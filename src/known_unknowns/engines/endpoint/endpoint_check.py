@@ -10,6 +10,7 @@ from typing import Any
 import openai
 
 from known_unknowns.config import OpenAIModel
+from known_unknowns.engines.endpoint.client import redirect_error
 from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError, MachineError
 
@@ -38,6 +39,7 @@ def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
             base_url=settings.base_url,
             timeout=settings.timeout,
             max_retries=settings.max_retries,
+            http_client=openai.DefaultAsyncHttpxClient(timeout=settings.timeout, follow_redirects=False),
         ) as client:
             return await find_model(client, settings, key)
 
@@ -71,7 +73,7 @@ async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key
         ) from None
     except openai.APIStatusError as error:
         return _unlisted(error, settings, key)
-    except (openai.OpenAIError, ValueError, TypeError, AttributeError):
+    except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
         return {"listed": None}
     found = next((models[name] for name in (settings.model, f"models/{settings.model}") if name in models), None)
     if found is not None:
@@ -82,6 +84,8 @@ async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key
 
 
 def _unlisted(error: openai.APIStatusError, settings: EndpointSettings, key: ApiKey) -> dict[str, Any]:
+    if error.response.has_redirect_location:
+        raise redirect_error(error.response, key, settings.path("base_url")) from None
     if error.status_code in (401, 403):
         words = key.redact(error.message)
         raise ConfigError(f"the endpoint does not take the key ({words})", path=settings.path("key_env")) from None
@@ -96,7 +100,7 @@ async def _can_retrieve(client: openai.AsyncOpenAI, model: str) -> bool:
     """Return whether the endpoint knows a model that it does not list. Gateways list a part of their models only."""
     try:
         return (await client.models.retrieve(model)).id == model
-    except (openai.OpenAIError, ValueError, AttributeError):
+    except (openai.OpenAIError, ValueError, AttributeError, RecursionError):
         return False
 
 

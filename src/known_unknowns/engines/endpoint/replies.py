@@ -16,16 +16,19 @@ Refusals, empty replies and truncated replies are outcomes. ``Reply.finish`` dis
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from known_unknowns.engines.prices import Usage
-from known_unknowns.records import Reply, Turn
+from known_unknowns.records import MAX_TOKENS, Reply, Turn, is_token_count
 
 DECIMALS = 6
+MAX_CHARACTERS = 1_000_000
+"""A longer text is not an answer."""
+_MAX_WORDS = 500
+_MAX_NAME = 100
 _OPEN, _CLOSE = "<think>", "</think>"
 _VERSION = re.compile(r"[-@:]\d[\d.-]*")  # "-2024-08-06", "-002"; not the "-7b" of another model
 
@@ -38,6 +41,7 @@ class WrongModelError(UnreadableReplyError):
     """Another model answered. ``model`` is the name that it reports."""
 
     def __init__(self, asked: str, model: str) -> None:
+        model = model[:_MAX_NAME]
         super().__init__(f"another model answered: {model!r} where {asked!r} was asked")
         self.model = model
 
@@ -67,9 +71,9 @@ def parse(body: Any, turn: Turn, *, model: str, answers_as: str | None = None) -
         raise WrongModelError(model, echo)
     usage, details = _usage(body.get("usage"))
     if isinstance(echo, str) and echo != model:
-        details["model"] = echo
-    if body.get("system_fingerprint"):
-        details["fingerprint"] = str(body["system_fingerprint"])
+        details["model"] = echo[:_MAX_NAME]
+    if (fingerprint := body.get("system_fingerprint")) and isinstance(fingerprint, str):
+        details["fingerprint"] = fingerprint[:_MAX_NAME]
     choice = body["choices"][0] if body["choices"] else None
     reply = _parse_choice(choice, turn, details) if isinstance(choice, Mapping) else _no_choice()
     return ParsedCompletion(
@@ -98,7 +102,7 @@ def same_model(asked: str, echo: str, answers_as: str | None = None) -> bool:
 
 def _usage(raw: Any) -> tuple[Usage | None, dict[str, Any]]:
     if not isinstance(raw, Mapping) or not all(
-        isinstance(raw.get(name), int) for name in ("prompt_tokens", "completion_tokens")
+        is_token_count(raw.get(name)) for name in ("prompt_tokens", "completion_tokens")
     ):
         return None, {}
     cached = _detail(raw, "prompt_tokens_details", "cached_tokens")
@@ -110,7 +114,11 @@ def _usage(raw: Any) -> tuple[Usage | None, dict[str, Any]]:
 
 def _detail(usage: Mapping[str, Any], group: str, name: str) -> int:
     value = (usage.get(group) or {}).get(name) if isinstance(usage.get(group), (Mapping, type(None))) else None
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if is_token_count(value) else 0
+
+
+def _is_logprob(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -MAX_TOKENS < value <= 0
 
 
 def _no_choice() -> dict[str, Any]:
@@ -124,10 +132,13 @@ def _parse_choice(choice: Mapping[str, Any], turn: Turn, details: dict[str, Any]
     reasoning, text = _split_reasoning(message)
     if reasoning:
         details["reasoning"] = reasoning
-    finish = str(choice.get("finish_reason") or "stop")
+    if max(len(text), len(reasoning)) > MAX_CHARACTERS:
+        raise UnreadableReplyError(f"the reply's text is longer than {MAX_CHARACTERS:,} characters")
+    finish = choice.get("finish_reason")
+    finish = finish[:_MAX_NAME] if finish and isinstance(finish, str) else "stop"
     error = None
     if isinstance(message.get("refusal"), str) and message["refusal"]:
-        finish, error = "refusal", f"the model declined: {message['refusal']}"
+        finish, error = "refusal", f"the model declined: {message['refusal'][:_MAX_WORDS]}"
     elif finish == "content_filter":
         error = "the provider's content filter stopped the answer"
     elif finish == "length" and not text.strip():
@@ -178,7 +189,7 @@ def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None
     for token in [step, *(told if isinstance(told, list) else [])]:
         label = str(token.get("token", "")).strip() if isinstance(token, Mapping) else ""
         value = token.get("logprob") if label in labels else None
-        if isinstance(value, (int, float)) and math.isfinite(value) and value <= 0:
+        if _is_logprob(value):
             best[label] = max(best.get(label, float(value)), float(value))
     if any(longer.startswith(label) for longer in set(labels) - best.keys() for label in best):
         return None

@@ -14,7 +14,13 @@ import openai
 from known_unknowns.engines.endpoint import replies
 from known_unknowns.engines.endpoint.budget import Budget, UsageEstimator
 from known_unknowns.engines.endpoint.capabilities import NEW_LIMIT, Capabilities
-from known_unknowns.engines.endpoint.client import CURRENT_REQUEST, RequestContext
+from known_unknowns.engines.endpoint.client import (
+    CURRENT_REQUEST,
+    MAX_REPLY_BYTES,
+    TOO_LONG,
+    RequestContext,
+    redirect_error,
+)
 from known_unknowns.engines.endpoint.payload import ImageEncoder, messages
 from known_unknowns.engines.endpoint.rate_limit import FailureRecord, RequestLimits
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
@@ -32,6 +38,7 @@ _FILTER_WORDS = (
     "safety system",
     "input was flagged",
 )
+_MAX_WORDS = 500
 _QUOTA_CODES = ("insufficient_quota", "billing_hard_limit_reached")
 
 
@@ -55,10 +62,16 @@ class PendingTurn:
         Number of requests.
     faults : list of str
         What went wrong in them.
+    asked : float
+        Time of the last round.
+    checked : bool
+        Whether the endpoint was found to work after this question had failed.
     """
 
     index: int
     turn: Turn
+    asked: float = 0.0
+    checked: bool = False
     rounds: int = 0
     rate_limited: int = 0
     attempts: int = 0
@@ -132,13 +145,13 @@ class Requester:
         for _ in range(_ADAPTATIONS):
             parameters = self.capabilities.parameters(turn)
             try:
-                body = await self._request(sent, parameters)
+                response = await self._request(sent, parameters)
             except openai.APIStatusError as error:
                 told = self._handle_status_error(error, parameters)
                 if told is not None:
                     return told
                 continue
-            reply = self._read(body, turn, context).reply
+            reply = self._read(response, turn, context).reply
             if not self._exceeded_limit(reply, turn, parameters):
                 return reply
         raise RetryableError("the endpoint goes on declining parameters")
@@ -149,8 +162,8 @@ class Requester:
         words = f"{came} tokens came where {limit} were asked for"
         return came > limit and NEW_LIMIT in parameters and self.capabilities.rename_limit(NEW_LIMIT, words)
 
-    async def _request(self, sent: list[dict[str, Any]], parameters: Mapping[str, Any]) -> bytes:
-        """Return a completion's bytes.
+    async def _request(self, sent: list[dict[str, Any]], parameters: Mapping[str, Any]) -> httpx2.Response:
+        """Return a completion.
 
         This uses the client's generic method. The typed method would build objects from possibly malformed replies, and
         takes a fifth longer.
@@ -169,12 +182,12 @@ class Requester:
             raise RetryableError(
                 f"no connection, or it broke ({type(cause).__name__ if cause else 'unknown'})"
             ) from None
-        return response.content
+        return response
 
-    def _read(self, body: bytes, turn: Turn, context: RequestContext) -> replies.ParsedCompletion:
+    def _read(self, response: httpx2.Response, turn: Turn, context: RequestContext) -> replies.ParsedCompletion:
         received = None
         try:
-            received = self.parse_completion(_parsed(body), turn)
+            received = self.parse_completion(_parsed(response), turn)
         finally:
             used = received.usage if received else None
             self.budget.settle(context.bound, used)
@@ -195,6 +208,8 @@ class Requester:
     def _handle_status_error(self, error: openai.APIStatusError, parameters: Mapping[str, Any]) -> Reply | None:
         """Return the outcome of an error status; None if the question is to be repeated without a parameter."""
         status, code, parameter, words = error.status_code, *parse_error(error.body)
+        if error.response.has_redirect_location:
+            raise redirect_error(error.response, self.key, self.path("base_url")) from None
         words = self.key.redact(words) or f"status {status}"
         if status == 429 and not any(quota in code for quota in _QUOTA_CODES):
             raise RetryableError(f"rate limit: {words}", rate_limited=True)
@@ -225,11 +240,16 @@ class Requester:
         return self.settings.path(key)
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(response: httpx2.Response) -> Any:
+    if TOO_LONG in response.headers:
+        raise replies.UnreadableReplyError(f"the reply is longer than {MAX_REPLY_BYTES:,} bytes")
     try:
-        return json.loads(body)
+        return json.loads(response.content)
     except ValueError:
-        raise replies.UnreadableReplyError(f"the reply is not JSON ({len(body)} bytes; cut off?)") from None
+        size = len(response.content)
+        raise replies.UnreadableReplyError(f"the reply is not JSON ({size} bytes; cut off?)") from None
+    except RecursionError:
+        raise replies.UnreadableReplyError("the reply is JSON with too many levels") from None
 
 
 def rejected_reply(status: int, code: str, words: str) -> Reply:
@@ -242,10 +262,10 @@ def rejected_reply(status: int, code: str, words: str) -> Reply:
 def parse_error(body: Any) -> tuple[str, str, str]:
     """Return an error body's code, the parameter it names, and its message ("" for missing parts)."""
     if not isinstance(body, Mapping):
-        return "", "", str(body or "")[:500]
+        return "", "", str(body or "")[:_MAX_WORDS]
     error = body.get("error", body)
     if isinstance(error, str):
-        return "", "", error[:500]
+        return "", "", error[:_MAX_WORDS]
     if not isinstance(error, Mapping):
         return "", "", ""
     code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
@@ -255,4 +275,4 @@ def parse_error(body: Any) -> tuple[str, str, str]:
         places = [str(place) for row in rows for place in row.get("loc", ())]
         parameter = parameter or (places[-1] if places else "")
         words = "; ".join(f"{' '.join(map(str, row.get('loc', ())))}: {row.get('msg', '')}" for row in rows)
-    return code, parameter, str(words)[:500]
+    return code[:_MAX_WORDS], parameter[:_MAX_WORDS], str(words)[:_MAX_WORDS]

@@ -1,17 +1,25 @@
-"""Concurrent questions: the first alone, to find out what the endpoint supports, then the others together."""
+"""Concurrent questions: the first alone, to find out what the endpoint supports, then the others together.
+
+An endpoint can fail although its status says otherwise: it sends pages instead of completions, completions without a
+choice, or rejects every question. After `SERIES` consecutive unusable replies no question is sent until a question that
+was answered before is answered again. If it is not, the endpoint is at fault: all requests pause, and the questions of
+the series are asked again later. If it is, they are asked once more, and then recorded as they are.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
+from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
 from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
-from known_unknowns.errors import ConfigError
-from known_unknowns.records import Reply
+from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.records import Reply, Turn
 
 Rows = list[tuple[int, Reply]]
 """Indices of turns, and their replies."""
@@ -21,7 +29,57 @@ MAX_ROUNDS = 3
 MAX_RATE_LIMITED_ROUNDS = 20
 """The same for questions that fail because of the rate limit."""
 MAX_REJECTED = 20
-"""The run stops if this many questions are rejected before any is answered: the fault is not in the questions."""
+"""The run stops if this many replies are unusable before any is usable: the fault is not in the questions."""
+SERIES = 10
+"""Number of consecutive unusable replies after which the endpoint is checked."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+UNUSABLE = ("error", "rejected", "no_choice", "content_filter")
+
+
+@dataclass(slots=True)
+class Failure:
+    """An unusable reply that came at the time ``at``. ``reply`` is None if the question waits for another round."""
+
+    pending: PendingTurn
+    reply: Reply | None
+    at: float = field(default_factory=time.monotonic)
+
+
+class FailureSeries:
+    """Consecutive unusable replies, which are not recorded yet."""
+
+    def __init__(self) -> None:
+        self._failures: list[Failure] = []
+
+    def __len__(self) -> int:
+        return len(self._failures)
+
+    def add(self, pending: PendingTurn, reply: Reply | None) -> None:
+        self._failures.append(Failure(pending, reply))
+
+    def end(self, asked: float = math.inf) -> Rows:
+        """Remove the failures before a usable reply to a question of the time ``asked``. Return those to record."""
+        ended = [failure for failure in self._failures if failure.at <= asked]
+        self._failures = [failure for failure in self._failures if failure.at > asked]
+        return [(failure.pending.index, failure.reply) for failure in ended if failure.reply is not None]
+
+    def blame_endpoint(self) -> list[PendingTurn]:
+        """Return the questions to ask again as if they had not been asked, and begin a new series."""
+        for failure in self._failures:
+            failure.pending.rounds = max(failure.pending.rounds - 1, 0)
+            failure.pending.checked = False
+        again = [failure.pending for failure in self._failures if failure.reply is not None]
+        self._failures = []
+        return again
+
+    def blame_questions(self) -> tuple[Rows, list[PendingTurn]]:
+        """Return the replies to record and the questions to ask once more, and begin a new series."""
+        again = [failure.pending for failure in self._failures if failure.reply and not failure.pending.checked]
+        self._failures = [failure for failure in self._failures if failure.pending.checked]
+        rows = self.end()
+        for pending in again:
+            pending.rounds, pending.checked = MAX_ROUNDS - 1, True
+        return rows, again
 
 
 class RequestQueue:
@@ -31,11 +89,14 @@ class RequestQueue:
     the runner has then written it to the journal. A killed run loses at most ``concurrency`` replies.
     """
 
-    def __init__(self, requester: Requester, pending: Iterable[PendingTurn], *, concurrency: int) -> None:
+    def __init__(
+        self, requester: Requester, pending: Iterable[PendingTurn], *, concurrency: int, proven: Turn | None = None
+    ) -> None:
         self._requester, self._concurrency = requester, concurrency
         self._waiting = deque(pending)
         self._running: dict[asyncio.Task[Reply], PendingTurn] = {}
-        self._rejected: Rows = []
+        self._series = FailureSeries()
+        self.proven = proven  # a turn that the endpoint has answered
         self._stop: BaseException | None = None
         self._since = time.perf_counter()
         self.answered = False
@@ -45,18 +106,20 @@ class RequestQueue:
 
         An error that stops the run is raised after all questions under way have ended and their replies were returned.
         """
-        while self._waiting or self._running:
+        while self._waiting or self._running or self._suspects_endpoint():
             self._launch()
-            if not self._running:
+            if self._running:
+                done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                batch = [row for task in done for row in self._outcome(task)]
+            elif self._suspects_endpoint():
+                batch = await self._check_endpoint()
+            else:
                 break
-            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-            batch = [row for task in done for row in self._outcome(task)]
             if batch:
                 return self._timed(batch)
         if self._stop is not None:
             raise self._stop
-        batch, self._rejected = self._rejected, []
-        return self._timed(batch)
+        return self._timed(self._series.end())
 
     async def close(self) -> None:
         """Cancel the questions under way."""
@@ -66,8 +129,9 @@ class RequestQueue:
 
     def _launch(self) -> None:
         most = self._concurrency if self.answered else 1
-        while self._waiting and len(self._running) < most and self._stop is None:
+        while self._waiting and len(self._running) < most and self._stop is None and not self._suspects_endpoint():
             pending = self._waiting.popleft()
+            pending.asked = time.monotonic()
             self._running[asyncio.create_task(self._requester.ask(pending))] = pending
 
     def _outcome(self, task: asyncio.Task[Reply]) -> Rows:
@@ -79,19 +143,80 @@ class RequestQueue:
         except (Exception, asyncio.CancelledError) as error:
             self._stop = self._stop or error
             return []
-        if reply.finish != "rejected":
-            self.answered = True
-            batch, self._rejected = [*self._rejected, (pending.index, reply)], []
-            return batch
-        if self.answered:
-            return [(pending.index, reply)]
-        self._rejected.append((pending.index, reply))
-        if len(self._rejected) >= MAX_REJECTED:
-            path = self._requester.path("source")
-            self._stop = ConfigError(
-                f"the endpoint rejects every question ({reply.error}); none is recorded", path=path
-            )
+        return self._hold(pending, reply) if reply.finish in UNUSABLE else self._answered(pending, reply)
+
+    def _answered(self, pending: PendingTurn, reply: Reply) -> Rows:
+        earlier = [] if self._suspects_endpoint() else self._series.end(pending.asked)
+        self.answered, self.proven = True, pending.turn
+        return [*earlier, (pending.index, reply)]
+
+    def _hold(self, pending: PendingTurn, reply: Reply) -> Rows:
+        self._series.add(pending, reply)
+        self._count(reply.error or reply.finish, rejected=reply.finish == "rejected")
         return []
+
+    def _count(self, reason: str, *, rejected: bool = False) -> None:
+        """Stop if none of the first replies is usable. ``reason`` is that of the last one."""
+        if self.proven is not None:
+            return
+        self._waiting.rotate(-(len(self._waiting) // 2))  # try a different question
+        if len(self._series) < MAX_REJECTED:
+            return
+        if rejected:
+            path = self._requester.path("source")
+            self._stop = ConfigError(f"the endpoint rejects every question ({reason}); none is recorded", path=path)
+        else:
+            self._stop = MachineError(
+                f"the endpoint gives no usable reply to any question (last: {reason}); none is recorded. Run the same "
+                "command again when it works"
+            )
+
+    def _suspects_endpoint(self) -> bool:
+        return self.proven is not None and len(self._series) >= SERIES and self._stop is None
+
+    async def _check_endpoint(self) -> Rows:
+        """Ask an answered question until it is answered again, and decide about the series.
+
+        Return the replies to record.
+        """
+        pause, since, first = FIRST_PAUSE, time.monotonic(), True
+        while (reason := await self._unusable_reason()) is not None:
+            patience = self._requester.settings.patience
+            waited = time.monotonic() - since
+            if waited >= patience:
+                self._stop = MachineError(
+                    f"the endpoint has sent nothing usable for {waited:.0f} s (last: {reason}); the replies so far are "
+                    "kept. Run the same command again when it works: it asks only what is missing"
+                )
+            if self._stop is not None:
+                return []
+            if first:
+                text = f"the endpoint fails ({reason}); pausing, then trying it with an answered question"
+                print_message(self._requester.settings.name, text)
+            first = False
+            await asyncio.sleep(min(pause, patience - waited))
+            pause = min(2 * pause, LONGEST_PAUSE)
+        self.answered = True
+        rows: Rows = []
+        if first:
+            rows, again = self._series.blame_questions()
+        else:
+            again = self._series.blame_endpoint()
+        self._waiting.extend(again)
+        return rows
+
+    async def _unusable_reason(self) -> str | None:
+        """Ask the answered question again. Return why its reply is unusable; None if it is usable."""
+        if self.proven is None:
+            return None
+        try:
+            reply = await self._requester.ask(PendingTurn(-1, self.proven))
+        except (RetryableError, UnreadableReplyError) as error:
+            return str(error)
+        except Exception as error:
+            self._stop = error
+            return str(error)
+        return (reply.error or reply.finish) if reply.finish in UNUSABLE else None
 
     def _requeue_or_fail(self, pending: PendingTurn, error: RetryableError | UnreadableReplyError) -> Rows:
         if isinstance(error, WrongModelError) and not self.answered:
@@ -108,12 +233,15 @@ class RequestQueue:
         pending.rate_limited += isinstance(error, RetryableError) and error.rate_limited
         if pending.rounds - pending.rate_limited < MAX_ROUNDS and pending.rate_limited < MAX_RATE_LIMITED_ROUNDS:
             self._waiting.append(pending)
-            if not self.answered:  # a resumed run begins with earlier failures: try a later question
+            if isinstance(error, UnreadableReplyError):
+                self._series.add(pending, None)
+                self._count(str(error))
+            elif not self.answered:  # a resumed run begins with earlier failures: try a later question
                 self._waiting.rotate(-(len(self._waiting) // 2))
             return []
         failed = Reply("", finish="error", error=str(error))
         details = {"attempts": pending.attempts, "faults": pending.faults}
-        return [(pending.index, self._requester.with_details(failed, details))]
+        return self._hold(pending, self._requester.with_details(failed, details))
 
     def _timed(self, batch: Rows) -> Rows:
         """Set each reply's share of the wall-clock time since the last batch."""
