@@ -20,6 +20,7 @@ include: "rules/inference.smk"
 include: "rules/scoring.smk"
 include: "rules/metrics.smk"
 include: "rules/report.smk"
+include: "rules/browser.smk"
 include: "rules/tracking.smk"
 include: "rules/pocket.smk"
 
@@ -32,12 +33,14 @@ localrules:
     compare_models,
     track,
     report,
+    question_browser,
 
 
 rule all:
     default_target: True
     input:
         "<results>/report/index.html",
+        "<results>/report/questions.html",
         rules.summarise.output,
         "<results>/comparison.parquet",
         CHECKS,

@@ -245,6 +245,27 @@ def track(
     run(chosen, metrics, results=results, data=data, out=out, figures=files)
 
 
+def question_browser(
+    results: Results,
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", help="The HTML file. Its data are written to questions/ beside it.")],
+    images: Annotated[bool, typer.Option(help="Copy the images, scaled down.")] = True,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the page on which every question and reply can be searched and filtered.
+
+    \b
+    Example:
+      known-unknowns question-browser --results results/pocket \\
+        --data data/pocket --out results/pocket/report/questions.html
+    """
+    from known_unknowns.report.browser import build
+    from known_unknowns.workflow import configuration
+
+    build(configuration.load(params, edition=edition), results=results, data=data, out=out, with_images=images)
+
+
 def report(
     metrics: MetricTables,
     results: Results,

@@ -70,6 +70,11 @@ STEPS = {
         files=("report/templates/*", "report/static/*", "report/captions/*"),
         benchmark_files=("**/*",),
     ),
+    "question_browser": Step(
+        ("report.browser",),
+        ("official", "protocols", "prompt", "refusal_prompt", "forced_choice_applies", "report"),
+        files=("report/templates/shell.html.j2", "report/static/style.css", "report/browser/static/*"),
+    ),
     "train": Step((), ("prompt",)),
 }
 

@@ -1,0 +1,82 @@
+"""Copies of images for the page: each image once, named by its sha256, in a bounded size.
+
+| image | copy |
+|---|---|
+| a PNG, JPEG, GIF or WebP file of at most `MAX_BYTES` | the same bytes |
+| a larger file, or views that were composed for a turn | WebP with at most `MAX_SIDE` pixels on each side |
+| noise | a part of `NOISE_SIDE` pixels on each side in its resolution, because scaling removes the noise |
+| a blank image | a part of at most `BLANK_SIDE` pixels on each side |
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from known_unknowns import images
+from known_unknowns.errors import DataError
+from known_unknowns.records import Image
+
+MAX_BYTES = 96 * 2**10
+MAX_SIDE = 768
+NOISE_SIDE = 160
+BLANK_SIDE = 64
+_QUALITY = 75
+_SUFFIXES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
+
+
+class Copy(NamedTuple):
+    """The copy of an image: its file, how much of it is shown ("", "part",
+    "scaled", or "missing" if it cannot be read), and its recipe if it has one."""
+
+    file: str
+    shown: str
+    recipe: str
+
+
+class ImageFiles:
+    """Copies images of one benchmark's question folder to ``out``."""
+
+    def __init__(self, out: Path, folder: Path) -> None:
+        self._out, self._folder = out, folder
+        self._copies: dict[str, Copy] = {}
+        out.mkdir(parents=True, exist_ok=True)
+
+    def copy(self, image: Image) -> Copy:
+        """Copy an image unless it was copied before, and return its copy."""
+        if image.sha256 not in self._copies:
+            self._copies[image.sha256] = self._copy(image)
+        return self._copies[image.sha256]
+
+    def _copy(self, image: Image) -> Copy:
+        name = image.sha256[:32]
+        recipe = image.source.partition(":")[0]
+        try:
+            if recipe in images.RECIPES:
+                return self._drawn(image, name, recipe)
+            path = self._folder / image.source
+            if recipe not in images.COMPOSITES and path.is_file() and path.stat().st_size <= MAX_BYTES:
+                data = path.read_bytes()
+                suffix = next((suffix for start, suffix in _SUFFIXES.items() if data.startswith(start)), None)
+                if suffix:
+                    (self._out / f"{name}.{suffix}").write_bytes(data)
+                    return Copy(f"{name}.{suffix}", "", "")
+            pixels = images.open_image(image, self._folder)
+        except DataError:
+            return Copy("", "missing", "")
+        scaled = max(pixels.size) > MAX_SIDE
+        pixels.thumbnail((MAX_SIDE, MAX_SIDE))
+        pixels.save(self._out / f"{name}.webp", quality=_QUALITY, method=2)
+        return Copy(f"{name}.webp", "scaled" if scaled else "", recipe if recipe in images.COMPOSITES else "")
+
+    def _drawn(self, image: Image, name: str, recipe: str) -> Copy:
+        from PIL import Image as Pillow
+
+        if recipe == "blank":
+            size = (min(BLANK_SIDE, image.width) or BLANK_SIDE, min(BLANK_SIDE, image.height) or BLANK_SIDE)
+            Pillow.new("RGB", size, (images.BLANK_GREY,) * 3).save(self._out / f"{name}.png")
+            return Copy(f"{name}.png", "part", recipe)
+        pixels = images.open_image(image, self._folder)
+        part = pixels.crop((0, 0, min(NOISE_SIDE, pixels.width), min(NOISE_SIDE, pixels.height)))
+        part.save(self._out / f"{name}.webp", quality=_QUALITY, method=2)
+        return Copy(f"{name}.webp", "part", recipe)

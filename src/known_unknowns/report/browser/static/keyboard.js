@@ -1,0 +1,40 @@
+// Keys. They do nothing while a field has the focus, except Escape.
+
+const help = find("help");
+
+/** Open the next or the previous row of the list. */
+function step(by) {
+  if (!shown.rows.length) return;
+  const from = current < 0 ? nearest(by) : current + by;
+  const place = Math.min(shown.rows.length - 1, Math.max(0, from));
+  openRow(rowAt(place).values, false, document.activeElement === find("question") || document.body.classList.contains("reading"));
+}
+
+/** The first row after, or the last before, an open question that the filters hide. */
+function nearest(by) {
+  const q = state.question ? shown.index.place.get(state.question) : -1;
+  const width = shown.entries.length;
+  const after = shown.rows.findIndex((row) => Math.floor(row / width) > q);
+  const next = after < 0 ? shown.rows.length : after;
+  return by > 0 ? next : next - 1;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  const field = event.target.closest?.("input, select, textarea");
+  if (event.key === "Escape") {
+    if (field) field.blur();
+    else if (state.question && document.body.classList.contains("reading")) closeQuestion();
+    return;
+  }
+  if (field) return;
+  const action = {
+    j: () => step(1), k: () => step(-1), "?": () => help.showModal(),
+    "/": () => { revealFilters(); find("search").focus(); find("search").select(); },
+  }[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+find("help-button").addEventListener("click", () => help.showModal());

@@ -1,0 +1,118 @@
+// The list: only the rows in view are elements.
+
+const ROW = 52; // px, as in browser.css
+const TALLEST = 8e6; // px; browsers limit the height of an element
+const MORE = 6; // rows above and below the view
+let shown = { entries: [], rows: new Float64Array(0), index: null };
+let current = -1;
+
+const scroller = find("scroll"), list = find("list");
+const rowsInView = () => Math.max(1, Math.floor(scroller.clientHeight / ROW));
+
+/** The height of the list, and whether its rows are compressed into it. */
+function extent() {
+  const height = shown.rows.length * ROW;
+  return { height: Math.min(height, TALLEST), compressed: height > TALLEST };
+}
+
+function firstRow() {
+  const { height, compressed } = extent();
+  if (!compressed) return Math.floor(scroller.scrollTop / ROW);
+  const share = scroller.scrollTop / Math.max(1, height - scroller.clientHeight);
+  return Math.round(share * Math.max(0, shown.rows.length - rowsInView()));
+}
+
+/** Return the question's place, the entry and the state of a row. */
+function rowAt(place) {
+  const width = shown.entries.length, row = shown.rows[place];
+  const q = Math.floor(row / width), entry = shown.entries[row % width];
+  const [variant, , seed] = shown.index.cells[entry[1]];
+  const values = { ...state, question: shown.index.ids[q], model: manifest.models[entry[0]][0], variant, seed: String(seed) };
+  return { q, entry, values };
+}
+
+const outcomeMark = (code) => h("span", { class: `outcome o${code}`, title: OUTCOMES[code] },
+  h("span", { "aria-hidden": "true" }, SYMBOLS[code]), h("span", { class: "unseen" }, OUTCOMES[code]));
+
+function rowElement(place, top) {
+  const { index } = shown;
+  const { q, entry, values } = rowAt(place);
+  const [variant, title, seed] = index.cells[entry[1]];
+  const item = h("li", { "aria-setsize": shown.rows.length, "aria-posinset": place + 1 });
+  item.style.top = `${top}px`;
+  const link = h("a", { href: linkOfRow(values), "data-place": place, "aria-current": place === current ? "true" : null });
+  const mark = h("span", { class: "marks" });
+  const excerpt = index.shownTexts ? plain(index.shownTexts[q].slice(0, 140).replace(/\s+/g, " ")) : "";
+  const facts = [plain(index.ids[q]), plain(index.categories[index.category[q]])];
+  if (state.model === ALL) facts.push(plain(manifest.models[entry[0]][0]));
+  if (state.variant === ALL && !index.relations[state.relation]) facts.push(plain(title));
+  if (index.cells.filter((cell) => cell[0] === variant).length > 1) facts.push(`seed ${seed}`);
+  link.append(mark, h("span", { class: "excerpt", dir: "auto" }, excerpt), h("span", { class: "facts" }, facts.join(" · ")));
+  item.append(link);
+  const scorer = index.scorers.indexOf(state.parser);
+  const entries = [entry, state.other && index.at.get(`${modelNumber(state.other)} ${entry[1]}`)].filter(Boolean);
+  Promise.all(entries.map((e) => loadFlags(index, e))).then((flags) => {
+    mark.append(...flags.map((planes) => outcomeMark(planes[scorer].outcome[q] & 7)));
+  });
+  return item;
+}
+
+/** The link of a row keeps the filters; its model, variant and seed are added where the filters list several. */
+const linkOfRow = (values) => hashOf({ ...state, parser: parserKey(), question: values.question, ...openedKeys(values) });
+
+function renderRows() {
+  if (!shown.index) return;
+  const { height, compressed } = extent();
+  const first = Math.max(0, firstRow() - MORE);
+  const last = Math.min(shown.rows.length, firstRow() + rowsInView() + MORE + 1);
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.place : null;
+  list.style.height = `${height}px`;
+  const topOf = (place) => (compressed ? scroller.scrollTop + (place - firstRow()) * ROW : place * ROW);
+  const items = [];
+  for (let place = first; place < last; place++) items.push(rowElement(place, topOf(place)));
+  list.replaceChildren(...items);
+  if (focused) list.querySelector(`[data-place="${Number(focused)}"]`)?.focus({ preventScroll: true });
+}
+
+function setRows(index, entries, rows) {
+  shown = { index, entries, rows };
+  current = -1;
+  scroller.scrollTop = 0;
+  renderRows();
+}
+
+/** Scroll a row into view and mark it as the open one. */
+function markRow(place) {
+  current = place;
+  const { height, compressed } = extent();
+  if (compressed) {
+    const share = place / Math.max(1, shown.rows.length - rowsInView());
+    scroller.scrollTop = Math.min(1, share) * (height - scroller.clientHeight);
+  } else if (place >= 0) {
+    const top = place * ROW;
+    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    if (top + ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + ROW - scroller.clientHeight;
+  }
+  renderRows();
+}
+
+/** Return the row of an open question, or -1 if the filters hide it. */
+function placeOf(values) {
+  const q = shown.index.place.get(values.question);
+  const width = shown.entries.length;
+  let low = 0, high = shown.rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (shown.rows[middle] < q * width) low = middle + 1;
+    else high = middle;
+  }
+  for (let place = low; place < shown.rows.length && Math.floor(shown.rows[place] / width) === q; place++) {
+    const { values: row } = rowAt(place);
+    if (row.model === values.model && row.variant === values.variant && row.seed === String(values.seed)) return place;
+  }
+  return -1;
+}
+
+let drawing = 0;
+scroller.addEventListener("scroll", () => { drawing ||= requestAnimationFrame(() => { drawing = 0; renderRows(); }); }, { passive: true });
+new ResizeObserver(() => renderRows()).observe(scroller);

@@ -1,0 +1,147 @@
+// The form of the filters, and what happens when the state changes.
+
+const form = find("filters"), count = find("count");
+let filtering = 0, formOf = null, typing = 0;
+
+const choice = (value, name) => h("option", { value }, plain(name));
+const field = (name, label, options, attributes = {}) =>
+  h("label", { for: name, ...attributes }, h("span", {}, label), h("select", { id: name, name }, options));
+
+function modelOptions(blank) {
+  const of = (scripted) => manifest.models.filter((model) => model[1] === scripted).map(([name]) => choice(name, name));
+  const baselines = of(true);
+  return [blank, h("optgroup", { label: "Models" }, of(false)), baselines.length ? h("optgroup", { label: "Baselines" }, baselines) : null];
+}
+
+function parserPairs(scorers) {
+  return scorers.flatMap((one, i) => scorers.slice(i + 1).map((other) => choice(`${one}~${other}`, `${one} and ${other} disagree`)));
+}
+
+const relationName = ([first, second], index) => {
+  const title = (name) => index.variants.find((variant) => variant[0] === name)?.[1] ?? name;
+  return `right in “${title(first)}”, not refused in “${title(second)}”`;
+};
+
+/** Build the form for a benchmark. */
+function buildForm(index) {
+  const seeds = [...new Set(index.cells.map((cell) => cell[2]))];
+  const named = (entries) => Object.entries(entries).map(([key, [name]]) => choice(key, name));
+  form.replaceChildren(
+    h("div", { class: "first" },
+      h("label", { class: "search", for: "search" }, h("span", {}, "Search"),
+        h("input", { id: "search", name: "search", type: "search", placeholder: "Words in questions and options ( / )", autocomplete: "off", spellcheck: "false" })),
+      field("benchmark", "Benchmark", manifest.benchmarks.map(([name, title]) => choice(name, title))),
+      field("model", "Model", modelOptions(choice(ALL, "All models"))),
+      field("variant", "Variant", [choice(ALL, "All variants"), ...index.variants.map(([name, title]) => choice(name, title))]),
+      field("outcome", "Outcome", [choice("", "Any"), ...named(OUTCOME_FILTERS)])),
+    h("details", { id: "more" }, h("summary", {}, "More filters"), h("div", { class: "first" },
+      field("category", "Category", [choice("", "Any"), ...index.categories.map((name) => choice(name, name))]),
+      field("other", "Compare with", modelOptions(choice("", "No other model"))),
+      field("differ", "Show where", named(DIFFERENCES)),
+      field("relation", "Right, but not refused", [choice("", "Any"), ...index.relations.map((r, i) => choice(String(i), relationName(r, index)))]),
+      field("parser", "Parser", index.scorers.map((name) => choice(name, name))),
+      field("parsers", "Parsers", [choice("", "Agree or not"), choice("any", "Any two disagree"), ...parserPairs(index.scorers)]),
+      field("seed", "Seed", [choice("", "All seeds"), ...seeds.map((seed) => choice(String(seed), String(seed)))], { hidden: seeds.length < 2 }),
+      h("label", { class: "check", for: "replies" }, h("input", { id: "replies", name: "replies", type: "checkbox", value: "1" }), "Search replies too"),
+      h("button", { type: "button", onclick: () => apply({ benchmark: index.name, question: state.question }) }, "Reset"))));
+  formOf = index.name;
+}
+
+function showForm() {
+  for (const control of form.elements) {
+    if (control.type === "checkbox") control.checked = state[control.name] === "1";
+    else if (control.name && document.activeElement !== control) control.value = state[control.name];
+  }
+  form.elements.differ.disabled = !state.other;
+  form.elements.variant.disabled = state.relation !== "";
+  const hidden = ["category", "other", "relation", "parsers", "seed", "replies"].filter((name) => state[name] !== "");
+  if (hidden.length) revealFilters();
+}
+
+const revealFilters = () => { find("more").open ||= ["category", "other", "relation", "parsers", "seed", "replies"].some((name) => state[name] !== ""); };
+
+/** Read the state from the form. */
+function ofForm() {
+  const values = { ...state };
+  for (const control of form.elements) {
+    if (control.type === "checkbox") values[control.name] = control.checked ? "1" : "";
+    else if (control.name) values[control.name] = control.value;
+  }
+  if (values.benchmark !== state.benchmark) return { benchmark: values.benchmark, model: values.model, other: values.other };
+  if (values.variant !== state.variant) values.seed = "";
+  return { ...values, open_model: "", open_variant: "", open_seed: "" };
+}
+
+/** Show a state: the list if its filters changed, and the open question if it changed. */
+async function apply(values, { push = false, focus = false } = {}) {
+  const next = { ...Object.fromEntries(KEYS.map((key) => [key, ""])), ...values };
+  if (!described(next.benchmark)) next.benchmark = manifest.benchmarks[0]?.[0] ?? "";
+  if (!next.benchmark) return say("This edition has no benchmark.");
+  const token = ++filtering;
+  try {
+    const index = await loadIndex(next.benchmark);
+    if (token !== filtering) return undefined;
+    const problem = complete(next, index);
+    if (problem) next.question = "";
+    const filters = (of) => KEYS.filter((key) => key !== "question" && !key.startsWith("open_")).map((key) => of[key]).join("\n");
+    const again = filters(next) !== filters(state) || shown.index !== index;
+    state = next;
+    setHash(state, push);
+    if (formOf !== index.name) buildForm(index);
+    showForm();
+    const opened = openDetail(index, state, focus);
+    if (again) await showList(index, token);
+    else markRow(state.question ? placeOf(openedOf(state, index)) : -1);
+    if (problem) say(problem);
+    await opened;
+  } catch (error) {
+    if (token === filtering) say(error.message);
+  }
+  return undefined;
+}
+
+async function showList(index, token) {
+  const started = performance.now();
+  scroller.setAttribute("aria-busy", "true");
+  const found = await filterRows(state, index, (message) => token === filtering && say(message));
+  if (token !== filtering) return;
+  setRows(index, found.entries, found.rows);
+  document.body.dataset.milliseconds = (performance.now() - started).toFixed(1);
+  if (state.question) markRow(placeOf(openedOf(state, index)));
+  const total = index.size * found.entries.length;
+  say(found.rows.length ? `${number(found.rows.length)} of ${number(total)} ${found.entries.length > 1 ? "rows" : "questions"}` : "No question fits these filters.");
+  scroller.setAttribute("aria-busy", "false");
+  if (!index.shownTexts) loadTexts(index).then(() => shown.index === index && renderRows());
+}
+
+function say(message) {
+  count.textContent = message;
+}
+
+/** Open a row of the list. */
+function openRow(values, push = true, focus = true) {
+  return apply({ ...state, question: values.question, open_model: "", open_variant: "", open_seed: "", ...openedKeys(values) }, { push, focus });
+}
+
+function closeQuestion() {
+  const place = current;
+  const closed = apply({ ...state, question: "" }, { push: true });
+  closed.then(() => (list.querySelector(`[data-place="${place}"]`) ?? list).focus({ preventScroll: true }));
+}
+
+form.addEventListener("submit", (event) => event.preventDefault());
+form.addEventListener("change", (event) => { if (event.target.name !== "search") apply(ofForm()); });
+form.addEventListener("input", (event) => {
+  if (event.target.name !== "search") return;
+  clearTimeout(typing);
+  typing = setTimeout(() => apply(ofForm()), 150);
+});
+list.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  openRow(rowAt(Number(link.dataset.place)).values);
+});
+addEventListener("popstate", () => apply(readHash(), { focus: true }));
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); list.focus(); });
+apply(readHash());

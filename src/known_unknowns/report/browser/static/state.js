@@ -1,0 +1,86 @@
+// The state of the page is its hash, so that every view has a link.
+
+const KEYS = ["benchmark", "question", "model", "variant", "seed", "other", "differ", "category", "outcome", "parser",
+  "parsers", "relation", "search", "replies", "open_model", "open_variant", "open_seed"];
+let state = {};
+
+function readHash() {
+  const values = new URLSearchParams(location.hash.slice(1));
+  return Object.fromEntries(KEYS.map((key) => [key, values.get(key) ?? ""]));
+}
+
+/** Return the link to a state, without empty values. */
+function hashOf(values) {
+  const parts = KEYS.filter((key) => values[key] !== "" && values[key] !== undefined && values[key] !== null);
+  return "#" + parts.map((key) => `${key}=${encodeURIComponent(values[key])}`).join("&");
+}
+
+/** The parser, or nothing if it is the main one. */
+const parserKey = (values = state) => {
+  const index = indices.get(values.benchmark);
+  return values.parser === index?.scorers[index.main] ? "" : values.parser;
+};
+
+/** Put a state into the address; as a new entry of the history if the question changes. */
+function setHash(values, push) {
+  const hash = hashOf({ ...values, parser: parserKey(values) });
+  if (hash !== location.hash) history[push ? "pushState" : "replaceState"](null, "", hash);
+}
+
+const ALL = "*";
+const firstModel = (index) => {
+  const asked = index.replies.map((entry) => entry[0]);
+  const models = manifest.models.map(([name, scripted], place) => ({ name, scripted, place }));
+  const own = models.filter((model) => asked.includes(model.place));
+  return (own.find((model) => !model.scripted) ?? own[0])?.name ?? "";
+};
+
+/** Replace absent and unknown values by the first that exist. Return a message for an unknown question. */
+function complete(values, index) {
+  const modelNames = manifest.models.map((model) => model[0]);
+  if (values.model !== ALL && !modelNames.includes(values.model)) values.model = firstModel(index);
+  if (values.other && (!modelNames.includes(values.other) || values.other === values.model)) values.other = "";
+  if (!values.other) values.differ = "";
+  const known = (variant, seed) => index.cells.some((cell) => cell[0] === variant && (seed === "" || String(cell[2]) === seed));
+  if (values.variant !== ALL && !known(values.variant, "")) values.variant = index.variants[0][0];
+  if (values.seed !== "" && values.variant !== ALL && !known(values.variant, values.seed)) values.seed = "";
+  if (!index.scorers.includes(values.parser)) values.parser = index.scorers[index.main];
+  if (values.category && !index.categories.includes(values.category)) values.category = "";
+  if (!(values.relation in index.relations)) values.relation = "";
+  if (values.question && !index.place.has(values.question)) return `${index.name} has no question ${plain(values.question)}.`;
+  return "";
+}
+
+/** Return the keys of an open row that the filters leave open. */
+function openedKeys(row) {
+  const index = indices.get(state.benchmark);
+  const seeds = index.cells.filter((cell) => cell[0] === row.variant).length;
+  return {
+    open_model: state.model === ALL ? row.model : "",
+    open_variant: state.variant === ALL && !index.relations[state.relation] ? row.variant : "",
+    open_seed: state.seed === "" && seeds > 1 ? row.seed : "",
+  };
+}
+
+/** Return the question, model, variant and seed that a state opens, with its cell and its entry of replies. */
+function openedOf(values, index) {
+  const model = values.model === ALL ? values.open_model || firstModel(index) : values.model;
+  const relation = index.relations[values.relation];
+  let variant = relation ? relation[relation[3]] : values.variant;
+  if (variant === ALL) variant = values.open_variant || index.variants[0][0];
+  const seed = values.seed || values.open_seed;
+  const fits = (cell) => cell[0] === variant && (seed === "" || String(cell[2]) === seed);
+  const answered = (cell) => index.at.has(`${modelNumber(model)} ${cell}`);
+  const cells = [...index.cells.keys()].filter((cell) => fits(index.cells[cell]));
+  const cell = cells.find(answered) ?? cells[0] ?? 0;
+  return {
+    question: values.question, place: index.place.get(values.question), model, variant: index.cells[cell][0],
+    seed: String(index.cells[cell][2]), cell, entry: index.at.get(`${modelNumber(model)} ${cell}`),
+  };
+}
+
+/** Return the link to one question, without the filters of the list. */
+const linkTo = (row) => hashOf({
+  benchmark: state.benchmark, question: row.question, model: row.model, variant: row.variant, seed: row.seed,
+  other: row.other, parser: parserKey(),
+});

@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+
+from .tiny_run import TinyRun, make
+
+
+@pytest.fixture(scope="package")
+def run(tmp_path_factory: pytest.TempPathFactory) -> TinyRun:
+    return make(tmp_path_factory.mktemp("tiny"))

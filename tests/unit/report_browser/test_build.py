@@ -1,0 +1,118 @@
+"""The content of the shards, computed by hand for the tiny run."""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+
+import pytest
+
+from known_unknowns.errors import DataError
+from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Score
+from known_unknowns.report.browser import build, outcomes
+from known_unknowns.report.browser.shards import read
+from tests.factories import question
+
+from .tiny_run import HOSTILE, KEY, LONG, TinyRun
+
+R, W, F, X = outcomes.RIGHT, outcomes.WRONG, outcomes.REFUSED_RIGHTLY, outcomes.FAILED
+U, M = outcomes.UNPARSED, outcomes.REFUSAL_IS_RIGHT
+
+
+def index_of(run: TinyRun):
+    text = run.page.read_text(encoding="utf-8")
+    manifest = json.loads(re.search(r'id="manifest">(.*?)</script>', text, re.DOTALL)[1])
+    return manifest, json.loads(read(run.shards / f"{manifest['benchmarks'][0][3]}.js"))
+
+
+def flags(run: TinyRun, model: int, cell: int, scorer: int):
+    _, index = index_of(run)
+    entry = next(entry for entry in index["replies"] if entry[:2] == [model, cell])
+    planes = read(run.shards / f"{entry[2]}.js")
+    size = len(index["ids"])
+    return [list(planes[(2 * scorer + i) * size : (2 * scorer + i + 1) * size]) for i in range(2)]
+
+
+def test_the_index(run):
+    manifest, index = index_of(run)
+    assert manifest["models"] == [["pocket", False], ["pocket-never-refuses", False], ["always_a", True]]
+    assert manifest["benchmarks"][0][:3] == ["humblebench", "HumbleBench", 6]
+    assert index["ids"] == ["q1", "q2", "q3", "q4", "q5", "q6"]
+    assert [index["categories"][code] for code in index["category"]][:3] == ["Object", "Object", "Relation"]
+    assert [(cell[0], cell[2]) for cell in index["cells"]] == [("original", 0), ("nota_only", 0), ("noise", 0)]
+    pairs = [(first, second, seeds, listed) for first, second, seeds, listed in index["relations"]]
+    assert pairs == [("original", "nota_only", [[0, 0]], 1), ("original", "noise", [[0, 0]], 1)]
+
+
+def test_outcomes_and_choices(run):
+    _, index = index_of(run)
+    robust = index["scorers"].index("robust")
+    # The right options are A, B, E, D, B, A; pocket replies A, B, E, nothing, "... is B ...", markup.
+    assert flags(run, 0, 0, robust) == [[R, R, F | M, U, R, U], [1, 2, 5, 0, 2, 0]]
+    # Without its right option, the question's refusal E is right. "B" and "C" remain wrong options where they remain.
+    assert flags(run, 0, 1, robust) == [[F | M, U | M, F | M, F | M, W | M, F | M], [4, 0, 5, 4, 2, 4]]
+    assert flags(run, 1, 0, robust)[0][4] == X
+
+
+def test_the_last_answer_counts_and_the_forced_answer_is_a_bit():
+    asked = question(answer=1)
+
+    def score(turn, step, outcome, correct=False, choice=None):
+        return Score("1", turn, step, "robust", outcome, None, choice, correct)
+
+    scores = [
+        score(0, "view", ANSWERED, True, 1),
+        score(1, "answer", UNPARSED),
+        score(2, "answer", REFUSED, False, 4),
+        score(3, "forced", ANSWERED, True, 1),
+    ]
+    planes = outcomes.planes(3, ["robust"], {"1": asked}, {"1": 1}, scores)
+    assert list(planes) == [0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0, 0, 5, 0]
+    planes = outcomes.planes(1, ["robust"], {"1": asked}, {"1": 0}, [score(0, "answer", FAILED)])
+    assert list(planes) == [outcomes.FAILED, 0]
+
+
+def test_replies_have_their_prompt_passage_and_key(run):
+    _, index = index_of(run)
+    entry = next(entry for entry in index["replies"] if entry[:2] == [0, 0])
+    rows = json.loads(read(run.shards / f"{entry[3][0]}.js"))
+    shared = json.loads(read(run.shards / f"{index['cells'][0][3][0]}.js"))
+    (turn,), scores = rows[4]
+    assert turn[0] == "answer" and shared["prompts"][turn[1]].startswith("What colour is the chair?\nA. Red")
+    assert turn[4] == KEY and turn[5] == LONG and turn[6][0] == ["A", -1.5]
+    robust = next(score for score in scores if index["scorers"][score[1]] == "robust")
+    assert LONG[robust[5] : robust[6]] == "B"
+    assert rows[5][0][0][5] == HOSTILE
+
+
+def test_images_are_copied_once(run):
+    _, index = index_of(run)
+    files = sorted(path.name for path in (run.shards / "images").iterdir())
+    assert len(files) == 2 and f"{'a' * 32}.png" in files
+    noise = json.loads(read(run.shards / f"{index['cells'][2][3][0]}.js"))["images"]
+    assert [image[4:] for image in noise] == [["part", "uniform-noise"]]
+
+
+def test_the_same_inputs_give_the_same_files(run, tmp_path):
+    out = tmp_path / "questions.html"
+    build(run.params, results=run.folder, data=run.folder, out=out)
+    digests = [
+        {path.relative_to(page.parent): sha256(path.read_bytes()).hexdigest() for path in page.parent.rglob("*.*")}
+        for page in (out, run.page)
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_an_earlier_folder_is_replaced_and_images_can_be_left_out(run, tmp_path):
+    old = tmp_path / "questions" / "0123456789abcdef.js"
+    old.parent.mkdir()
+    old.write_text("old")
+    build(run.params, results=run.folder, data=run.folder, out=tmp_path / "questions.html", with_images=False)
+    assert not old.exists() and not (tmp_path / "questions" / "images").exists()
+
+
+def test_a_missing_table_is_named_and_nothing_is_left(run, tmp_path):
+    with pytest.raises(DataError, match="original/seed0"):
+        build(run.params, results=tmp_path / "none", data=run.folder, out=tmp_path / "questions.html")
+    assert not list(tmp_path.iterdir())

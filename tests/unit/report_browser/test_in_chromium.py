@@ -1,0 +1,206 @@
+"""The page in Chromium, from a file and without network access."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser import CHROMIUM, Browser
+
+from .tiny_run import HOSTILE, LONG, TinyRun
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
+COUNT = "document.getElementById('count')?.textContent"
+DETAIL = "document.getElementById('detail').innerText"
+COMPLETE = "!!document.querySelector('#models table') && !!document.querySelector('#variants .cards')"
+ROWS = "[...document.querySelectorAll('#list .facts')].map((e) => e.textContent.split(' · ')[0])"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def visit(browser: Browser, run: TinyRun) -> Iterator[Browser]:
+    """A browser whose ``show(hash)`` opens the page. At the end, nothing outside its folder was requested."""
+
+    def show(target: str = "", **arguments) -> None:
+        browser.open(run.page.resolve().as_uri() + target, **arguments)
+        browser.wait_for("document.getElementById('scroll')?.getAttribute('aria-busy') === 'false'")
+        if "question=" in target and "absent" not in target:
+            browser.wait_for(COMPLETE)
+
+    browser.show = show
+    yield browser
+    folder = run.shards.resolve().as_uri() + "/"
+    assert browser.errors == []
+    assert [address for address in browser.requests if not address.startswith(folder)] == []
+
+
+def choose(browser: Browser, name: str, value: str) -> None:
+    browser.evaluate(
+        f"(() => {{ const e = document.getElementById('{name}'); e.value = {value!r};"
+        " e.dispatchEvent(new Event('change', { bubbles: true })); })()"
+    )
+
+
+def test_the_first_model_that_is_no_baseline_is_listed(visit):
+    visit.show()
+    assert visit.evaluate(COUNT) == "6 of 6 questions"
+    assert visit.evaluate("location.hash") == "#benchmark=humblebench&model=pocket&variant=original"
+    visit.wait_for("document.querySelector('#list .excerpt')?.textContent.startsWith('What is red? A. Red')")
+
+
+def test_a_link_opens_a_question(visit):
+    visit.show("#benchmark=humblebench&question=q5")
+    text = visit.evaluate(DETAIL)
+    assert "Question q5" in text and "right, label B (robust parser)" in text
+    assert visit.evaluate("[...document.querySelectorAll('.answered pre')].map((e) => e.textContent)") == [LONG]
+    assert "B" in visit.evaluate("[...document.querySelectorAll('.answered mark')].map((e) => e.textContent)")
+    assert "0123456789abcdef" in visit.evaluate("document.querySelector('.provenance').textContent")
+    assert visit.evaluate("document.querySelector('.asked img').naturalWidth") == 40
+    assert "What colour is the chair?" in visit.evaluate("document.querySelector('.prompt pre').textContent")
+    assert visit.evaluate("document.querySelectorAll('#variants .card').length") == 2
+    assert visit.evaluate("document.querySelectorAll('#models tbody tr').length") == 3
+    assert visit.evaluate("document.querySelector('#list [aria-current]').dataset.place") == "4"
+
+
+def test_an_unknown_question_is_reported(visit):
+    visit.show("#benchmark=humblebench&question=absent")
+    visit.wait_for(f"{COUNT} === 'humblebench has no question absent.'")
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ("outcome=right", ["q1", "q2", "q3", "q5"]),
+        ("outcome=unparsed", ["q4", "q6"]),
+        ("outcome=failed&model=pocket-never-refuses", ["q5"]),
+        ("outcome=refused&variant=nota_only", ["q1", "q3", "q4", "q6"]),
+        ("category=Relation", ["q3", "q4"]),
+        ("search=CHAIR", ["q4", "q5"]),
+        ("search=thought+gold&replies=1", ["q5"]),
+        ("search=thought+gold", []),
+        # q5 and q6: "an" in a long text is no letter, but "a" is for the official parser.
+        ("parsers=official~robust", ["q5"]),
+        # right as published: q1, q2, q3, q5; "E" without the option in q1 and q3; "B" and "C" in q2 and q5
+        ("relation=0", ["q2", "q5"]),
+        ("relation=1", []),
+        # pocket: A B E – B –; the other: A A B B (failed) A
+        ("other=pocket-never-refuses", ["q2", "q3", "q4", "q5", "q6"]),
+        ("other=pocket-never-refuses&differ=first", ["q2", "q3", "q5"]),
+        ("other=pocket-never-refuses&differ=second", ["q6"]),
+        ("other=pocket-never-refuses&differ=right", ["q1"]),
+        ("other=pocket-never-refuses&differ=wrong", ["q4"]),
+    ],
+)
+def test_a_filter_lists_the_questions_that_fit(visit, filters, found):
+    visit.show(f"#benchmark=humblebench&{filters}")
+    assert visit.evaluate(ROWS) == found
+
+
+def test_all_models_and_variants(visit):
+    visit.show("#benchmark=humblebench&model=*&variant=*")
+    assert visit.evaluate(COUNT) == "54 of 54 rows"
+    choose(visit, "outcome", "failed")
+    visit.wait_for(f"{COUNT} === '1 of 54 rows'")
+    visit.press("j")
+    visit.wait_for(COMPLETE)
+    assert "timeout" in visit.evaluate(DETAIL)
+    assert "open_model=pocket-never-refuses&open_variant=original" in visit.evaluate("location.hash")
+
+
+def test_two_models_side_by_side(visit):
+    visit.show("#benchmark=humblebench&model=pocket&other=pocket-never-refuses&question=q2")
+    headings = visit.evaluate("[...document.querySelectorAll('.dialogue h3')].map((e) => e.textContent)")
+    assert headings == ["Reply of pocket", "Reply of pocket-never-refuses"]
+    assert visit.evaluate("document.querySelectorAll('#list [aria-current] .outcome').length") == 2
+
+
+def test_keys(visit):
+    visit.show()
+    for key, hit in (("j", "q1"), ("j", "q2"), ("k", "q1"), ("k", "q1")):
+        visit.press(key)
+        visit.wait_for(f"document.getElementById('question')?.textContent === 'Question {hit}'")
+    visit.press("?")
+    assert visit.evaluate("document.getElementById('help').open")
+    visit.call("Input.dispatchKeyEvent", type="keyDown", key="Escape", windowsVirtualKeyCode=27)
+    visit.wait_for("!document.getElementById('help').open")
+    visit.press("/")
+    assert visit.evaluate("document.activeElement.id") == "search"
+    visit.press("j")  # in a field, a key is text
+    visit.wait_for("document.getElementById('search').value === 'j'")
+    visit.wait_for(f"{COUNT} === 'No question fits these filters.'")
+    assert visit.evaluate("document.getElementById('question').textContent") == "Question q1"
+    visit.press("Escape")
+    assert visit.evaluate("document.activeElement.id") != "search"
+    visit.press("Escape")
+    visit.wait_for("!location.hash.includes('question=')")
+
+
+def test_a_row_and_the_history(visit):
+    visit.show()
+    visit.evaluate("document.querySelectorAll('#list a')[2].click()")
+    visit.wait_for("document.activeElement.textContent === 'Question q3'")
+    visit.evaluate("history.back()")
+    visit.wait_for("!location.hash.includes('question=') && !document.getElementById('question')")
+
+
+def test_hostile_text_stays_text(visit):
+    visit.show("#benchmark=humblebench&question=q6")
+    assert visit.evaluate("document.title").startswith("Questions")
+    assert visit.evaluate("[...document.images].every((e) => e.src.includes('/questions/images/'))")
+    handlers = (
+        "[...document.querySelectorAll('*')].filter((e) => e.getAttributeNames().some((n) => n.startsWith('on')))"
+    )
+    assert visit.evaluate(f"{handlers}.length") == 0
+    visible = re.sub("[\u2028\u202c\u202e]", lambda match: f"U+{ord(match[0]):04X}", HOSTILE)
+    for place in (".asked pre", ".answered pre", ".prompt pre"):
+        assert visible in visit.evaluate(f"document.querySelector('{place}').textContent")
+    assert not set("\u202e\u2028") & set(visit.evaluate("document.querySelector('main').textContent"))
+
+
+@pytest.mark.parametrize("width", [1400, 900, 390])
+def test_nothing_is_wider_than_the_window(visit, width):
+    for target in ("", "#benchmark=humblebench&question=q6&other=always_a"):
+        visit.show(target, width=width)
+        assert visit.overflow() == 0
+
+
+def test_on_a_phone_the_question_replaces_the_list(visit):
+    visit.show("#benchmark=humblebench&question=q1", width=390)
+    displayed = "getComputedStyle(document.querySelector('{}')).display"
+    assert visit.evaluate(displayed.format(".left")) == "none"
+    visit.evaluate("document.querySelector('.back').click()")
+    visit.wait_for(f"{displayed.format('.detail')} === 'none' && {displayed.format('.left')} !== 'none'")
+
+
+def test_dark_mode(visit):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    visit.show()
+    light = visit.evaluate(ground)
+    visit.show(dark=True)
+    assert sum(map(int, re.findall(r"\d+", visit.evaluate(ground)))) < 150 < sum(map(int, re.findall(r"\d+", light)))
+
+
+def test_every_control_has_a_name(visit):
+    visit.show("#benchmark=humblebench&question=q1&other=always_a")
+    unnamed = """[...document.querySelectorAll('button, select, input, a, img, summary, [role=region]')].filter((e) =>
+      !(
+      e.textContent.trim() && !e.matches('select, input') || e.labels?.length || e.getAttribute('aria-label') || e.alt
+      || e.querySelector?.('img'))).map((e) => e.outerHTML)"""
+    assert visit.evaluate(unnamed) == []
+    ids = visit.evaluate("[...document.querySelectorAll('[id]')].map((e) => e.id)")
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_missing_shard_is_reported(visit, run, tmp_path):
+    (tmp_path / "questions.html").write_bytes(run.page.read_bytes())
+    visit.open(tmp_path / "questions.html")
+    visit.wait_for(f"{COUNT}?.includes('cannot be read')")
+    visit.errors.clear()  # the browser reports the absent file
+    visit.requests.clear()

@@ -1,0 +1,59 @@
+"""Passages: what a parser parses alone to the recorded answer. Expectations are read off the texts by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Reply
+from known_unknowns.report.browser.passages import passage, utf16
+from known_unknowns.scoring import SCORERS, ParsedAnswer
+from tests.factories import question
+
+from .tiny_run import LONG
+
+
+def turn(text):
+    return AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "", Reply(text))
+
+
+def shown(text, scorer, expected):
+    found = passage(turn(text), question(), scorer, expected)
+    return found and text[slice(*found)]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "found"),
+    [
+        ("B", "B", "B"),
+        (" (B).", "B", "B"),
+        ("B. Blue", "B", "B"),
+        ("Not Red, but Gold.", "D", "Gold"),
+        (LONG, "B", "B"),
+        ("None of the above fits.", "E", "None of the above"),
+    ],
+)
+def test_the_passage_of_the_robust_parser(text, label, found):
+    choice = "ABCDE".index(label)
+    assert shown(text, "robust", ParsedAnswer(REFUSED if label == "E" else ANSWERED, label, choice)) == found
+
+
+def test_each_parser_has_its_own_passage():
+    expected = ParsedAnswer(ANSWERED, "A", 0)
+    text = "It is a chair that is Red."
+    assert shown(text, "official", expected) == "a"
+    assert shown(text, "robust", expected) == "Red"
+
+
+def test_the_passage_alone_gives_the_same_answer():
+    expected = ParsedAnswer(ANSWERED, "B", 1)
+    part = shown(LONG, "robust", expected)
+    assert SCORERS["robust"](turn(part), question()) == expected
+
+
+def test_a_result_that_the_parser_does_not_return_has_no_passage():
+    assert shown("B", "robust", ParsedAnswer(ANSWERED, "C", 2)) is None
+
+
+def test_places_count_as_in_javascript():
+    assert [utf16("a\U0001f600b", place) for place in range(4)] == [0, 1, 3, 4]
+    assert utf16("abc", 2) == 2

@@ -1,0 +1,116 @@
+"""A run of two models and two variants with hand-written replies, and the page of its questions.
+
+python -m tests.unit.report_browser.tiny_run build/tiny-run      # and open build/tiny-run/report/questions.html
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image as Pillow
+
+from known_unknowns import config, tables
+from known_unknowns.config import Params
+from known_unknowns.images import recipe_image
+from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
+from known_unknowns.report.browser import build
+from known_unknowns.scoring.table import score_table
+from tests.paths import ROOT
+
+BENCHMARK = "humblebench"
+MODELS = ("pocket", "pocket-never-refuses", "always_a")
+VARIANTS = ("original", "nota_only", "noise")
+HOSTILE = '<img src=x onerror=document.title="owned"> </script><script>alert(1)</script>\u2028 \u202egnorw\u202c{{ 7 }}'
+LONG = "The image shows a chair, so it cannot be Red. I first thought of Gold. The answer is B, as the chair is Blue."
+KEY = "0123456789abcdef" * 4
+
+REPLIES = {
+    ("pocket", "original"): ["A", "B", "E", "nothing", LONG, HOSTILE],
+    ("pocket", "nota_only"): ["E", "B", "E", "E", "C", "E"],
+    ("pocket", "noise"): ["E", "E", "E", "E", "E", "E"],
+    ("pocket-never-refuses", "original"): ["A", "A", "B", "B", None, "A"],
+    ("pocket-never-refuses", "nota_only"): ["B", "B", "B", "B", "B", "B"],
+    ("pocket-never-refuses", "noise"): ["A", "A", "A", "A", "A", "A"],
+    ("always_a", "original"): ["A"] * 6,
+    ("always_a", "nota_only"): ["A"] * 6,
+    ("always_a", "noise"): ["A"] * 6,
+}
+"""The replies to the questions q1 to q6; None failed. The right option is A, B, E, D, B, A."""
+ANSWERS = (0, 1, 4, 3, 1, 0)
+CATEGORIES = ("Object", "Object", "Relation", "Relation", "Attribute", HOSTILE)
+TEXTS = ("What is red?", "What is blue?", "Is it there?", "Which chair?", "What colour is the chair?", HOSTILE)
+
+
+@dataclass(frozen=True)
+class TinyRun:
+    folder: Path
+    params: Params
+
+    @property
+    def page(self) -> Path:
+        return self.folder / "report" / "questions.html"
+
+    @property
+    def shards(self) -> Path:
+        return self.page.parent / "questions"
+
+
+def make(folder: Path) -> TinyRun:
+    """Write the tables, the image and the page."""
+    raw = json.loads(json.dumps(config.load(ROOT / "params.yaml", edition="pocket").raw))
+    raw["editions"]["pocket"] |= {"benchmarks": [BENCHMARK], "models": list(MODELS), "seeds": [0]}
+    raw["benchmarks"][BENCHMARK]["variants"] = list(VARIANTS)
+    raw["benchmarks"][BENCHMARK].pop("seeds", None)
+    params = Params(raw)
+    questions = folder / "questions" / BENCHMARK
+    image = Image("images/a.png", "a" * 64, 40, 30)
+    (questions / "images").mkdir(parents=True)
+    Pillow.new("RGB", (40, 30), (200, 20, 20)).save(questions / "images" / "a.png")
+    asked = {variant: [_question(i, variant, image) for i in range(6)] for variant in VARIANTS}
+    for variant, rows in asked.items():
+        tables.write_questions(questions / variant / "seed0.parquet", rows)
+    for (model, variant), texts in REPLIES.items():
+        place = Path(model, BENCHMARK, variant, "seed0.parquet")
+        turns = [_turn(question, text) for question, text in zip(asked[variant], texts, strict=True)]
+        tables.write_replies(folder / "replies" / place, turns)
+        score_table(
+            questions / variant / "seed0.parquet",
+            folder / "replies" / place,
+            folder / "scores" / place,
+            scorers=params.scorers,
+        )
+        engine = {"entry": {}, "facts": {"engine": "transformers", "revision": HOSTILE}, "about": {}}
+        tables.write_text(folder / "replies" / model / BENCHMARK / "engine.json", json.dumps(engine))
+    run = TinyRun(folder, params)
+    build(params, results=folder, data=folder, out=run.page)
+    return run
+
+
+def _question(i: int, variant: str, image: Image) -> Question:
+    texts = ("Red", "Blue", "Black", "Gold", "None of the above")
+    options = [Option(label, text, f"{label}. ") for label, text in zip("ABCDE", texts, strict=True)]
+    answer = ANSWERS[i]
+    if variant == "nota_only" and answer != 4:
+        del options[answer]
+    if variant != "original":
+        answer = len(options) - 1
+    shown = recipe_image("uniform-noise", 40, 30, seed=7) if variant == "noise" else image
+    return Question(
+        f"q{i + 1}", BENCHMARK, TEXTS[i], tuple(options), answer, len(options) - 1, (shown,), CATEGORIES[i],
+        image.sha256, {"label": HOSTILE},
+    )  # fmt: skip
+
+
+def _turn(question: Question, text: str | None) -> AnsweredTurn:
+    logprobs = {label: -1.5 - i for i, label in enumerate(question.labels)}
+    reply = Reply("", error="timeout") if text is None else Reply(text, logprobs, 90, 64, 3)
+    return AnsweredTurn(
+        question.id, 0, "answer", question.rendered, (question.images[0].sha256,), question.labels, KEY, reply
+    )
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]))
