@@ -37,7 +37,6 @@ TARGETS = Targets(PARAMS)
 DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{PARAMS.edition}"
 JOURNAL = f"journal/{PARAMS.edition}"
-LOCK_FILE = Path(".snakemake/known-unknowns.lock")
 # Jobs read their own run's settings, which no other process changes. The path is in a variable, because a rule reruns if
 # its parameters change. results/<edition>/params.yaml is a copy for people.
 SETTINGS = workflow_run.write_job_settings(PARAMS, Path(".snakemake/known-unknowns"))
@@ -57,7 +56,7 @@ START = time.monotonic()
 def start_run():
     """Allow one run at a time in this folder, with its own settings."""
     try:
-        LOCKS.append(workflow_run.lock(LOCK_FILE))
+        LOCKS.append(workflow_run.lock(workflow_run.LOCK_FILE))
     except KnownUnknownsError as error:
         raise WorkflowError(str(error)) from None
     workflow_run.write_job_settings(PARAMS, SETTINGS.parent)

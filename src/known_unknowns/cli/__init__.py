@@ -16,7 +16,18 @@ import typer
 
 from known_unknowns import __version__
 from known_unknowns.benchmarks._pocket import train_command
-from known_unknowns.cli import audit, data, endpoints, exchange, model_comparison, models, results, share, workflow
+from known_unknowns.cli import (
+    audit,
+    data,
+    endpoints,
+    exchange,
+    model_comparison,
+    models,
+    replies,
+    results,
+    share,
+    workflow,
+)
 from known_unknowns.errors import KnownUnknownsError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
@@ -40,7 +51,7 @@ Exit codes:
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
-MODULES = (results, data, workflow, exchange, audit, model_comparison, models, share, endpoints)
+MODULES = (results, data, workflow, exchange, audit, model_comparison, models, share, endpoints, replies)
 """The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
 
 

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.config import Params
 from known_unknowns.engines import prices
 from known_unknowns.errors import DataError
-from known_unknowns.inference import asking, lazy_engine
+from known_unknowns.inference import asking, failures, lazy_engine
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Protocol, run
-from known_unknowns.records import Question
+from known_unknowns.records import Question, Reply
 
 
-def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: Path, journal: Path) -> None:
+def infer(
+    params: Params,
+    model: str,
+    benchmark: str,
+    *,
+    questions: Path,
+    out: Path,
+    journal: Path,
+    ask_again: Collection[str] = (),
+) -> Mapping[str, Reply]:
     """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
+
+    Return the replies by their journal keys.
 
     ``questions`` is the benchmark's question folder. Replies in ``journal`` are taken from it, so that a killed
     run continues, and a new seed or variant asks only the missing turns. If none is missing, the model is not loaded
-    (`known_unknowns.inference.lazy_engine`).
+    (`known_unknowns.inference.lazy_engine`). The turns with the keys ``ask_again`` are asked although they have
+    replies, which the new ones replace.
     """
     entry = params.model(model)
     cells: dict[Cell, tuple[Protocol, Sequence[Question]]] = {
@@ -37,6 +49,7 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         for variant, seed in params.cells(benchmark)
     }
     with Journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
+        kept.forget(ask_again)
         engine = lazy_engine.engine(model, entry, journal)
         engine.notes = journal.with_suffix(".notes.jsonl")
         try:
@@ -60,6 +73,8 @@ def infer(params: Params, model: str, benchmark: str, *, questions: Path, out: P
         "turns": sum(map(len, outcome.replies.values())),
         "newly_asked": outcome.newly_asked,
         "reply_seconds": round(sum(reply.seconds for reply in outcome.distinct.values()), 3),
+        "failures": failures.count(outcome.distinct.values()),
         "spent": prices.spent(outcome.distinct.values()),
     }
     tables.write_text(out / "engine.json", json.dumps(facts, indent=2, sort_keys=True) + "\n")
+    return outcome.distinct

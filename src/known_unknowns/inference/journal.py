@@ -3,7 +3,7 @@
 Each line is a JSON object with ``key`` (`Turn.key`), the reply's index ``i`` of ``n`` in its batch, the reply, and
 ``crc32``: the checksum of the line's bytes before it (lines of earlier versions have none). An incomplete batch at the
 end, for example after a kill, is dropped when the journal is opened. Its turns are asked again in the same batch, so
-that a resumed run gives the same replies as an uninterrupted one.
+that a resumed run gives the same replies as an uninterrupted one. The last of several replies with the same key counts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -65,6 +65,15 @@ class Journal:
 
     def __getitem__(self, key: str) -> Reply:
         return self._replies[key]
+
+    def items(self) -> ItemsView[str, Reply]:
+        """Return the keys and their replies."""
+        return self._replies.items()
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Treat these keys as missing. The file keeps their replies until new ones are appended."""
+        for key in keys:
+            self._replies.pop(key, None)
 
     def append(self, batch: Sequence[tuple[str, Reply]]) -> None:
         """Add a batch of (key, reply). When this returns, the batch is on the disk, whole."""

@@ -23,6 +23,9 @@ SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""
 
 
+LOCK_FILE = Path(".snakemake/known-unknowns.lock")
+
+
 def lock(path: Path) -> TextIO:
     """Lock the working folder for one run at a time; the lock lasts as long as the returned file is open.
 
@@ -101,7 +104,16 @@ def closing_message(params: Params, results: str, seconds: float) -> str:
     lines += [f"Replies    {results}/replies/", f"Open       {_program()} open --edition {params.edition}"]
     lines.append(f"Duration   {duration(seconds)}")
     best = _best_models(params, folder / "leaderboard.csv")
-    return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *lines])
+    return "\n".join(["", *best, *_verdicts(params, folder / "comparison.parquet"), *_failures(params, folder), *lines])
+
+
+def _failures(params: Params, results: Path) -> list[str]:
+    """Return the number of questions without a usable reply, and how to ask them again."""
+    from known_unknowns.inference import failures
+
+    found = failures.recorded(params, results)
+    lines = [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
+    return [*lines, f"{'':<10} Ask them again: {_program()} retry MODEL --edition {params.edition}"] if found else []
 
 
 def _program() -> str:

@@ -25,7 +25,7 @@ def shown(*arguments: str) -> str:
 
 
 def test_command_names():
-    names = [*NAMES.split(), "pin", "licences", "served", "train"]
+    names = [*NAMES.split(), "pin", "licences", "served", "retry", "train"]
     assert commands() == names
 
 

@@ -1,0 +1,41 @@
+"""Commands on recorded replies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+
+
+def retry(
+    model: Annotated[str, typer.Argument(help="A model of the edition.")],
+    benchmark: Annotated[str | None, typer.Argument(help="A benchmark of the edition. [default: all]")] = None,
+    finish: Annotated[
+        list[str] | None,
+        typer.Option(help="Failures to ask again: error, rejected, no_choice or content_filter. [default: all four]"),
+    ] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Ask the questions again whose recorded reply is a failure of the engine or the endpoint, and only these.
+
+    Run the workflow afterwards: it updates the metrics and the report.
+
+    \b
+    Example:
+      known-unknowns retry MODEL
+      known-unknowns retry MODEL BENCHMARK --finish error --finish rejected
+    """
+    from known_unknowns.inference import failures
+    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow.run import LOCK_FILE, lock
+
+    settings = configuration.load(params, edition=edition)
+    with lock(LOCK_FILE):
+        retried = failures.retry(settings, model, benchmark, finishes=finish or failures.FINISHES)
+    for each in retried:
+        print(each)
+    if any(each.asked for each in retried):
+        print("Run the workflow (make run) to update the results.")

@@ -1,0 +1,104 @@
+"""Recorded failures are listed at the end of a run, and `retry` asks them and only them again. Real HTTP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("openai")
+
+from known_unknowns import tables
+from known_unknowns.cli import main
+from known_unknowns.config import load
+from known_unknowns.workflow import run
+from tests.factories import question
+from tests.paths import ROOT
+from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error
+
+COUNT = 12
+BROKEN = {"q2": "flagged", "q5": "rejected", "q7": "rejected"}
+REPLIES = Path("results/pocket/replies/parrot/humblebench")
+
+
+class Server(Endpoint):
+    """Knows a question by its text, and fails for those in `BROKEN` until it is repaired."""
+
+    repaired = ()
+
+    def __init__(self):
+        super().__init__(reply=self.reply_to, served=None)
+
+    def reply_to(self, request):
+        fault = BROKEN.get(request.question)
+        if fault is None or request.question in self.repaired:
+            return Response(200, completion(request.question))
+        return error(400, "flagged", code="content_filter") if fault == "flagged" else error(400, "too large")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a configuration and questions, and a server; the replies of its model have failures."""
+    monkeypatch.chdir(tmp_path)
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    raw["editions"]["pocket"] |= {"models": ["parrot"], "benchmarks": ["humblebench"], "seeds": [0]}
+    benchmark = raw["benchmarks"]["humblebench"]
+    benchmark["variants"] = ["original"]
+    for key in ("seeds", "protocols"):
+        benchmark.pop(key, None)
+    with Server() as server:
+        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": server.url, "endpoint": "lab"}
+        Path("params.yaml").write_text(yaml.safe_dump(raw))
+        questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(COUNT)]
+        tables.write_questions("data/pocket/questions/humblebench/original/seed0.parquet", questions)
+        journal = "journal/pocket/parrot/humblebench.jsonl"
+        folders = ["--questions", "data/pocket/questions/humblebench", "--out", str(REPLIES), "--journal", journal]
+        call(monkeypatch, "infer", "parrot", "humblebench", *folders)
+        server.asked.clear()
+        yield server
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["known-unknowns", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+def texts():
+    rows = tables.read_replies(REPLIES / "original/seed0.parquet")
+    return {row.question_id: row.reply.text for row in rows}
+
+
+def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
+    message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
+    assert "parrot humblebench: 3 without a usable reply (1 content_filter, 2 rejected)" in message
+    assert "retry MODEL" in message
+
+    project.repaired = ("q2", "q5")
+    assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0
+    assert project.asked == {"q5": 1, "q7": 1}
+    assert "humblebench: 2 asked again, 1 of them failed again" in capsys.readouterr().out
+    assert json.loads((REPLIES / "engine.json").read_text())["failures"] == {"rejected": 1, "content_filter": 1}
+    assert texts()["q5"] == answer_to("q5") and texts()["q2"] == texts()["q7"] == ""
+
+    project.asked.clear()
+    project.repaired = tuple(BROKEN)
+    assert call(monkeypatch, "retry", "parrot") == 0
+    assert project.asked == {"q2": 1, "q7": 1}
+    assert texts() == {f"q{n}": answer_to(f"q{n}") for n in range(COUNT)}
+    assert "without a usable reply" not in run.closing_message(load("params.yaml"), "results/pocket", 1.0)
+
+    project.asked.clear()
+    assert call(monkeypatch, "retry", "parrot") == 0
+    assert not project.asked
+
+
+def test_mistakes_are_named(project, monkeypatch, capsys):
+    assert call(monkeypatch, "retry", "parrot", "--finish", "stop") == 2
+    assert "--finish: stop is none of error, rejected, no_choice, content_filter" in capsys.readouterr().err
+    assert call(monkeypatch, "retry", "crow") == 2
+    assert "crow is not in the edition pocket" in capsys.readouterr().err
+    assert call(monkeypatch, "retry", "parrot", "mmsap") == 2
