@@ -1,6 +1,6 @@
 # Known Unknowns: from pinned data to a report. Every arrow is one rule.
 #
-#   fetch -> questions -> vary -> infer -> score -> measure -> summarise, compare -> report -> track
+#   fetch -> questions -> vary -> infer -> score -> measure -> summarise, compare, compare_models -> report -> track
 #
 # The rules name files. The subcommands of the package do the work (python -m known_unknowns --help). docs/workflow.md
 # describes the workflow.
@@ -43,6 +43,7 @@ rule all:
         "<results>/report/questions.html",
         rules.summarise.output,
         "<results>/comparison.parquet",
+        "<results>/model_comparison.parquet",
         CHECKS,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
         # Intermediate tables are targets too, so that a deleted one is made again.

@@ -1,12 +1,14 @@
 # The report. `snakemake --report` also shows the files that are flagged with report().
 
 from known_unknowns.report import section as report_section
+from known_unknowns.report import shell as report_shell
 
 
 rule report:
     input:
         metrics=METRICS,
         comparison="<results>/comparison.parquet",
+        pairs="<results>/model_comparison.parquet",
         questions=TARGETS.per_cell(
             "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
         ),
@@ -24,6 +26,11 @@ rule report:
             caption="captions/report.rst",
             category="Report",
         ),
+        pages=[
+            f"<results>/report/{link.file}"
+            for link in report_shell.links(PARAMS)
+            if link.file not in (report_shell.INDEX, report_shell.QUESTIONS)
+        ],
         figures=[
             report(
                 f"<results>/report/figures/{figure}.svg",
@@ -46,5 +53,5 @@ rule report:
         settings=RESOLVED,
     shell:
         "python -m known_unknowns report {input.metrics} --results {params.results} --data {params.data}"
-        " --comparison {input.comparison} --checks {params.checks} --out {output.page} --params {params.settings}"
-        " > {log} 2>&1"
+        " --comparison {input.comparison} --pairs {input.pairs} --checks {params.checks} --out {output.page}"
+        " --params {params.settings} > {log} 2>&1"

@@ -66,6 +66,7 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.downloads))
         return self
 
@@ -82,13 +83,17 @@ class Browser:
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[theme])
         address = page if isinstance(page, str) else page.resolve().as_uri()
-        self.call("Page.navigate", url="about:blank")
-        self._events.clear()
+        self._load("about:blank")  # else an address that differs in its fragment only is not loaded again
         self.errors.clear()
         self.requests.clear()
-        self.call("Page.navigate", url=address)
-        self._wait(lambda: any(event["method"] == "Page.loadEventFired" for event in self._events))
+        self._load(address)
         self.requests = [request for request in self.requests if request.split("#")[0] != address.split("#")[0]]
+
+    def _load(self, address: str) -> None:
+        self._events.clear()
+        document = self.call("Page.navigate", url=address)["loaderId"]
+        wanted = {"name": "load", "loaderId": document}
+        self._wait(lambda: any(wanted.items() <= event["params"].items() for event in self._events))
 
     def resize(self, width: int, height: int) -> None:
         """Set the size of the window in CSS pixels; a narrow one is that of a phone."""
@@ -124,6 +129,21 @@ class Browser:
     def screenshot(self, out: Path, *, whole: bool = False) -> None:
         """Save the window, or the whole page, as PNG."""
         out.write_bytes(b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]))
+
+    def downloaded(self, ending: str) -> str:
+        """Return the text of the next saved file with this ending, and remove it."""
+        return self.downloaded_bytes(ending).decode("utf-8")
+
+    def downloaded_bytes(self, ending: str) -> bytes:
+        """Return the next saved file with this ending, and remove it."""
+        end = time.monotonic() + _SECONDS
+        while not (found := list(self.downloads.glob(f"*.{ending}"))):
+            if time.monotonic() > end:
+                raise TimeoutError(f"no .{ending} was saved")
+            time.sleep(0.02)
+        content = found[0].read_bytes()
+        found[0].unlink()
+        return content
 
     def printed_pages(self) -> int:
         """Return the number of A4 pages that the page prints on."""

@@ -271,12 +271,15 @@ def report(
     results: Results,
     data: Data,
     comparison: Annotated[Path, typer.Option(help="The table of published and reproduced numbers.")],
-    out: Annotated[Path, typer.Option("--out", help="The HTML file. Figures are written into its folder.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="The first HTML page. The other pages and the figures are written beside it.")
+    ],
     checks: Annotated[Path | None, typer.Option(help="Folder of <benchmark>.json, written by check --json.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="The table of compare-models; without it, no ranks.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Write the report as one HTML file that opens offline.
+    """Write the report as HTML pages that open offline.
 
     \b
     Example:
@@ -295,4 +298,5 @@ def report(
         comparison=comparison,
         out=out,
         checks=checks,
+        pairs=pairs,
     )

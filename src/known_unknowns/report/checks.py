@@ -11,7 +11,7 @@ from typing import Any
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
-from known_unknowns.report.samples import printable
+from known_unknowns.report.replies import printable
 from known_unknowns.report.section import section
 
 SHOWN = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from known_unknowns.records import Metric
@@ -39,20 +39,25 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote."""
+    """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote.
+
+    ``repeated`` is set if the row above has the same heading, so that it need not stand out.
+    """
 
     text: str
     span: int = 1
     note: str = ""
     mark: str = ""
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table. One without cells is a heading over the rows below it."""
+    """A row of a table. One without cells is a heading over the rows below it. ``kind`` is a class of style.css."""
 
     heads: tuple[Head, ...]
     cells: tuple[Cell, ...]
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,27 @@ class Table:
     rows: tuple[Row, ...]
     groups: tuple[Head, ...] = ()
     foot: tuple[Row, ...] = ()
+
+    @property
+    def full_rows(self) -> tuple[Row, ...]:
+        """The rows, each with all of its headings, so that they can be sorted and filtered."""
+        above: tuple[Head, ...] = ()
+        found = []
+        for row in self.rows:
+            missing = len(self.corner) - len(row.heads) if row.cells else 0
+            heads = (*(replace(head, repeated=True) for head in above[:missing]), *row.heads)
+            found.append(replace(row, heads=heads))
+            above = heads if row.cells else ()
+        return tuple(found)
+
+
+def mark_baselines(table: Table, names: Collection[str]) -> Table:
+    """Return the table with the rows of the scripted baselines greyed."""
+    if table.corner[0] != "Model":
+        return table
+    heads = [row.heads[0].text for row in table.full_rows]
+    rows = zip(table.rows, heads, strict=True)
+    return replace(table, rows=tuple(replace(row, kind="baseline") if head in names else row for row, head in rows))
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Build the report's HTML page, its figures and its headline table."""
+"""Build the report: read the tables of a run, and compute everything that the pages show of each benchmark."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from known_unknowns import tables
 from known_unknowns.comparison import MetricIndex, load, read_comparison
-from known_unknowns.report import shell
+from known_unknowns.comparison.models import read_model_comparison
+from known_unknowns.report.formatting import Table, mark_baselines
+from known_unknowns.report.overview import Overview
 from known_unknowns.report.section import section
 
 if TYPE_CHECKING:
     from known_unknowns.comparison import ComparisonRow
     from known_unknowns.config import Params
     from known_unknowns.report.figures import Figure
-    from known_unknowns.report.provenance import RunDescription
     from known_unknowns.report.tables import Run
-
-_SALT = 0
-"""Seed of the choice of sample questions."""
-_MOST_OPEN = 40
-"""With more sample questions than this, the page shows their groups collapsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +56,7 @@ def build(
     out: Path,
     root: Path | None = None,
     checks: Path | None = None,
+    pairs: Path | None = None,
 ) -> None:
     """Write the report. The same inputs at the same commit give the same bytes.
 
@@ -74,52 +71,38 @@ def build(
     comparison : Path
         Table of the comparison with published numbers.
     out : Path
-        The page. Its figures and its headline table are written to ``figures/`` beside it.
+        The first page. The other pages are written beside it, the figures and the headline table to ``figures/``.
     root : Path, optional
         The project's folder, whose commit is shown; the working folder by default.
     checks : Path, optional
         Folder of the files <benchmark>.json that `known-unknowns check --json` wrote.
+    pairs : Path, optional
+        Table of the comparison of models in pairs. Without it there are no ranks.
 
     Raises
     ------
     DataError
         If a table that belongs to a metric is absent or invalid.
     """
-    from known_unknowns.report import checks as checking
-    from known_unknowns.report import provenance, verdict_tables
+    from known_unknowns.report import provenance
+    from known_unknowns.report.pages import write_pages
 
     numbers = MetricIndex(metric for path in metrics for metric in tables.read_metrics(path))
     compared = read_comparison(comparison)
+    compared_models = [] if pairs is None else read_model_comparison(pairs)
     description = provenance.describe_run(params, results=results, data=data, root=root or Path.cwd())
-    parts = [
-        _part(run_of(params, numbers, benchmark), description, compared, results=results, data=data, checks=checks)
-        for benchmark in params.benchmarks
-    ]
-    page_values = {
-        "description": description,
-        "most_open": _MOST_OPEN,
-        "checks": checking.read(checks, params.benchmarks),
-        "verdicts": verdict_tables.summary(compared, params),
-    }
-    _write(params, parts, page_values, out)
-
-
-def _write(params: Params, parts: Sequence[Mapping[str, Any]], page_values: Mapping[str, Any], out: Path) -> None:
-    """Write the page, the figures and the headline table. All text is rendered before the first file is written."""
-    environment = shell.environment()
-    page = shell.render(environment, "page.html.j2", params, file=out.name, parts=parts, **page_values)
-    headline = environment.get_template("table.html.j2").render(parts=parts)
-    folder = out.parent / "figures"
-    for part in parts:
-        for figure in part["figures"]:
-            tables.write_text(folder / f"{figure.name}.svg", figure.svg)
-    tables.write_text(folder / "table.html", headline)
-    tables.write_text(out, page)
+    parts = []
+    for benchmark in params.benchmarks:
+        run = run_of(params, numbers, benchmark)
+        rows = [row for row in compared if row.benchmark == benchmark]
+        overview = Overview(run, rows, [row for row in compared_models if row.benchmark == benchmark])
+        parts.append(_part(overview, results=results, data=data, checks=checks))
+    write_pages(params, parts, compared, description, out)
 
 
 def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
-    """Return what was measured of one benchmark, in the order of params.yaml."""
-    from known_unknowns.report.tables import Run
+    """Return what was measured of one benchmark, in the order of params.yaml, scripted baselines after models."""
+    from known_unknowns.report.tables import Run, is_baseline
 
     measured = [metric for metric in numbers if metric.benchmark == benchmark]
     models, variants = {m.model for m in measured}, {m.variant for m in measured}
@@ -127,7 +110,7 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
         benchmark=benchmark,
         section=section(benchmark),
         numbers=numbers,
-        models=tuple(model for model in params.models if model in models),
+        models=tuple(sorted((m for m in params.models if m in models), key=lambda m: is_baseline(params, m))),
         variants=tuple(variant for variant in params.variants(benchmark) if variant in variants),
         scorers=tuple(params.scorers),
         seeds={variant: tuple(params.seeds_of(benchmark, variant)) for variant in params.variants(benchmark)},
@@ -137,35 +120,30 @@ def run_of(params: Params, numbers: MetricIndex, benchmark: str) -> Run:
 
 def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
     """Return all figures of a benchmark. Their names are `Section.figure_names`."""
-    from known_unknowns.report import figures
+    from known_unknowns.report import figures, overview_figure
 
     published = load(run.benchmark) if run.section.scatters else []
     return [
         *(figures.scatter(spec, run, published) for spec in run.section.scatters),
         figures.answers(run),
         *extra.figures,
+        overview_figure.draw(Overview(run, (), ()), run.section.overview_figure),
     ]
 
 
-def _part(
-    run: Run,
-    description: RunDescription,
-    compared: Sequence[ComparisonRow],
-    *,
-    results: Path,
-    data: Path,
-    checks: Path | None,
-) -> dict[str, Any]:
-    """Return everything that the page shows of one benchmark."""
+def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None) -> dict[str, Any]:
+    """Return everything that the pages show of one benchmark."""
     from known_unknowns.report import audit_tables, pair_tables, scorer_agreement, tables, verdict_tables
     from known_unknowns.report import checks as checking
 
-    rows = [row for row in compared if row.benchmark == run.benchmark]
+    run, rows = overview.run, overview.compared
     extra = ExtraContent()
     if run.section.extra is not None:
         extra = run.section.extra.build.get()(run, rows, results=results, data=data)
-    return {
+    counted = {} if run.is_rendered else checking.counted(checks, run.benchmark)
+    content: dict[str, Any] = {
         "run": run,
+        "overview": overview,
         "figures": figures_of(run, extra),
         "extra": extra,
         "headline": tables.headline(run),
@@ -177,22 +155,10 @@ def _part(
         "compares_seeds": pair_tables.compares_seeds(run),
         "consistency": pair_tables.consistency(run),
         "parsers": scorer_agreement.disagreement(run, results),
-        "samples": _samples(run, description, results=results, data=data),
         "verdicts": verdict_tables.comparison(rows, run.scorers),
-        "audit": audit_tables.tables(
-            run.benchmark, run.section.title, {} if run.is_rendered else checking.counted(checks, run.benchmark)
-        ),
+        "audit": audit_tables.tables(run.benchmark, run.section.title, counted),
+        "checked": next(iter(checking.read(checks, [run.benchmark])), None),
         "sources": list(dict.fromkeys(row.source for row in rows)),
     }
-
-
-def _samples(run: Run, description: RunDescription, *, results: Path, data: Path) -> dict[str, Any]:
-    """Return sample questions by model, without scripted respondents."""
-    from known_unknowns.report.samples import samples
-
-    scripted = {model.name for model in description.models if model.scripted}
-    return {
-        model: samples(run, model, results=results, data=data, salt=_SALT)
-        for model in run.models
-        if model not in scripted
-    }
+    shown = {name: value for name, value in content.items() if isinstance(value, Table)}
+    return content | {name: mark_baselines(table, overview.baselines) for name, table in shown.items()}

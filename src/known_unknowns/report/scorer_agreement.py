@@ -1,4 +1,4 @@
-"""Score tables as data frames, and how often two parsers disagree.
+"""How often two parsers disagree, from the tables of scores.
 
 The published data have millions of rows, so scores are columns here, not objects.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns.errors import DataError
-from known_unknowns.protocols import ANSWER, FORCED
+from known_unknowns.protocols import ANSWER
 from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_heading, percent
 from known_unknowns.report.tables import Run, parser_name
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 _QUESTION = ["question_id", "scorer"]
-_COLUMNS = ["question_id", "turn", "step", "scorer", "outcome", "letter", "choice", "correct"]
+_COLUMNS = ["question_id", "turn", "scorer", "outcome", "choice", "correct"]
 
 
 def score_path(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Path:
@@ -31,28 +31,21 @@ def score_path(results: Path, model: str, benchmark: str, variant: str, seed: in
 def final_scores(path: Path) -> pd.DataFrame:
     """Return the answer of each question under each scorer: the last turn of the step "answer".
 
-    Columns question_id, scorer, outcome, letter, choice, correct, ``parsed``: the index of the option chosen as text,
-    or the outcome where none was; and ``forced``: "right" or "wrong" where the question was asked again without its
-    refusal, else "". Raises DataError when the file is not a table of scores.
+    Columns question_id, scorer, outcome, choice, correct, and ``parsed``: the index of the option chosen as text, or
+    the outcome where none was. Raises DataError when the file is not a table of scores.
     """
     import pandas as pd
     import pyarrow as pa
 
     try:
-        scores = pd.read_parquet(path, columns=_COLUMNS, page_checksum_verification=True)
+        answers = [("step", "==", ANSWER)]
+        scores = pd.read_parquet(path, columns=_COLUMNS, filters=answers, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"not a readable table of scores ({error}); delete it and run again", file=path) from error
-    scores = scores.sort_values("turn", kind="stable")
-    answers, forced = (_last_of(scores, step) for step in (ANSWER, FORCED))
-    chosen = answers["choice"].astype("Int64")
-    parsed = chosen.astype("string").where(chosen.notna(), answers["outcome"].astype("string"))
-    found = answers.drop(columns=["turn", "step"]).assign(parsed=parsed)
-    again = forced.set_index(_QUESTION)["correct"].map({True: "right", False: "wrong"}).rename("forced")
-    return found.join(again, on=_QUESTION).fillna({"forced": ""}).reset_index(drop=True)
-
-
-def _last_of(scores: pd.DataFrame, step: str) -> pd.DataFrame:
-    return scores[scores["step"] == step].groupby(_QUESTION, sort=False).tail(1)
+    last = scores.sort_values("turn", kind="stable").drop_duplicates(_QUESTION, keep="last")
+    chosen = last["choice"].astype("Int64").astype("string")
+    parsed = chosen.where(chosen.notna(), last["outcome"].astype("string"))
+    return last.drop(columns="turn").assign(parsed=parsed).reset_index(drop=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +103,8 @@ def _count(paths: Iterable[Path], pairs: Sequence[Pair]) -> dict[Pair, tuple[int
     for path in paths:
         if not path.is_file():
             continue
-        answers_by_scorer = final_scores(path).pivot_table(
-            index="question_id", columns="scorer", values="parsed", aggfunc="first"
-        )
+        scores = final_scores(path)
+        answers_by_scorer = scores.pivot(index="question_id", columns="scorer", values="parsed")  # noqa: PD010
         for pair in pairs:
             if set(pair) <= set(answers_by_scorer.columns):
                 both = answers_by_scorer[list(pair)].dropna()

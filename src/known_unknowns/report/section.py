@@ -125,6 +125,8 @@ class Section:
         Scatter plots of two variants.
     answers_figure : str
         File name of the figure of answers; ``<benchmark>_answers``, if empty.
+    overview_figure : str
+        File name of the figure of the first page; ``<benchmark>_overview``, if empty.
     answers_note : str
         The legend below the figure of answers.
     notes : Notes, optional
@@ -149,6 +151,7 @@ class Section:
     official_metrics: tuple[OfficialMetric, ...] = ()
     scatters: tuple[Scatter, ...] = ()
     answers_figure: str = ""
+    overview_figure: str = ""
     answers_note: str = ""
     notes: Notes | None = None
     extra: Extra | None = None
@@ -158,7 +161,7 @@ class Section:
     @property
     def figure_names(self) -> tuple[str, ...]:
         """File names of all figures of this section, without their suffix, in the order of the page."""
-        return (*(scatter.name for scatter in self.scatters), self.answers_figure, *self.figures)
+        return (*(scatter.name for scatter in self.scatters), self.answers_figure, *self.figures, self.overview_figure)
 
     def name(self, variant: str) -> str:
         """Display name of a variant."""
@@ -176,7 +179,7 @@ def section(benchmark: str) -> Section:
     Returns
     -------
     Section
-        The benchmark's own section, or one with its title and all defaults. ``answers_figure`` is always set.
+        The benchmark's own section, or one with its title and all defaults. The names of both figures are set.
 
     Raises
     ------
@@ -185,13 +188,18 @@ def section(benchmark: str) -> Section:
     """
     found = benchmarks.get(benchmark)
     declared = found.report.get() if found.report else Section(title=found.title)
-    return declared if declared.answers_figure else replace(declared, answers_figure=f"{benchmark}_answers")
+    return replace(
+        declared,
+        answers_figure=declared.answers_figure or f"{benchmark}_answers",
+        overview_figure=declared.overview_figure or f"{benchmark}_overview",
+    )
 
 
 def caption(benchmark: str, figure: str) -> Path:
-    """Return the file of a figure's caption: the benchmark's own, or the generic one."""
+    """Return the file of a figure's caption: the benchmark's own, or a generic one."""
     own = benchmarks.get(benchmark).folder / "captions" / f"{figure}.rst"
     if own.is_file():
         return own
-    generic = "answers" if figure == section(benchmark).answers_figure else "figure"
+    shown = section(benchmark)
+    generic = {shown.answers_figure: "answers", shown.overview_figure: "overview"}.get(figure, "figure")
     return _CAPTIONS / f"{generic}.rst"

@@ -6,6 +6,7 @@ page. The policy allows these scripts by their hash, and no request.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,21 @@ class Shell:
 
 def links(params: Params) -> tuple[Link, ...]:
     """Return the pages of the report, in the order of the navigation."""
-    return (Link(INDEX, "Report"), Link(QUESTIONS, "Questions"))
+    return (
+        Link(INDEX, "Report"),
+        *(Link(benchmark_file(name), benchmarks.get(name).title) for name in params.benchmarks),
+        Link("stress.html", "Stress tests"),
+        Link("parsers.html", "Parsers"),
+        Link("models.html", "Compare models"),
+        Link(QUESTIONS, "Questions"),
+        Link("audit.html", "Audit and data"),
+        Link("provenance.html", "Provenance"),
+    )
+
+
+def benchmark_file(benchmark: str) -> str:
+    """Return the file name of a benchmark's page."""
+    return f"benchmark-{benchmark}.html"
 
 
 def render(
@@ -107,13 +122,15 @@ def environment(*folders: Path) -> Environment:
 
     own = {name: FileSystemLoader(benchmarks.get(name).folder / "templates") for name in benchmarks.names()}
     generic = [*folders, STATIC.parent / "templates", STATIC]
-    return Environment(
+    found = Environment(
         loader=ChoiceLoader([FileSystemLoader(generic), PrefixLoader(own)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.tests["hexadecimal"] = lambda text: re.fullmatch(r"[0-9a-f]{32,}(\.dir)?", text) is not None
+    return found
 
 
 def _script(path: Path) -> str:

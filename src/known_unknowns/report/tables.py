@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from known_unknowns.comparison import MetricIndex
+from known_unknowns.metrics.summary import main_scorer
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.section import Section
@@ -59,8 +60,13 @@ class Run:
 
     @property
     def main_scorer(self) -> str:
-        """The scorer of the figures and samples."""
-        return "robust" if "robust" in self.scorers else self.scorers[0]
+        """The scorer of the figures and of the comparison of models."""
+        return main_scorer(self.scorers)
+
+
+def is_baseline(params: Params, model: str) -> bool:
+    """Return whether a model is a scripted respondent."""
+    return not params.is_imported(model) and params.model(model).engine == "respondent"
 
 
 def parser_name(scorer: str) -> str:

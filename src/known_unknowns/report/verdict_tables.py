@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -33,14 +34,17 @@ STYLES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class VerdictGroup:
-    """The numbers with one verdict under the official parser. ``reason`` is set if all have the same one."""
+    """The numbers with one verdict under the official parser: a table if they are judged, else ``reasons``.
+
+    ``reasons`` are the numbers of an unjudged verdict by the reason, most frequent first.
+    """
 
     verdict: str
     style: str
     definition: str
     count: int
-    reason: str
-    table: Table
+    reasons: Mapping[str, int]
+    table: Table | None
 
     @property
     def is_judged(self) -> bool:
@@ -55,10 +59,10 @@ def comparison(rows: Sequence[ComparisonRow], scorers: Sequence[str]) -> list[Ve
     for verdict in VERDICTS:
         members = [(first, line) for first, line in zip(leading, lines, strict=True) if first.verdict == verdict]
         if members:
-            reasons = {first.reason for first, _ in members}
-            shared = reasons.pop() if len(reasons) == 1 and verdict in UNJUDGED else ""
-            table = _verdict_table(verdict, members, [] if verdict in UNJUDGED else scorers, shared)
-            groups.append(VerdictGroup(verdict, STYLES[verdict], DEFINITIONS[verdict], len(members), shared, table))
+            judged = verdict not in UNJUDGED
+            reasons = {} if judged else dict(Counter(first.reason for first, _ in members).most_common())
+            table = _verdict_table(verdict, members, scorers) if judged else None
+            groups.append(VerdictGroup(verdict, STYLES[verdict], DEFINITIONS[verdict], len(members), reasons, table))
     return groups
 
 
@@ -78,30 +82,26 @@ def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
 
 
 def _verdict_table(
-    verdict: str,
-    lines: Sequence[tuple[ComparisonRow, Sequence[ComparisonRow]]],
-    scorers: Sequence[str],
-    shared_reason: str,
+    verdict: str, lines: Sequence[tuple[ComparisonRow, Sequence[ComparisonRow]]], scorers: Sequence[str]
 ) -> Table:
-    judged = verdict not in UNJUDGED
-    columns = [Head("published"), *(Head(parser_name(s)) for s in scorers)]
-    if judged:
-        columns += [
-            Head("ours minus published", note=parser_name(OFFICIAL)),
-            Head("margin"),
-            Head("other rows matched"),
-        ]
-    columns += [Head("our metric, variant, type")]
-    columns += [] if shared_reason else [Head("reason")]
+    columns = [
+        Head("published"),
+        *(Head(parser_name(s)) for s in scorers),
+        Head("ours minus published", note=parser_name(OFFICIAL)),
+        Head("margin"),
+        Head("other rows matched"),
+        Head("our metric, variant, type"),
+        Head("reason"),
+    ]
     has_notes = any(first.note for first, _ in lines)
     columns += [Head("note")] if has_notes else []
     body = []
     for first, line in lines:
         by_scorer = {row.scorer: row for row in line}
         cells = [Cell(_printed(first), title=first.source), *(_ours(by_scorer.get(scorer)) for scorer in scorers)]
-        cells += _difference(first) if judged else []
+        cells += _difference(first)
         cells.append(Cell(f"{first.metric}, {first.variant}, {first.category}", kind="plain"))
-        cells += [] if shared_reason else [Cell(first.reason, kind="text")]
+        cells.append(Cell(first.reason, kind="text"))
         cells += [Cell(first.note, kind="text")] if has_notes else []
         model = first.row if first.model is None else f"{first.row} (our {first.model})"
         body.append(Row((Head(first.table), Head(model), Head(first.column)), tuple(cells)))

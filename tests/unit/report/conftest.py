@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from known_unknowns.report import drawing
 from known_unknowns.report.page import build
 
 from .fake_run import REPOSITORY, FakeRun, make
 from .pages import Page, parse
 
 
-def write(run: FakeRun, *, checks: Path | None = None, root: Path = REPOSITORY) -> Page:
-    """Build the run's report and read it back."""
+def write(run: FakeRun, *, checks: Path | None = None, root: Path = REPOSITORY) -> dict[str, Page]:
+    """Build the run's report and read its pages back, by file name."""
     build(
         run.params,
         run.metrics,
@@ -21,18 +22,30 @@ def write(run: FakeRun, *, checks: Path | None = None, root: Path = REPOSITORY) 
         out=run.page,
         root=root,
         checks=checks,
+        pairs=run.pairs,
     )
-    return parse(run.page.read_text(encoding="utf-8"))
+    return read(run)
+
+
+def read(run: FakeRun) -> dict[str, Page]:
+    """Read the pages of a report."""
+    return {path.name: parse(path.read_text(encoding="utf-8")) for path in sorted(run.page.parent.glob("*.html"))}
 
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    """A run of five models under all variants, with its report written."""
-    made = make(tmp_path_factory.mktemp("run"), questions=150)
+    """A run of seven models under all variants, with its report written."""
+    made = make(tmp_path_factory.mktemp("run"), questions=60)
     write(made)
     return made
 
 
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw empty figures, which takes no time."""
+    monkeypatch.setattr(drawing, "_render", lambda chart: "<svg></svg>")
+
+
 @pytest.fixture(scope="session")
-def page(run: FakeRun) -> Page:
-    return parse(run.page.read_text(encoding="utf-8"))
+def pages(run: FakeRun) -> dict[str, Page]:
+    return read(run)

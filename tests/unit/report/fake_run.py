@@ -23,6 +23,8 @@ from PIL import ImageDraw
 
 from known_unknowns import config, tables, variants
 from known_unknowns.comparison import compare
+from known_unknowns.comparison.model_pairs import Selection, compare_selection
+from known_unknowns.comparison.models import write_model_comparison
 from known_unknowns.config import Params
 from known_unknowns.records import (
     ANSWERED,
@@ -82,6 +84,12 @@ class FakeRun:
         return self.results / "comparison.parquet"
 
     @property
+    def pairs(self) -> Path | None:
+        """The table of models in pairs, if the run has one."""
+        path = self.results / "model_comparison.parquet"
+        return path if path.is_file() else None
+
+    @property
     def page(self) -> Path:
         return self.results / "report" / "index.html"
 
@@ -116,6 +124,10 @@ def make(folder: Path, *, questions: int = 60, variants_kept: Iterable[str] | No
     pin.parent.mkdir(parents=True)
     pin.write_text("outs:\n- md5: 0123456789abcdef0123456789abcdef.dir\n  path: humblebench\n")
     compare(run.params, run.metrics, run.comparison)
+    if len(run.params.models) > 1:
+        selection = Selection(run.params.models, run.params.benchmarks, (), run.params.scorers[1:2])
+        rows = compare_selection(run.params, selection, results=run.results, questions=run.data / "questions")
+        write_model_comparison(run.results / "model_comparison.parquet", rows)
     return run
 
 
@@ -314,5 +326,6 @@ if __name__ == "__main__":
         comparison=fake.comparison,
         out=fake.page,
         root=REPOSITORY,
+        pairs=fake.pairs,
     )
     print(fake.page)

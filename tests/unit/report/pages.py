@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 
 _VOID = frozenset({"meta", "img", "br", "hr", "link", "input"})
 
@@ -64,3 +67,29 @@ def parse(text: str) -> Page:
     page.feed(text)
     page.close()
     return page
+
+
+def check(page: Page, files: Collection[str]) -> None:
+    """Assert what holds for every page of the report: no foreign code, no request, sound links, sound structure."""
+    scripts = [e for e in page.all("script") if e.attributes.get("type") != "application/json"]
+    assert all(not e.attributes and "use strict" in e.text for e in scripts)
+    assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
+    assert not {"link", "iframe", "object", "embed", "base"} & {e.tag for e in page.elements}
+    (policy,) = [e for e in page.all("meta") if e.attributes.get("http-equiv") == "Content-Security-Policy"]
+    assert "default-src 'none'" in policy.attributes["content"]
+    for element in page.elements:
+        for name in ("src", "srcset", "xlink:href", "data", "action", "poster"):
+            value = element.attributes.get(name)
+            assert value is None or value.startswith("data:image/jpeg;base64,"), (element.tag, value)
+    ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
+    assert len(ids) == len(set(ids))
+    for link in page.all("a"):
+        file, _, target = link.attributes["href"].partition("#")
+        assert file in files or (not file and target in ids), link.attributes["href"]
+    assert page.all("html")[0].attributes["lang"] == "en"
+    assert len(page.all("h1")) == 1 and len(page.all("main")) == 1
+    levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    assert all(e.attributes.get("alt") for e in page.all("img"))
+    assert all(e.text.strip() for e in page.all("caption")) and len(page.all("caption")) == len(page.all("table"))
+    assert all(len(e.attributes["aria-label"]) > 80 for e in page.all("div") if e.attributes.get("class") == "drawing")

@@ -1,91 +1,133 @@
-"""The page in a browser without network access."""
+"""The pages in a browser without network access. One browser has all checks."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
+import csv
+import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image as Pillow
 
-from tests.unit.benchmarks.actiview import fake_report
+from tests.browser import CHROMIUM, Browser
 
-from .conftest import write
-from .fake_run import HOSTILE, FakeRun
-from .pages import Page
+from .fake_run import FakeRun
+from .test_page import PAGES
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)"),
-]
-
-
-def browse(page: Path, tmp_path: Path, *arguments: str) -> str:
-    command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-        "--disable-background-networking", "--disable-component-update", "--no-first-run",
-        "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
-        f"--user-data-dir={tmp_path / 'profile'}", *arguments, page.resolve().as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, timeout=240, check=True)
-    return done.stdout.decode("utf-8")
-
-
-def test_the_browser_sees_text_where_a_model_wrote_markup(run: FakeRun, tmp_path: Path) -> None:
-    dumped = browse(run.page, tmp_path, "--dump-dom")
-    page = Page()
-    page.feed(dumped)  # a browser's dump need not be well formed
-    assert not page.all("script")
-    assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
-    assert any(HOSTILE[0] in e.text for e in page.all("pre"))
-    assert "</html>" in dumped
-
-
-HEIGHT = 6000  # px; on a narrow page the first figure is below several paragraphs
-
-
-def screenshot(page: Path, tmp_path: Path, width: int, *arguments: str) -> Pillow.Image:
-    out = tmp_path / "shot.png"
-    browse(page, tmp_path, f"--window-size={width},{HEIGHT}", f"--screenshot={out}", *arguments)
-    return Pillow.open(out).convert("RGB")
-
-
-@pytest.mark.parametrize("width", [1300, 500])
-def test_the_page_renders_in_light_and_dark_themes(run: FakeRun, tmp_path: Path, width: int) -> None:
-    light = screenshot(run.page, tmp_path, width)
-    dark = screenshot(run.page, tmp_path, width, "--blink-settings=preferredColorScheme=0")
-    assert light.size == dark.size == (width, HEIGHT)
-    assert light.getpixel((3, 60)) == (253, 253, 252)
-    assert dark.getpixel((3, 60)) == (20, 24, 29)
-    for shot in (light, dark):
-        colours = shot.getcolors(maxcolors=1 << 20)
-        share_of_ground = max(count for count, _ in colours) / (width * HEIGHT)
-        assert 0.5 < share_of_ground < 0.97  # neither empty nor a solid block
-        orange = [c for _, c in colours if c[0] > 190 and 80 < c[1] < 140 and c[2] < 80]
-        assert orange  # the points of the figures are drawn
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
+OWN = "benchmark-humblebench.html"
+TABLE = "document.querySelector('.table-box:not([hidden]) table')"
+MODELS = f"[...{TABLE}.tBodies[0].rows].filter(r => !r.hidden).map(r => r.cells[0].querySelector('.name').textContent)"
 
 
 @pytest.fixture(scope="module")
-def strips(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
-    """A run with image strips on its page."""
-    kept = ("full_image", "single_view", "zooming", "shifting_r", "mixed")
-    made = fake_report.make(tmp_path_factory.mktemp("strips"), fake_report.params(kept), per_class=1)
-    write(made)
-    return made
+def browser() -> Iterator[Browser]:
+    with Browser() as made:
+        yield made
 
 
-@pytest.mark.parametrize("shown", ["run", "strips"])
-def test_wide_tables_scroll_inside_the_page(shown: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """The page is as wide as its window: what is wider scrolls in a frame of its own."""
-    probe = tmp_path / "probe.html"
-    text = request.getfixturevalue(shown).page.read_text(encoding="utf-8")
-    start = text.index('<meta http-equiv="Content-Security-Policy"')
-    without_policy = text[:start] + text[text.index(">", start) + 1 :]
-    script = "<script>document.title = document.documentElement.scrollWidth + ' in ' + innerWidth</script>"
-    probe.write_text(without_policy.replace("</body>", f"{script}</body>"), encoding="utf-8")
-    dumped = browse(probe, tmp_path, "--window-size=500,900", "--dump-dom")
-    title = dumped[dumped.index("<title>") + len("<title>") : dumped.index("</title>")]
-    width, window = (int(part) for part in title.split(" in "))
-    assert width <= window
+@pytest.fixture
+def folder(run: FakeRun) -> Path:
+    return run.page.parent
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_a_page_fits_its_window_and_has_no_error(browser: Browser, folder: Path, file: str) -> None:
+    for width, height in ((1400, 900), (900, 900), (390, 844)):
+        browser.open(folder / file, width=width, height=height)
+        assert browser.overflow() <= 0, width
+        assert browser.errors == [] and browser.requests == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (390, 844)])
+def test_the_first_screen_has_the_answer(browser: Browser, folder: Path, width: int, height: int) -> None:
+    browser.open(folder / "index.html", width=width, height=height)
+    bottom = "Math.round(document.querySelector('{}').getBoundingClientRect().bottom)"
+    for part in (".findings li:nth-child(3)", ".first table", ".first .drawing"):
+        assert 0 < browser.evaluate(bottom.format(part)) <= height, part
+    assert browser.evaluate(f"{TABLE}.querySelectorAll('tbody tr').length") == 7
+    greyed = browser.evaluate(f"[...{TABLE}.querySelectorAll('.baseline')].map(r => r.rowIndex)")
+    assert greyed == [4, 5, 6, 7]  # below the models
+
+
+def test_a_table_can_be_sorted_and_filtered(browser: Browser, folder: Path) -> None:
+    browser.open(folder / OWN)
+    before = browser.evaluate(MODELS)
+    values = f"[...{TABLE}.tBodies[0].rows].map(r => parseFloat(r.cells[1].querySelector('.value').textContent))"
+    shown = browser.evaluate(values)
+    click = f"{TABLE}.querySelector('thead tr:last-child').cells[1].querySelector('button').click()"
+    for reverse in (True, False):
+        browser.evaluate(click)
+        models, baselines = sorted(shown[:3], reverse=reverse), sorted(shown[3:], reverse=reverse)
+        assert browser.evaluate(values) == models + baselines
+        name = "descending" if reverse else "ascending"
+        assert browser.evaluate(f"{TABLE}.querySelector('[aria-sort]').getAttribute('aria-sort')") == name
+    browser.evaluate(click)
+    assert browser.evaluate(MODELS) == before
+    browser.evaluate(
+        "(() => { const i = document.querySelector('input[type=search]'); i.value = 'REFUSE often';"
+        " i.dispatchEvent(new Event('input')); })()"
+    )
+    assert browser.evaluate(MODELS) == ["pocket-refuses-often"]
+
+
+def test_a_column_can_be_hidden_and_the_table_exported(browser: Browser, folder: Path) -> None:
+    browser.open(folder / OWN)
+    visible = f"[...{TABLE}.tHead.rows].at(-1).querySelectorAll('th:not([hidden])').length"
+    columns = browser.evaluate(visible)
+    browser.evaluate("document.querySelector('.menu input').click()")
+    assert browser.evaluate(visible) == columns - 1
+    saved = {}
+    for name in ("CSV", "LaTeX", "Markdown"):
+        browser.evaluate(
+            f"[...document.querySelectorAll('.table-box .menu button')].find(b => b.textContent === '{name}').click()"
+        )
+        ending = {"CSV": "csv", "LaTeX": "tex", "Markdown": "md"}[name]
+        saved[name] = browser.downloaded(ending)
+    rows = list(csv.DictReader(io.StringIO(saved["CSV"])))
+    assert [row["Model"] for row in rows[:3]] == ["pocket", "pocket-never-refuses", "pocket-refuses-often"]
+    first = next(name for name in rows[0] if name.endswith(", low")).removesuffix(", low")
+    assert float(rows[0][f"{first}, low"]) <= float(rows[0][first]) <= float(rows[0][f"{first}, high"])
+    assert not any(name.startswith("HumbleBench: as released") for name in rows[0])  # the hidden column
+    assert r"always\_refuse &" in saved["LaTeX"] and r"\toprule" in saved["LaTeX"]
+    assert saved["Markdown"].startswith("| Model |") and r"always\_refuse" in saved["Markdown"]
+
+
+def test_figures_are_saved_as_svg_and_png(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "index.html")
+    for label, ending, start in (("SVG", "svg", b"<svg"), ("PNG", "png", b"\x89PNG")):
+        browser.evaluate(
+            f"[...document.querySelectorAll('figure button')].find(b => b.textContent === '{label}').click()"
+        )
+        assert browser.downloaded_bytes(ending).startswith(start)
+    assert browser.errors == []
+
+
+def test_two_models_are_compared(browser: Browser, folder: Path) -> None:
+    browser.open(f"{(folder / 'models.html').as_uri()}#model=pocket-refuses-often&other=pocket")
+    assert browser.evaluate("document.getElementById('model-a').value") == "pocket-refuses-often"
+    text = browser.evaluate("document.querySelector('#pairs tbody').innerText")
+    assert "better" in text or "cannot be distinguished" in text
+    link = browser.evaluate("document.querySelector('#pairs tbody a').getAttribute('href')")
+    assert link == "questions.html#benchmark=humblebench&model=pocket-refuses-often&other=pocket"
+    difference = "document.querySelector('#pairs tbody tr').cells[4].querySelector('.value').textContent"
+    one = float(browser.evaluate(difference))
+    browser.open(f"{(folder / 'models.html').as_uri()}#model=pocket&other=pocket-refuses-often")
+    assert float(browser.evaluate(difference)) == -one
+    assert browser.errors == []
+
+
+def test_dark_mode_and_tabs(browser: Browser, folder: Path) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    browser.open(folder / "index.html", dark=True)
+    assert browser.evaluate(ground) == "rgb(20, 24, 29)"
+    browser.open(folder / "index.html")
+    assert browser.evaluate(ground) == "rgb(253, 253, 252)"
+
+
+def test_the_report_of_a_benchmark_prints_on_few_pages(browser: Browser, folder: Path) -> None:
+    printed = 0
+    for file in PAGES:
+        browser.open(folder / file)
+        printed += browser.printed_pages()
+    assert printed < 30

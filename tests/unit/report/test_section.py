@@ -69,10 +69,12 @@ def test_the_defaults_fit_any_benchmark() -> None:
 
 
 def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) -> None:
-    assert section("plain").figure_names == ("plain_answers",)
-    page = write(plain)
-    assert [path.name for path in (plain.page.parent / "figures").glob("*.svg")] == ["plain_answers.svg"]
-    assert "None of the above" not in page["content"].text and "efus" not in page["plain"].text
+    assert section("plain").figure_names == ("plain_answers", "plain_overview")
+    pages = write(plain)
+    page = pages["benchmark-plain.html"]
+    drawn = {path.name for path in (plain.page.parent / "figures").glob("*.svg")}
+    assert drawn == {"plain_answers.svg", "plain_overview.svg"}
+    assert "None of the above" not in pages["index.html"]["about"].text and "efus" not in page["content"].text
     assert "original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
 
 

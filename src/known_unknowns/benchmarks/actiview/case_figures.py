@@ -16,7 +16,7 @@ from known_unknowns.benchmarks.actiview.views import NAMES
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
-from known_unknowns.report.samples import LONGEST_REPLY, ParsedAnswer, Thumbnail, printable, thumbnail
+from known_unknowns.report.replies import LONGEST_REPLY, ParsedAnswer, Thumbnail, printable, thumbnail
 from known_unknowns.report.tables import Run, parser_name
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ import pytest
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.report.tables import Run
 from tests.unit.benchmarks.actiview import fake_report
-from tests.unit.report.conftest import write
+from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
-from tests.unit.report.pages import Page, parse
+from tests.unit.report.pages import Page
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +19,8 @@ def perceived(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
 
 
 @pytest.fixture(scope="session")
-def perceived_page(perceived: FakeRun) -> Page:
-    return parse(perceived.page.read_text(encoding="utf-8"))
+def perceived_pages(perceived: FakeRun) -> dict[str, Page]:
+    return read(perceived)
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +39,13 @@ def run(perceived: FakeRun) -> FakeRun:
 
 
 @pytest.fixture
-def page(perceived_page: Page) -> Page:
-    return perceived_page
+def pages(perceived_pages: dict[str, Page]) -> dict[str, Page]:
+    return perceived_pages
+
+
+@pytest.fixture
+def page(pages: dict[str, Page]) -> Page:
+    return pages["benchmark-actiview.html"]
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from known_unknowns.benchmarks.actiview import case_figures, figures
 from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.config import Params
 from known_unknowns.report import shown_images
-from known_unknowns.report.samples import samples
 from known_unknowns.report.tables import Run
 from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import of, right
@@ -84,19 +83,6 @@ def test_a_strip_on_the_page_is_bounded_and_escaped(run: FakeRun, made: Run, out
     ]
     assert max(max(p.width, p.height) for p in thumbnails) <= 240
     assert page["actiview-cases"].text.count("Prompt") >= 7
-
-
-def test_a_sample_has_the_images_of_its_answer(run: FakeRun, made: Run, outcomes: Outcomes):
-    """A question has seven; the answer is from the full image, say, or from the grid and some views."""
-    found = samples(made, "pocket", results=run.results, data=run.data, salt=0)
-    shown = {(s.variant, s.question.id): len(s.images) for outcome in found for s in outcome.samples}
-    answers = {
-        (variant, question.id): len(turns[-1].images)
-        for variant in made.headline
-        for question, turns in outcomes.dialogues("pocket", variant)
-    }
-    assert shown == {key: answers[key] for key in shown}
-    assert len(set(shown.values())) > 2
 
 
 def test_scripted_models_are_used_only_without_other_models(made: Run):

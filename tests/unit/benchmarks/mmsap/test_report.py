@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,21 +14,20 @@ from known_unknowns.benchmarks.mmsap import figures
 from known_unknowns.benchmarks.mmsap.report import TITLES, layout
 from known_unknowns.comparison import MetricIndex, compare, compare_cells, load
 from known_unknowns.config import Params
-from known_unknowns.records import ANSWERED, OVERALL, REFUSED, UNPARSED, Metric, Score
+from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import answer_shares
 from known_unknowns.report.paper_tables import PaperTable, paper_table
-from known_unknowns.report.scorer_agreement import final_scores
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
-from known_unknowns.tables import read_metrics, write_scores
+from known_unknowns.tables import read_metrics
 from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report import fake_run
-from tests.unit.report.conftest import write
-from tests.unit.report.fake_run import HOSTILE, FakeRun
-from tests.unit.report.pages import Page, parse
+from tests.unit.report.conftest import read, write
+from tests.unit.report.fake_run import FakeRun
+from tests.unit.report.pages import Page, check
 
 OWN_FIGURES = ("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage")
-FIGURES = ("mmsap_letters", *OWN_FIGURES)
+FIGURES = ("mmsap_letters", "mmsap_overview", *OWN_FIGURES)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +38,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
 
 
 @pytest.fixture(scope="module")
-def page(run: FakeRun) -> Page:
-    return parse(run.page.read_text(encoding="utf-8"))
+def pages(run: FakeRun) -> dict[str, Page]:
+    return read(run)
+
+
+@pytest.fixture(scope="module")
+def page(pages: dict[str, Page]) -> Page:
+    return pages[OWN]
 
 
 def of(run: FakeRun) -> Run:
@@ -63,6 +66,10 @@ def made(run: FakeRun) -> Run:
     return of(run)
 
 
+OWN = "benchmark-mmsap.html"
+PAGES = ("audit", "benchmark-mmsap", "index", "models", "parsers", "provenance", "stress")
+
+
 def words(text: str) -> str:
     return " ".join(text.split())
 
@@ -79,34 +86,14 @@ def written(metric: Metric) -> str:
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
-def test_replies_are_escaped_in_both_turns(page: Page):
-    shown = [e.text for e in page.all("pre")]
-    assert any(HOSTILE[0] in text for text in shown)
-    assert any(re.match(r"[A-E] <script>", text) for text in shown)  # only a forced reply begins like this
-    assert "Second reply, without the refusal option" in page["mmsap-samples"].text
-    assert not page.all("script")
-    assert not [e for e in page.elements for name in e.attributes if name.startswith("on")]
+def test_every_page_is_sound(pages: dict[str, Page]):
+    assert len(pages) == 7
+    for page in pages.values():
+        check(page, {*pages, "questions.html"})
 
 
-def test_the_page_is_one_consistent_file(run: FakeRun, page: Page):
-    for element in page.elements:
-        for name in ("src", "href", "srcset", "xlink:href", "data"):
-            value = element.attributes.get(name)
-            assert value is None or value.startswith(("data:image/jpeg;base64,", "#"))
-    ids = [e.attributes["id"] for e in page.elements if "id" in e.attributes]
-    assert len(ids) == len(set(ids))
-    targets = {e.attributes["href"][1:] for e in page.all("a")}
-    assert targets <= set(ids)
-    assert {"mmsap-papers", "mmsap-awareness", "mmsap-consistency", "mmsap-notes", "mmsap-samples"} <= targets
-    levels = [int(e.tag[1]) for e in page.elements if re.fullmatch("h[1-6]", e.tag)]
-    assert all(after - before <= 1 for before, after in pairwise(levels))
-    assert len(page.all("caption")) == len(page.all("table"))
-    drawings = [e for e in page.elements if e.attributes.get("class") == "drawing"]
-    assert [len(e.attributes["aria-label"]) > 80 for e in drawings] == [True] * len(FIGURES)
-
-
-def test_the_page_has_only_the_text_of_this_benchmark(page: Page):
-    text = words(page["report"].text)
+def test_the_pages_have_only_the_text_of_this_benchmark(pages: dict[str, Page], page: Page):
+    text = words(pages["index.html"]["content"].text + page["content"].text)
     assert "“Sorry, I can’t help with it”" in text and "None of the above" not in text
     assert "exactly" not in page["mmsap-headline"].text and "exactly “E”" not in text
     assert "No code was released" in page["mmsap-headline"].text
@@ -123,7 +110,7 @@ def test_the_headline_is_score_sa(made: Run, page: Page):
 
 def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
     files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
-    assert {path.stem for path in files} == {"index", "table", *FIGURES}
+    assert {path.stem for path in files} == {*PAGES, "table", *FIGURES}
     write(run)
     assert {path: path.read_bytes() for path in files} == files
     for name in FIGURES:
@@ -139,31 +126,33 @@ def test_no_label_has_the_colour_of_the_refusal(run: FakeRun):
     assert ">E<" in text and "#e08a2e" not in text
 
 
-def humblebench(text: str) -> str:
-    return text[text.index('<section id="humblebench">') : text.index("</section>\n</section>")]
+def test_two_benchmarks_in_one_report(tmp_path: Path):
+    """The page of a benchmark does not depend on the other one, except for the navigation."""
 
+    def content(folder: FakeRun) -> str:
+        text = folder.page.with_name("benchmark-humblebench.html").read_text(encoding="utf-8")
+        return text[text.index("<main") : text.index("</main>")]
 
-def test_two_benchmarks_on_one_page(tmp_path: Path):
     alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
     write(alone)
-    before = humblebench(alone.page.read_text(encoding="utf-8"))
+    before = content(alone)
     other = fake_report.make(tmp_path / "both", fake_report.params(["shuffled_options"]), per_task=1)
     raw = dict(alone.params.raw)
     raw["benchmarks"] |= {"mmsap": other.params.raw["benchmarks"]["mmsap"]}
     raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "mmsap"]
     both = FakeRun(tmp_path / "both", Params(raw), [*alone.metrics, *other.metrics])
     compare(both.params, both.metrics, both.comparison)
-    page = write(both)
-    assert humblebench(both.page.read_text(encoding="utf-8")) == before
-    assert "“None of the above” or “Sorry, I can’t help with it”" in words(page["about"].text)
-    assert page["mmsap-papers"] and page["humblebench-figures"]
+    pages = write(both)
+    assert content(both) == before
+    assert "“None of the above” or “Sorry, I can’t help with it”" in words(pages["index.html"]["about"].text)
+    assert pages[OWN]["mmsap-papers"] and pages["stress.html"]["humblebench-figures"]
     names = {path.stem for path in (both.page.parent / "figures").glob("*.svg")}
-    assert names == {"humblebench_vs_e", "humblebench_vs_gn", "letters", *FIGURES}
+    assert names == {"humblebench_vs_e", "humblebench_vs_gn", "letters", "humblebench_overview", *FIGURES}
 
 
 def test_absent_figures_have_a_reason(tmp_path: Path):
     made = fake_report.make(tmp_path, fake_report.params(["text_only"], scorers=["official"]), per_task=1)
-    page = write(made)
+    page = write(made)["stress.html"]
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
     drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
     assert "shuffled_options, shuffled_refusal_prompt were not run" in drawn["mmsap_scores"]
@@ -174,7 +163,7 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
 def test_nothing_measured_at_all(tmp_path: Path):
     made = fake_report.make(tmp_path, fake_report.params(["text_only"]), per_task=1)
     made.metrics = []
-    page = write(made)
+    page = write(made)[OWN]
     for name in FIGURES:
         assert "not drawn" in (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8")
     assert "LLaVA-7b" in page["mmsap-papers"].text
@@ -289,8 +278,8 @@ def test_the_spread_is_that_of_the_first_preprint(run: FakeRun, made: Run):
     assert row.cells[-1].note == f"± {100 * np.std(by_seed):.1f} over 2 runs"
 
 
-def test_consistency_of_every_shuffled_variant(made: Run, page: Page):
-    text = words(page["mmsap-consistency"].text)
+def test_consistency_of_every_shuffled_variant(made: Run, pages: dict[str, Page]):
+    text = words(pages["stress.html"]["mmsap-consistency"].text)
     measured = ours(made, "pocket")
     for variant in fake_report.SHUFFLED:
         for name in ("same_answer", "content_kept", "position_kept"):
@@ -298,8 +287,8 @@ def test_consistency_of_every_shuffled_variant(made: Run, page: Page):
     assert "2 runs" in text and "no right option" not in text
 
 
-def test_dual_accuracy_of_every_pair_and_type(made: Run, page: Page):
-    text = words(page["mmsap-dual"].text)
+def test_dual_accuracy_of_every_pair_and_type(made: Run, pages: dict[str, Page]):
+    text = words(pages["stress.html"]["mmsap-dual"].text)
     measured = ours(made, "pocket")
     for changed in ("nota_only", "noise"):
         for category in (OVERALL, "KnowVisQA"):
@@ -376,32 +365,3 @@ def test_the_quadrants_add_up_and_every_sub_task_is_there(run: FakeRun, made: Ru
     assert len(subtasks.rows) == 19
     (food,) = [row for row in subtasks.rows if row.heads[-1].text == "Food"]
     assert food.cells[list(run.params.models).index("always_refuse")].text == "100.0"  # a refusal is aware, by Eq. 2
-
-
-# --- samples -------------------------------------------------------------------------------------------------------
-
-
-def test_refusals_are_distinguished_by_the_second_answer(page: Page):
-    section_text = page["mmsap-samples"].text
-    named = [e.text for e in page.all("span") if e.attributes.get("class") == "outcome"]
-    assert "refused, but knew" in named and "refused, and did not know" in named
-    assert "refused wrongly" in section_text  # in BasicVisQA, where nothing is unknown
-
-
-def test_the_answer_and_the_forced_answer(tmp_path: Path):
-    def score(question: str, turn: int, step: str, outcome: str, choice: int | None, correct: bool) -> Score:
-        return Score(question, turn, step, "official", outcome, None, choice, correct)
-
-    write_scores(
-        tmp_path / "scores.parquet",
-        [
-            score("knew", 0, "answer", REFUSED, 2, False),
-            score("knew", 1, "forced", ANSWERED, 0, True),
-            score("not", 0, "answer", REFUSED, 2, False),
-            score("not", 1, "forced", UNPARSED, None, False),
-            score("once", 0, "answer", ANSWERED, 0, True),
-        ],
-    )
-    frame = final_scores(tmp_path / "scores.parquet").set_index("question_id")
-    assert frame["parsed"].to_dict() == {"knew": "2", "not": "2", "once": "0"}
-    assert frame["forced"].to_dict() == {"knew": "right", "not": "wrong", "once": ""}

@@ -1,0 +1,108 @@
+"""The table of the first screen: one row per model, best first, and the scripted baselines below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from known_unknowns.metrics import dual
+from known_unknowns.records import Metric
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
+from known_unknowns.report.overview import NO_CONTENT, NO_RIGHT_OPTION, Overview
+from known_unknowns.report.tables import ACCURACY, confidence
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column: its heading, what it is measured on, its cell, and why it is undefined for a benchmark."""
+
+    heading: str
+    note: str
+    cell: Callable[[str], Cell]
+    undefined: str = ""
+
+
+def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
+    """Return the table of models, best first and baselines last, and the undefined columns with their reasons."""
+    columns = _columns(overview)
+    order = [(name, "") for name in overview.models]
+    order += [(name, "baseline") for name in overview.sorted(overview.baselines)]
+    rows: Sequence[Row] = [
+        Row((Head(name, note=kind),), tuple(column.cell(name) for column in columns), kind) for name, kind in order
+    ]
+    heads: Sequence[Head] = [Head(column.heading, note=column.note) for column in columns]
+    counted, rows = move_n_to_heading(heads, rows)
+    heads = [
+        replace(new, note=", ".join(dict.fromkeys(filter(None, [old.note, new.note]))))
+        for old, new in zip(heads, counted, strict=True)
+    ]
+    caption = (
+        f"{overview.title}: percent of questions with {confidence(overview.run)} intervals, {overview.run.main_scorer} "
+        f"parser, sorted by {'dual accuracy' if overview.pair else 'accuracy'}"
+    )
+    undefined = {column.heading: column.undefined for column in columns if column.undefined}
+    return Table(caption, ("Model",), tuple(heads), tuple(rows)), undefined
+
+
+def _columns(overview: Overview) -> list[_Column]:
+    name = overview.run.section.name
+    no_option, no_content = overview.refusing(NO_RIGHT_OPTION), overview.refusing(NO_CONTENT)
+    noise = "blank" if no_content and overview.run.params.variant(no_content).function == "blank" else "noise"
+    no_refusal = "the questions have no refusal option, or the variant was not run"
+    area = any(overview.area(model) is not None for model in overview.run.models)
+    judged = any(overview.verdicts(model)[0] for model in overview.models)
+    return [
+        _Column("Rank", "", lambda m: _rank(overview, m), "" if overview.ranks else "fewer than two models"),
+        _Column(
+            "Dual accuracy",
+            " and ".join(map(name, overview.pair.split(dual.SEPARATOR))) if overview.pair else "",
+            lambda m: _short(overview.number(m, overview.pair, dual.DUAL)),
+            "" if overview.pair else no_refusal,
+        ),
+        _Column(
+            "Refused, no right option",
+            name(no_option) if no_option else "",
+            lambda m: _short(overview.refused(m)),
+            "" if no_option else no_refusal,
+        ),
+        _Column(
+            f"Wrong on {noise} images",
+            name(no_content) if no_content else "",
+            lambda m: _short(overview.wrong(m)),
+            "" if no_content else no_refusal,
+        ),
+        _Column("Accuracy", name(overview.main), lambda m: _short(overview.number(m, overview.main, ACCURACY))),
+        _Column(
+            "Risk-coverage area",
+            "AURC, lower is better" if area else "",
+            lambda m: _short(overview.area(m)),
+            "" if area else "the benchmark does not measure it",
+        ),
+        _Column(
+            "Verdicts",
+            "published numbers" if judged else "",
+            lambda m: _verdicts(overview, m),
+            "" if judged or not overview.models else overview.verdicts(overview.models[0])[1],
+        ),
+    ]
+
+
+def _short(metric: Metric | None) -> Cell:
+    """Return a cell with the interval below the value."""
+    return replace(metric_cell(metric), kind="number stacked", denominator="")
+
+
+def _rank(overview: Overview, model: str) -> Cell:
+    if model in overview.baselines:
+        return Cell(DASH, title="a scripted baseline has no rank")
+    if model not in overview.ranks:
+        return Cell(DASH, title="fewer than two models were compared")
+    low, high = overview.ranks[model]
+    title = f"interval of the rank among {len(overview.models)} models, from all paired tests together"
+    return Cell(str(low) if low == high else f"{low}\u2013{high}", title=title)
+
+
+def _verdicts(overview: Overview, model: str) -> Cell:
+    found, reason = overview.verdicts(model)
+    text = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
+    return Cell(text or DASH, title=reason, kind="plain" if found else "number")

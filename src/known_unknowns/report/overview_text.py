@@ -1,0 +1,102 @@
+"""The sentences of the first screen: the best model, its distance from the others, and the range of guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from known_unknowns.comparison.models import PairedRow
+from known_unknowns.records import Metric
+from known_unknowns.report.formatting import DASH, interval, percent
+from known_unknowns.report.overview import NO_CONTENT, NO_RIGHT_OPTION, Overview
+from known_unknowns.report.tables import ACCURACY
+
+
+def sentences(overview: Overview) -> tuple[str, ...]:
+    """Return three sentences with numbers, or one if there are only baselines."""
+    if not overview.models:
+        return (f"No model answered {overview.title}; the rows are scripted baselines.",)
+    return _best(overview), _distance(overview), _guesses(overview)
+
+
+def _best(overview: Overview) -> str:
+    best = overview.models[0]
+    metric = overview.leading(best)
+    shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
+    if overview.pair is None:
+        return (
+            f"{best} has the highest accuracy on {overview.title}: {shown}, n = {n}. The dual accuracy is not defined, "
+            "because the questions have no refusal option or were not asked without their right option."
+        )
+    changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
+    return (
+        f"{best} knows best what it does not know: it answers {shown} of {n} {overview.title} questions correctly, and "
+        f"refuses them {changed} (dual accuracy)."
+    )
+
+
+def _distance(overview: Overview) -> str:
+    """Return whether the paired tests distinguish the best model from the others."""
+    best, others = overview.models[0], overview.models[1:]
+    if not others:
+        return f"It is the only model of this run, beside {len(overview.baselines)} scripted baselines."
+    tests = {
+        row.model_b if row.model_a == best else row.model_a: row
+        for row in overview.tests
+        if best in (row.model_a, row.model_b) and row.difference is not None
+    }
+    if not tests:
+        return "The models were not compared with each other."
+    level = 1 - overview.run.confidence
+    same = [name for name in others if name in tests and (tests[name].p_holm or 0.0) > level]
+    closest = next(name for name in (*same, *others) if name in tests)
+    test = _test(tests[closest], best)
+    if len(same) > 1:
+        return f"It cannot be distinguished from {len(same)} other models ({', '.join(same)}); {closest}: {test}."
+    if same:
+        return f"It cannot be distinguished from {closest}: {test}."
+    count = "the other model" if len(others) == 1 else f"all {len(others)} other models"
+    return f"The paired tests distinguish it from {count}; {closest}: {test}."
+
+
+def _test(row: PairedRow, best: str) -> str:
+    """+3.0 [+0.8, +5.3] points, p = 0.0210 (Holm, 3 pairs)"""
+    sign = 1 if row.model_a == best else -1
+    bounds = ""
+    if row.low is not None and row.high is not None:
+        low, high = sorted((sign * row.low, sign * row.high))
+        bounds = f" [{percent(low, signed=True)}, {percent(high, signed=True)}]"
+    p = row.p_holm or 0.0
+    corrected = "" if row.pairs == 1 else f" (Holm, {row.pairs} pairs)"
+    value = "< 0.0001" if p < 0.0001 else f"= {p:.4f}"
+    return f"{percent(sign * (row.difference or 0.0), signed=True)}{bounds} points, p {value}{corrected}"
+
+
+def _guesses(overview: Overview) -> str:
+    parts = []
+    if overview.refusing(NO_RIGHT_OPTION):
+        parts.append(f"refuse {_range(overview, overview.refused)} of the questions without a right option")
+    if overview.refusing(NO_CONTENT):
+        parts.append(f"answer {_range(overview, overview.wrong)} of those without content in the image")
+    if not parts:
+        accuracy = _range(overview, lambda model: overview.number(model, overview.main, ACCURACY))
+        chance = _shown(overview.run.chance(overview.models[0], overview.main))
+        return f"The models answer {accuracy} of the questions correctly; a uniform guess is right in {chance}."
+    return f"The models {' and '.join(parts)}."
+
+
+def _range(overview: Overview, number: Callable[[str], Metric | None]) -> str:
+    """Return the lowest and the highest number of all models."""
+    metrics = (number(model) for model in overview.models)
+    values = [metric.value for metric in metrics if metric is not None and metric.value is not None]
+    if not values:
+        return DASH
+    shown = dict.fromkeys(percent(value) for value in (min(values), max(values)))
+    return f"{' to '.join(shown)}%"
+
+
+def _shown(metric: Metric | None) -> str:
+    """72.2% [67.0, 77.4]"""
+    if metric is None or metric.value is None:
+        return DASH
+    bounds = interval(metric.low, metric.high)
+    return f"{percent(metric.value)}%{' ' if bounds else ''}{bounds}"

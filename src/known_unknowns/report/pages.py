@@ -1,0 +1,92 @@
+"""The pages of the report: which template shows what, and the files that are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from known_unknowns import tables
+from known_unknowns.report import overview_table, overview_text, provenance_tables, shell, side_by_side, verdict_tables
+
+if TYPE_CHECKING:
+    from known_unknowns.comparison import ComparisonRow
+    from known_unknowns.config import Params
+    from known_unknowns.report.provenance import RunDescription
+
+SCRIPTS = ("tables.js", "export.js", "page.js")
+"""Scripts of every page."""
+Part = Mapping[str, Any]
+"""What the pages show of one benchmark."""
+
+
+def write_pages(
+    params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription, out: Path
+) -> None:
+    """Write the pages, the figures and the headline table. All text is rendered before the first file is written."""
+    environment = shell.environment()
+    pages = {}
+    for file, template, values, scripts in _pages(params, parts, compared, description):
+        paths = [shell.STATIC / name for name in (*SCRIPTS, *scripts)]
+        pages[file] = shell.render(environment, template, params, file=file, scripts=paths, **values)
+    headline = environment.get_template("table.html.j2").render(parts=parts)
+    folder = out.parent
+    for part in parts:
+        for figure in part["figures"]:
+            tables.write_text(folder / "figures" / f"{figure.name}.svg", figure.svg)
+    tables.write_text(folder / "figures" / "table.html", headline)
+    for file, text in reversed(pages.items()):  # the first page last: it exists only if the others do
+        tables.write_text(out if file == shell.INDEX else folder / file, text)
+
+
+def _pages(
+    params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription
+) -> Iterator[tuple[str, str, dict[str, Any], tuple[str, ...]]]:
+    """Yield the file, the template, its variables and its own scripts of each page."""
+    yield shell.INDEX, "index.html.j2", _first(params, parts, compared, description), ()
+    for part in parts:
+        yield shell.benchmark_file(part["run"].benchmark), "benchmark.html.j2", {"part": part}, ()
+    for name in ("stress", "parsers", "audit"):
+        yield f"{name}.html", f"{name}.html.j2", {"parts": parts}, ()
+    overviews = [part["overview"] for part in parts]
+    models = {
+        "pairs": side_by_side.page_data(overviews),
+        "best": side_by_side.best_pairs(overviews),
+        "scorer": parts[0]["run"].main_scorer if parts else "",
+    }
+    yield "models.html", "models.html.j2", models, ("compare.js",)
+    run = {
+        "description": description,
+        "usage": provenance_tables.usage(description),
+        "computations": provenance_tables.computations(description),
+    }
+    yield "provenance.html", "provenance.html.j2", run, ()
+
+
+def _first(
+    params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription
+) -> dict[str, Any]:
+    """Return the variables of the first page. Benchmarks with a dual accuracy come first."""
+    sections = [part["run"].section for part in parts]
+    return {
+        "answers": [_answer(part) for part in sorted(parts, key=lambda part: part["overview"].pair is None)],
+        "description": description,
+        "verdicts": verdict_tables.summary(compared, params),
+        "rendered": [part["run"].section.title for part in parts if part["run"].is_rendered],
+        "refusals": list(dict.fromkeys(section.refusal for section in sections if section.refusal)),
+        "about": [section.about for section in sections if section.about],
+    }
+
+
+def _answer(part: Part) -> dict[str, Any]:
+    """Return what the first page shows of one benchmark."""
+    overview = part["overview"]
+    table, undefined = overview_table.table(overview)
+    return {
+        "benchmark": overview.run.benchmark,
+        "title": overview.title,
+        "sentences": overview_text.sentences(overview),
+        "table": table,
+        "undefined": undefined,
+        "figure": next(figure for figure in part["figures"] if figure.name == overview.run.section.overview_figure),
+    }

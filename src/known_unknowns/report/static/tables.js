@@ -1,0 +1,226 @@
+// Tables: sort by a column, filter rows, hide columns. Columns that do not fit are hidden until the reader chooses.
+"use strict";
+window.KnownUnknowns = (() => {
+  const NARROWEST = 2; // columns that always stay
+
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+      else if (value === true) made.setAttribute(name, "");
+      else if (value !== false && value !== undefined) made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  const text = (cell) => (cell ? cell.textContent.replace(/\s+/g, " ").trim() : "");
+  const shown = (cell) => text(cell.querySelector(".value") || cell.querySelector(".name") || cell);
+
+  class DataTable {
+    constructor(box) {
+      this.box = box;
+      this.scroll = box.querySelector(".scroll");
+      this.table = box.querySelector("table");
+      const lines = [...this.table.tHead.rows];
+      this.heads = [...lines.at(-1).cells];
+      this.groups = lines.length > 1 ? [...lines[0].cells].map((cell) => ({ cell, span: cell.colSpan })) : [];
+      this.rows = [...this.table.tBodies[0].rows];
+      this.body = this.table.tBodies[0];
+      this.names = this.columnNames();
+      this.hidden = new Set(); // by the reader
+      this.left = new Set(); // do not fit
+      this.chosen = false;
+      this.corner = this.heads.filter((_, index) => this.isRowHead(index)).length;
+      this.addSort();
+      this.addTools();
+      this.apply();
+      this.fit();
+    }
+
+    columnNames() {
+      const group = this.groups.flatMap(({ cell, span }) => Array(span).fill(text(cell)));
+      return this.heads.map((head, index) => [group[index], shown(head)].filter(Boolean).join(": "));
+    }
+
+    isRowHead(index) {
+      const row = this.rows.find((row) => !this.isBand(row));
+      return Boolean(row && row.cells[index] && row.cells[index].tagName === "TH");
+    }
+
+    isBand(row) {
+      return row.classList.contains("band");
+    }
+
+    // Sorting
+
+    addSort() {
+      this.heads.forEach((head, index) => {
+        const name = head.querySelector(".name");
+        if (!name) return;
+        const button = element("button", { type: "button", class: "sort", onclick: () => this.sort(index) });
+        name.replaceWith(button);
+        button.append(name);
+      });
+    }
+
+    sort(index) {
+      const numeric = this.rows.some((row) => !this.isBand(row) && Number.isFinite(number(row.cells[index])));
+      const first = numeric ? "descending" : "ascending";
+      const second = numeric ? "ascending" : "descending";
+      const now = this.heads[index].getAttribute("aria-sort");
+      const next = now === first ? second : now === second ? null : first;
+      this.heads.forEach((head) => head.removeAttribute("aria-sort"));
+      if (next) this.heads[index].setAttribute("aria-sort", next);
+      this.table.classList.toggle("sorted", Boolean(next));
+      const sign = next === "descending" ? -1 : 1;
+      const order = (a, b) => {
+        const last = Number(a.classList.contains("baseline")) - Number(b.classList.contains("baseline"));
+        if (last) return last;
+        if (!numeric) return sign * shown(a.cells[index]).localeCompare(shown(b.cells[index]));
+        const [x, y] = [number(a.cells[index]), number(b.cells[index])];
+        if (!Number.isFinite(x) || !Number.isFinite(y)) return Number.isFinite(y) - Number.isFinite(x);
+        return sign * (x - y);
+      };
+      const rows = next ? this.rows.filter((row) => !this.isBand(row)).sort(order) : this.rows;
+      this.body.replaceChildren(...rows);
+    }
+
+    // Filter and columns
+
+    filter(query) {
+      const terms = query.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of this.rows) {
+        const content = this.isBand(row) ? "" : text(row).toLowerCase();
+        row.hidden = terms.length > 0 && (this.isBand(row) || !terms.every((term) => content.includes(term)));
+      }
+    }
+
+    apply() {
+      const gone = (index) => this.hidden.has(index) || this.left.has(index);
+      const visible = this.heads.filter((_, index) => !gone(index)).length;
+      for (const row of [this.heads[0].parentElement, ...this.rows, ...(this.table.tFoot ? this.table.tFoot.rows : [])]) {
+        if (this.isBand(row)) row.cells[0].colSpan = visible;
+        else [...row.cells].forEach((cell, index) => { cell.hidden = gone(index); });
+      }
+      let index = 0;
+      for (const { cell, span } of this.groups) {
+        let count = 0;
+        for (let place = 0; place < span; place++) count += gone(index++) ? 0 : 1;
+        cell.hidden = count === 0;
+        if (count) cell.colSpan = count;
+      }
+      this.boxes?.forEach((input, place) => { input.checked = !gone(place); });
+      const missing = this.heads.length - visible;
+      if (this.status) this.status.textContent = missing ? `${missing} of ${this.heads.length} columns hidden` : "";
+    }
+
+    fit() {
+      if (this.chosen || !this.scroll.clientWidth) return;
+      if (this.left.size) { this.left.clear(); this.apply(); }
+      for (let index = this.heads.length - 1; index >= Math.max(NARROWEST, this.corner + 1); index--) {
+        const over = this.scroll.scrollWidth - this.scroll.clientWidth;
+        if (over <= 1) break;
+        let width = 0; // hide as many columns as are too wide, in one step
+        do {
+          width += this.heads[index].offsetWidth;
+          this.left.add(index);
+        } while (width < over && --index > Math.max(NARROWEST, this.corner + 1));
+        this.apply();
+      }
+    }
+
+    choose(index, on) {
+      this.chosen = true;
+      for (const place of this.left) this.hidden.add(place);
+      this.left.clear();
+      if (on) this.hidden.delete(index);
+      else this.hidden.add(index);
+      this.apply();
+    }
+
+    addTools() {
+      const caption = text(this.table.caption);
+      const tools = element("div", { class: "tools" });
+      if (this.rows.length > 3) {
+        tools.append(element("input", {
+          type: "search", placeholder: "Filter rows", "aria-label": `Filter rows: ${caption}`,
+          oninput: (event) => this.filter(event.target.value),
+        }));
+      }
+      this.boxes = this.names.map((_, index) =>
+        element("input", { type: "checkbox", onchange: (event) => this.choose(index, event.target.checked) }));
+      const choices = this.names.map((name, index) => element("label", {}, this.boxes[index], ` ${name}`));
+      const formats = Object.entries(KnownUnknowns.formats || {}).map(([name, format]) =>
+        element("button", { type: "button", onclick: () => KnownUnknowns.save(format(this.contents()), caption) }, name));
+      this.status = element("span", { class: "small", role: "status" });
+      tools.append(menu("Columns", choices.slice(this.corner)), menu("Export", formats), this.status);
+      this.box.append(tools);
+    }
+
+    // What is exported: the visible rows, and all columns but those that the reader hid.
+    contents() {
+      const columns = this.heads.map((_, index) => index).filter((index) => !this.hidden.has(index));
+      const rows = [...this.body.rows].filter((row) => !row.hidden && !this.isBand(row));
+      if (this.table.tFoot) rows.push(...this.table.tFoot.rows);
+      const note = (head) => text(head.querySelector(".note"));
+      return {
+        caption: text(this.table.caption),
+        heads: columns.map((index) => [this.names[index], note(this.heads[index])].filter(Boolean).join(", ")),
+        rows: rows.map((row) => columns.map((index) => parts(row.cells[index]))),
+        corner: this.corner,
+      };
+    }
+  }
+
+  function parts(cell) {
+    if (!cell) return { value: "", low: "", high: "", n: "" };
+    const bounds = text(cell.querySelector(".bounds")).match(/^\[(\S+), (\S+)\]$/);
+    const n = text(cell.querySelector(".count-n")).replace(/^n = |,/g, "");
+    return { value: shown(cell), low: bounds ? bounds[1] : "", high: bounds ? bounds[2] : "", n };
+  }
+
+  function number(cell) {
+    const found = cell ? shown(cell).replace(/,/g, "").match(/^[<±]?\s*([+-]?\d+(\.\d+)?)/) : null;
+    return found ? Number(found[1]) : NaN;
+  }
+
+  function menu(label, children) {
+    const made = element("details", { class: "menu" }, element("summary", {}, label), element("div", {}, ...children));
+    made.addEventListener("keydown", (event) => { if (event.key === "Escape") made.open = false; });
+    return made;
+  }
+
+  document.addEventListener("click", (event) => {
+    for (const open of document.querySelectorAll("details.menu[open]")) {
+      if (!open.contains(event.target)) open.open = false;
+    }
+  });
+
+  const made = new Map();
+  function enhance(root) {
+    for (const box of root.querySelectorAll(".table-box")) {
+      if (!made.has(box) && box.querySelector(".scroll").clientWidth) made.set(box, new DataTable(box));
+    }
+  }
+
+  // A table in a closed part of the page has no width; it is made when the part is shown.
+  function refresh() {
+    enhance(document);
+    for (const table of made.values()) table.fit();
+  }
+
+  document.addEventListener("DOMContentLoaded", refresh);
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.classList.contains("menu")) enhance(event.target);
+  }, true);
+  let waiting = 0;
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(refresh);
+  });
+  return { element, enhance, refresh, text };
+})();
