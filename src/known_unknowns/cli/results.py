@@ -35,6 +35,37 @@ def open(
     )
 
 
+def bundle(
+    out: Annotated[
+        Path | None, typer.Argument(help="The folder to write. [default: results/<edition>/bundle]", show_default=False)
+    ] = None,
+    redistribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BENCHMARK",
+            help="Include this benchmark's questions and images although its licence does not allow it. "
+            "Use it only if you have the right to redistribute them. Repeat it for each benchmark.",
+        ),
+    ] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write a folder for any static host: the report, its questions, tables, and results for model cards.
+
+    \b
+    Example:
+      known-unknowns bundle public --edition pocket
+    """
+    from known_unknowns.workflow import bundle as bundling
+    from known_unknowns.workflow import configuration
+
+    chosen = configuration.load(params, edition=edition)
+    written = bundling.bundle(chosen, out or Path("results", chosen.edition, "bundle"), redistribute=redistribute or ())
+    for name, why in written.left_out.items():
+        print(f"{name}: images and the question browser are left out ({why}); --redistribute {name} includes them")
+    print(f"{written.folder}: {written.files} files, {written.size / 1e6:.1f} MB; open {written.folder}/index.html")
+
+
 def metrics(
     out: Annotated[Path, typer.Option("--out", help="The CSV file to write.")],
     model: Annotated[str | None, typer.Option(help="Only this model.")] = None,

@@ -1,0 +1,182 @@
+"""A folder for any static host: the report with its pages and questions, tables, and results for model cards."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import __version__, tables
+from known_unknowns.config import Params
+from known_unknowns.data import licences
+from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.workflow.private_texts import PrivateTexts
+
+LISTING = "bundle.json"
+_TEXTS = frozenset({".html", ".js", ".mjs", ".css", ".svg", ".json", ".csv", ".txt", ".md", ".yaml"})
+_PHOTOS = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif"})
+_INLINE_PHOTO = re.compile(r"data:image/(?:png|jpe?g|webp|gif);base64,[A-Za-z0-9+/=]+")
+_EMPTY = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+"""A transparent point in place of an image that may not be redistributed."""
+_BROWSER = ("questions.html", "questions")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A written bundle. ``left_out`` has the reason for each benchmark whose images and questions are not in it."""
+
+    folder: Path
+    files: int
+    size: int
+    left_out: dict[str, str]
+
+
+def bundle(params: Params, out: Path, *, redistribute: Collection[str] = (), root: Path = Path()) -> Bundle:
+    """Write the results of a finished run as a folder for a static host. The same results give the same bytes.
+
+    Local paths, private addresses and keys are replaced. If the terms of a benchmark's data do not allow to
+    redistribute them, the question browser and the images in the pages are left out.
+
+    Parameters
+    ----------
+    params : Params
+    out : Path
+        The folder to write. An older bundle in it is replaced.
+    redistribute : collection of str
+        Benchmarks whose data the user may redistribute although their terms do not allow it.
+    root : Path
+        The project's folder.
+
+    Raises
+    ------
+    ConfigError
+        If a name is not a benchmark of the edition, or ``out`` is a folder with other contents.
+    DataError
+        If no run has finished.
+    """
+    results = root / "results" / params.edition
+    for path in (results / "report" / "index.html", results / "leaderboard.csv"):
+        if not path.is_file():
+            message = f"no run of this edition has finished here; start it with  make run EDITION={params.edition}"
+            raise DataError(message, file=path)
+    for name in redistribute:
+        if name not in params.benchmarks:
+            raise ConfigError(unknown_name(name, params.benchmarks), path="--redistribute")
+    if out.exists() and not (out / LISTING).is_file() and not (out.is_dir() and not any(out.iterdir())):
+        raise ConfigError(f"{out} exists and is no bundle; name another folder", path="OUT")
+    terms = {name: licences.terms_of(name, params.data(name)) for name in params.benchmarks}
+    left_out = {name: t.why for name, t in terms.items() if not t.redistribute and name not in redistribute}
+    private = PrivateTexts.of(params, sorted(results.glob("replies/*/*/engine.json")), root)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=out.parent, prefix=f".{out.name}."))
+    try:
+        _write(params, results, folder, private, photos=not left_out)
+        files = _list(params, folder)
+        folder.chmod(0o755)
+        if out.exists():
+            shutil.rmtree(out)
+        folder.rename(out)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return Bundle(out, len(files), sum(path.stat().st_size for path in out.rglob("*") if path.is_file()), left_out)
+
+
+def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *, photos: bool) -> None:
+    report = results / "report"
+    for path in sorted(path for path in report.rglob("*") if path.is_file()):
+        name = path.relative_to(report)
+        if name.parts[0].startswith(".") or (not photos and (name.parts[0] in _BROWSER or path.suffix in _PHOTOS)):
+            continue
+        if name.parts[0] not in _BROWSER:
+            _copy(path, folder / name, private, photos=photos)
+    if photos and (report / _BROWSER[0]).is_file():
+        _copy_browser(report, folder, private)
+    _copy(results / "headline.csv", folder / "tables" / "headline.csv", private)
+    for path in [results / "comparison.parquet", *sorted(results.glob("metrics/*/*.parquet"))]:
+        _copy(path, folder / "tables" / path.relative_to(results), private)
+    rows = [row for row in read_leaderboard(results / "leaderboard.csv") if row["model"] in params.models]
+    _write_leaderboard(params, rows, folder)
+    (folder / ".nojekyll").touch()  # GitHub Pages serves the files as they are
+
+
+def _copy(path: Path, to: Path, private: PrivateTexts, *, photos: bool = True) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix not in _TEXTS:
+        shutil.copyfile(path, to)
+        return
+    text = private.replaced(path.read_bytes().decode("utf-8"))
+    to.write_bytes((text if photos else _INLINE_PHOTO.sub(_EMPTY, text)).encode())
+
+
+def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
+    """Copy the question browser. A shard with a private text is written again; its name follows from its content."""
+    from known_unknowns.report.browser import shards
+
+    page, source = (report / name for name in _BROWSER)
+    target = folder / _BROWSER[1]
+    files = {path.stem: path for path in source.glob("*.js")}
+    for path in sorted(source.rglob("*")):
+        if path.is_file() and path not in files.values():
+            (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target / path.relative_to(source))
+    writer = shards.ShardFolder(target)
+    names: dict[str, str] = {}
+
+    def renamed(name: str) -> str:
+        """Copy a shard after those that it refers to, and return its new name."""
+        if name not in names:
+            data = shards.read(files[name])
+            try:
+                text = data.decode("utf-8")
+            except UnicodeDecodeError:
+                names[name] = writer.write(data)
+                return names[name]
+            text = re.sub(r"[0-9a-f]{16}", lambda match: _other(match[0], name), private.replaced(text))
+            names[name] = writer.write(text.encode())
+        return names[name]
+
+    def _other(found: str, name: str) -> str:
+        return renamed(found) if found in files and found != name else found
+
+    for name in sorted(files):
+        renamed(name)
+    text = private.replaced(page.read_text(encoding="utf-8"))
+    (folder / page.name).write_text(
+        re.sub(r"[0-9a-f]{16}", lambda match: names.get(match[0], match[0]), text), encoding="utf-8"
+    )
+
+
+def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: Path) -> None:
+    """Write the leaderboard, and the model-index form of every model that is no scripted respondent."""
+    from known_unknowns.exchange.model_index import as_yaml
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("model", "baseline", *COLUMNS[1:]), restval="", lineterminator="\n")
+    writer.writeheader()
+    of_model: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        baseline = params.model(row["model"])["engine"] == "respondent"
+        writer.writerow(row | {"baseline": str(baseline).lower()})
+        if not baseline:
+            of_model.setdefault(row["model"], []).append(row)
+    tables.write_text(folder / "leaderboard.csv", text.getvalue())
+    for model, own in sorted(of_model.items()):
+        tables.write_text(folder / "model-index" / f"{model}.yaml", as_yaml(model, own, params))
+
+
+def _list(params: Params, folder: Path) -> dict[str, str]:
+    """Write the list of the files with their sha256, and return it."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in paths}
+    listing = {"edition": params.edition, "known-unknowns": __version__, "files": files}
+    tables.write_text(folder / LISTING, json.dumps(listing, indent=2, sort_keys=True) + "\n")
+    return files
