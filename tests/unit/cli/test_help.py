@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from known_unknowns import cli
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
-NAMES = """open metrics fetch lock questions vary variants infer score measure compare summarise track
+NAMES = """open bundle metrics fetch lock questions vary variants infer score measure compare summarise track
 question-browser report check rescore export audit compare-models power models"""
 
 
