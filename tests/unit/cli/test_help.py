@@ -55,8 +55,10 @@ def test_every_public_function_of_a_module_is_a_command(monkeypatch):
 
 
 def test_steps_of_the_workflow_are_listed_apart():
-    panels = {name: cli.panel(name) for name in commands()}
-    assert {name for name, panel in panels.items() if panel == cli.STEPS_PANEL} == cli.STEPS
+    panels = {name: cli.panel(name.replace("-", "_")) for name in commands()}
+    assert {name for name, panel in panels.items() if panel == cli.STEPS_PANEL} == {
+        name.replace("_", "-") for name in cli.STEPS
+    }
     text = shown("--help")
     first, second = text.index(f"─ {cli.COMMANDS_PANEL} "), text.index(f"─ {cli.STEPS_PANEL} ")
     places = {name: text.index(f"\n│ {name} ") for name in commands()}
