@@ -58,6 +58,51 @@ def check(
         raise typer.Exit(found.exit_code)
 
 
+def import_released(
+    model: str,
+    benchmark: str,
+    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
+    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet and engine.json.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the released replies of a model as the workflow writes replies.
+
+    \b
+    Example:
+      known-unknowns import-released MODEL BENCHMARK --edition released \\
+        --raw data/released/raw/BENCHMARK --out replies \\
+        --questions data/released/questions/BENCHMARK
+    """
+    from known_unknowns.exchange.released import import_released as run
+    from known_unknowns.workflow import configuration
+
+    run(configuration.load(params, edition=edition), model, benchmark, raw=raw, questions=questions, out=out)
+
+
+def released_numbers(
+    benchmark: str,
+    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
+    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    out: Out,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the numbers that were released with replies, and whether the replies reproduce them, as JSON.
+
+    \b
+    Example:
+      known-unknowns released-numbers BENCHMARK --edition released \\
+        --raw data/released/raw/BENCHMARK --out numbers.json \\
+        --questions data/released/questions/BENCHMARK
+    """
+    from known_unknowns.exchange.released import write_published
+    from known_unknowns.workflow import configuration
+
+    write_published(configuration.load(params, edition=edition), benchmark, raw=raw, questions=questions, out=out)
+
+
 def _settings(params: Params, benchmark: str) -> Mapping[str, Any] | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
     return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None

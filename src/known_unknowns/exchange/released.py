@@ -23,18 +23,24 @@ from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
 
 SOURCE, ENGINE = "released", "imported"
+NO_FILES = "no replies"
 Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTurn:
-    """A reply in a released file. ``step`` is that of the protocol; a turn without options has no labels."""
+    """A reply in a released file.
+
+    ``step`` is that of the protocol, and a turn without options has no labels. ``images`` are the sha256 of the images
+    of the turn, by default those of the question.
+    """
 
     text: str
     error: str | None = None
     step: str = ANSWER
     prompt: str = ""
     has_labels: bool = True
+    images: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,7 @@ def _turns(model: str, question: Question, turns: Sequence[ReleasedTurn]) -> Ite
             number,
             turn.step,
             turn.prompt,
-            images,
+            images if turn.images is None else turn.images,
             question.labels if turn.has_labels else None,
             sha256(key.encode()).hexdigest(),
             Reply(turn.text, error=turn.error),
@@ -226,5 +232,7 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
         return tables.read_questions(questions / variant / f"seed{seeds[variant]}.parquet") if variant in seeds else ()
 
     cells, compared = interface(benchmark).published(raw, files, entry, rows, questions_of)
+    absent = [name for name in models if not interface(benchmark).variants(files, entry).get(name)]
+    compared = [*compared, *({"model": name, "outcome": NO_FILES, "reason": "not run"} for name in absent)]
     content = {"cells": [asdict(cell) for cell in cells], "rows": [dict(row) for row in compared]}
     tables.write_text(out, json.dumps(content, indent=1, allow_nan=False) + "\n")

@@ -55,7 +55,7 @@ def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Quest
 
 def _with_paths(raw: Path, settings: Mapping[str, Any]) -> list[Question]:
     """The questions with their images by path alone."""
-    paths = [values["images"] for values in read_files(raw / "asset").rows]
+    paths = [values["images"] for values in read_files(raw / "asset", require_all=False).rows]
     found = load_without_images(raw / "asset", settings=settings)
     return [
         replace(question, images=tuple(Image(path, sha256(path.encode()).hexdigest(), 0, 0) for path in of_question))
@@ -113,7 +113,8 @@ def _replay(protocol: Callable[..., Any], question: Question, steps: Any, answer
     dialogue, found = protocol(question), []
     turn = next(dialogue)
     for text in [*said, answer]:
-        found.append(ReleasedTurn(text, None, turn.step, turn.text, turn.labels is not None))
+        shown = tuple(image.sha256 for image in turn.images)
+        found.append(ReleasedTurn(text, None, turn.step, turn.text, turn.labels is not None, shown))
         try:
             turn = dialogue.send(Reply(text))
         except StopIteration:
