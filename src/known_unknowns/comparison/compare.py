@@ -279,7 +279,7 @@ def compare(
     write_comparison(out, rows)
 
 
-def _published_rows(params: Params, benchmark: str, cells: Iterable[PublishedCell]) -> dict[str, str]:
+def _published_rows(params: Params, benchmark: str, cells: Iterable[PublishedCell] = ()) -> dict[str, str]:
     """Return the published row of each model of the edition that has one; of an imported model, that of its name."""
     rows = {model: params.published(model, benchmark) for model in params.models}
     released = {cell.model for cell in cells} & {model for model in params.models if params.is_imported(model)}

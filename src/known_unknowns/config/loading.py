@@ -128,7 +128,7 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
             for index, name in enumerate(selected[section]):
                 known(name, names[section], f"editions.{edition}.{section}[{index}]")
         errors += _without_data(params, edition)
-        for benchmark, own in selected.get("variants", {}).items():
+        for benchmark, own in selected.get("variants", {}).items() if edition == sound.get("edition") else ():
             path = f"editions.{edition}.variants.{benchmark}"
             known(benchmark, names["benchmarks"], path)
             listed = params.listed_variants(benchmark) if benchmark in sound["benchmarks"] else ()

@@ -223,9 +223,8 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
         The JSON file.
     """
     entry, files = params.data(benchmark).as_dict(), read_manifest(raw) or []
-    rows = {
-        name: params.published(model, benchmark) or model for name, model in names_in_files(params, benchmark).items()
-    }
+    models = names_in_files(params, benchmark)
+    rows = {name: params.published(model, benchmark) or model for name, model in models.items()}
     seeds = dict(params.cells(benchmark))
 
     def questions_of(variant: str) -> Sequence[Question]:
