@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
