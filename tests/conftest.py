@@ -1,4 +1,4 @@
-"""What every test may rely on: hypothesis without deadlines on shared machines, and no telemetry."""
+"""What every test may rely on: hypothesis without deadlines on shared machines, one thread for torch, no telemetry."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None, print_blob=True)
 settings.load_profile("here")
 
+# Before torch is imported. The models of the tests are tiny: threads that wait for each other take six times the time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DVC_NO_ANALYTICS", "true")
