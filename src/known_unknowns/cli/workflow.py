@@ -161,9 +161,6 @@ def compare(
     replies: Annotated[
         Path | None, typer.Option(help="The edition's folder of replies, for the measured numerical flips.")
     ] = None,
-    released: Annotated[
-        list[Path] | None, typer.Option(help="Numbers that were released with replies (released-numbers).")
-    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -179,7 +176,7 @@ def compare(
     from known_unknowns.workflow import configuration
 
     settings = configuration.load(params, edition=edition)
-    run(settings, metrics, out, replies=replies, released=released or ())
+    run(settings, metrics, out, replies=replies)
     print(summarise(read_comparison(out), settings).text())
 
 

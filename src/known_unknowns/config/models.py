@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from known_unknowns.config.base import Count, Entry, Name, NotNegative, Positive, Seed, Seeds, Text
+from known_unknowns.config.base import Count, Entry, NotNegative, Positive, Seed, Seeds, Text
 from known_unknowns.config.redaction import address_mistake
 
 ENGINES = "known_unknowns.engines"
@@ -95,17 +95,15 @@ class ModelSettings(_Published):
 
 
 class ImportedModel(_Published):
-    """Replies from another tool's file: imported with `known-unknowns rescore --import`, or released by a benchmark."""
+    """Replies from another tool's file, imported with `known-unknowns rescore --import`."""
 
     implementation = f"{ENGINES}.imported:Imported"
 
     engine: Literal["imported"]
     images: ClassVar[Images] = "many"
     """Not a key. The replies were given elsewhere, so every protocol is accepted."""
-    cells: dict[str, dict[str, Seeds]] = {}
-    """The benchmarks, variants and seeds that were imported. Of released replies, it is found in the files."""
-    released: dict[Name, Text] = {}
-    """Benchmark to the model's name in its released files."""
+    cells: dict[str, dict[str, Seeds]]
+    """The benchmarks, variants and seeds that were imported."""
 
 
 class RespondentModel(_Settings):

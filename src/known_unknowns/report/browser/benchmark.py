@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
+
 from known_unknowns import benchmarks, tables
 from known_unknowns.errors import DataError
 from known_unknowns.inference.asking import bound
@@ -78,7 +80,10 @@ class BenchmarkWriter:
         return self._results / kind / model / self._name / cell[0] / f"seed{cell[1]}.parquet"
 
     def _read_questions(self, cell: Cell) -> list[Question]:
-        return tables.read_questions(self._questions / cell[0] / f"seed{cell[1]}.parquet")
+        return tables.read_questions(self._question_file(cell))
+
+    def _question_file(self, cell: Cell) -> Path:
+        return self._questions / cell[0] / f"seed{cell[1]}.parquet"
 
     def _published(self) -> dict[str, Any]:
         """Find the ids of all questions. Return them with their categories and the shards of their texts.
@@ -87,7 +92,8 @@ class BenchmarkWriter:
         """
         categories, texts = [], []
         for cell in self._cells:
-            for question in self._read_questions(cell):
+            ids = pq.read_table(self._question_file(cell), columns=["id"])["id"].to_pylist()
+            for question in self._read_questions(cell) if not self._places.keys() >= set(ids) else ():
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)
                     categories.append(self._categories.setdefault(question.category, len(self._categories)))

@@ -43,10 +43,11 @@ function rowElement(place, top) {
   const link = h("a", { href: linkOfRow(values), "data-place": place, "aria-current": place === current ? "true" : null });
   const mark = h("span", { class: "marks" });
   const excerpt = index.shownTexts ? plain(index.shownTexts[q].slice(0, 140).replace(/\s+/g, " ")) : "";
-  const facts = [plain(index.ids[q]), plain(index.categories[index.category[q]])];
+  const facts = [plain(index.ids[q])];
   if (state.model === ALL) facts.push(plain(manifest.models[entry[0]][0]));
   if (state.variant === ALL && !index.relations[state.relation]) facts.push(plain(title));
   if (index.cells.filter((cell) => cell[0] === variant).length > 1) facts.push(`seed ${seed}`);
+  facts.push(plain(index.categories[index.category[q]]));
   link.append(mark, h("span", { class: "excerpt", dir: "auto" }, excerpt), h("span", { class: "facts" }, facts.join(" · ")));
   item.append(link);
   const scorer = index.scorers.indexOf(state.parser);

@@ -134,7 +134,7 @@ form.addEventListener("change", (event) => { if (event.target.name !== "search")
 form.addEventListener("input", (event) => {
   if (event.target.name !== "search") return;
   clearTimeout(typing);
-  typing = setTimeout(() => apply(ofForm()), 150);
+  typing = setTimeout(() => apply(ofForm()), 80);
 });
 list.addEventListener("click", (event) => {
   const link = event.target.closest("a");

@@ -1,0 +1,121 @@
+"""Tables of a large run with invented replies: questions, replies and scores as the workflow writes them.
+
+Four sets of replies are written for each variant, and the models share them as hard links, because the page does not
+become smaller or faster by it: each model has its own shards of outcomes, which are the same bytes only for models of
+the same set. ``--distinct`` gives each model a set of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from known_unknowns import config, tables
+from known_unknowns.config import Params
+from known_unknowns.records import (
+    ANSWERED,
+    FAILED,
+    REFUSED,
+    UNPARSED,
+    AnsweredTurn,
+    Image,
+    Option,
+    Question,
+    Reply,
+    Score,
+)
+
+BENCHMARK = "humblebench"
+VARIANTS = (
+    "original", "nota_only", "nota_only_relettered", "shuffled_options", "noise", "gaussian", "blank", "text_only",
+)  # fmt: skip
+CATEGORIES = ("Object", "Relation", "Attribute")
+# fmt: off
+WORDS = (
+    "red", "blue", "green", "striped", "dotted", "small", "large", "wooden", "metal", "chair", "table",
+    "window", "lamp", "dog", "cat", "bicycle", "person", "street", "tree", "left", "right", "above", "below",
+    "behind", "holding", "wearing", "standing", "open", "closed", "two", "three", "four", "many",
+)
+# fmt: on
+NOISE = 0.05
+
+
+def params(root: Path, models: int, variants: Sequence[str]) -> Params:
+    """Return a configuration with one benchmark and copies of one model."""
+    raw = json.loads(json.dumps(config.load(root / "params.yaml", edition="pocket").raw))
+    names = [f"model-{number:02}" for number in range(models)]
+    raw["models"] |= dict.fromkeys(names, raw["models"]["pocket"])
+    raw["editions"]["pocket"] |= {"benchmarks": [BENCHMARK], "models": names, "seeds": [0]}
+    raw["benchmarks"][BENCHMARK]["variants"] = list(variants)
+    raw["benchmarks"][BENCHMARK].pop("seeds", None)
+    return Params(raw)
+
+
+def write(folder: Path, chosen: Params, questions: int, sets: int) -> None:
+    """Write the tables of all models."""
+    dice = random.Random(0)
+    asked = [_question(number, dice) for number in range(questions)]
+    for variant in chosen.variants(BENCHMARK):
+        varied = [_without_answer(question) if variant.startswith("nota") else question for question in asked]
+        tables.write_questions(folder / "questions" / BENCHMARK / variant / "seed0.parquet", varied)
+        for part in range(sets):
+            models = chosen.models[part::sets]
+            first, *others = (Path(model, BENCHMARK, variant, "seed0.parquet") for model in models)
+            turns = [_turn(question, dice) for question in varied]
+            tables.write_replies(folder / "replies" / first, turns)
+            scores = [
+                _score(q, turn, scorer, dice)
+                for q, turn in zip(varied, turns, strict=True)
+                for scorer in chosen.scorers
+            ]
+            tables.write_scores(folder / "scores" / first, scores)
+            for other in others:
+                for kind in ("replies", "scores"):
+                    (folder / kind / other).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / kind / other).hardlink_to(folder / kind / first)
+
+
+def _question(number: int, dice: random.Random) -> Question:
+    options = [Option(label, " ".join(dice.sample(WORDS, 3)), f"{label}. ") for label in "ABCD"]
+    options.append(Option("E", "None of the above", "E. "))
+    digest = f"{number // 5:064x}"
+    image = Image(f"images/{digest}.png", digest, 640, 480)
+    text = f"What is the {' '.join(dice.sample(WORDS, 7))} in the image?"
+    return Question(
+        str(number), BENCHMARK, text, tuple(options), dice.randrange(5), 4, (image,), dice.choice(CATEGORIES), digest
+    )
+
+
+def _without_answer(question: Question) -> Question:
+    options = tuple(o for i, o in enumerate(question.options) if i != question.answer or i == 4)
+    last = len(options) - 1
+    return Question(
+        question.id, BENCHMARK, question.text, options, last, last, question.images, question.category, question.group
+    )
+
+
+def _turn(question: Question, dice: random.Random) -> AnsweredTurn:
+    labels = question.labels
+    label = dice.choice(labels)
+    option = question.options[labels.index(label)]
+    sentence = f"The answer is {label}, because the {option.text} is visible in the image."
+    (text,) = dice.choices([label, option.line, sentence], weights=(6, 3, 1))
+    logprobs = {name: -dice.random() * 9 for name in labels}
+    reply = Reply(text, logprobs, 400, 256, len(text) // 4 + 1)
+    prompt = f"{question.rendered}\nAnswer with the letter of the right option only."
+    key = f"{dice.getrandbits(256):064x}"
+    return AnsweredTurn(question.id, 0, "answer", prompt, (question.images[0].sha256,), labels, key, reply)
+
+
+def _score(question: Question, turn: AnsweredTurn, scorer: str, dice: random.Random) -> Score:
+    """The label that the reply was made of; a few results are those of an imperfect parser."""
+    words = turn.reply.text.replace("The answer is ", "")
+    choice: int | None = question.labels.index(words[0])
+    outcome = REFUSED if choice == question.refusal else ANSWERED
+    if dice.random() < NOISE:
+        outcome, choice = dice.choice([UNPARSED, FAILED]), None
+    label = None if choice is None else question.labels[choice]
+    correct = choice is not None and choice == question.answer
+    return Score(question.id, 0, "answer", scorer, outcome, label, choice, correct)

@@ -1,0 +1,140 @@
+"""Measure the question browser: size and time of the build, first screen, filters, opening a question.
+
+    python -m bench.browser.measure build/browser --questions 22831 --models 20
+
+It needs Chromium. README.md has the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from pathlib import Path
+from statistics import median
+from urllib.parse import unquote, urlsplit
+
+from bench.browser import data
+from known_unknowns.report.browser import build
+from tests.browser import Browser
+
+READY = "document.getElementById('scroll')?.getAttribute('aria-busy') === 'false'"
+CHANGE = """(async () => {
+  const drawn = new Promise((done) => new MutationObserver((_, observer) => {
+    if (document.getElementById('scroll').getAttribute('aria-busy') === 'true' && !%(text)s) return;
+    observer.disconnect(); requestAnimationFrame(() => requestAnimationFrame(done)); }
+  ).observe(document.getElementById('count'), { childList: true }));
+  const start = performance.now();
+  for (const [name, value] of Object.entries(%(values)s)) {
+    const control = document.getElementById(name);
+    if (control.type === 'checkbox') control.checked = value; else control.value = value;
+    control.dispatchEvent(new Event(name === 'search' ? 'input' : 'change', { bubbles: true }));
+  }
+  await drawn;
+  const scroll = document.getElementById('scroll');
+  while (scroll.getAttribute('aria-busy') !== 'false') await new Promise(requestAnimationFrame);
+  return [performance.now() - start, document.getElementById('count').textContent];
+})()"""
+FILTERS = (
+    ("outcome: wrong", {"outcome": "wrong"}, {"outcome": ""}),
+    ("category", {"category": "Relation"}, {"category": ""}),
+    ("search of questions", {"search": "wooden bicycle"}, {"search": ""}),
+    ("two parsers disagree", {"parsers": "any"}, {"parsers": ""}),
+    ("two models differ", {"other": "model-01"}, {"other": ""}),
+    ("right, but not refused", {"relation": "0"}, {"relation": ""}),
+    ("another variant", {"variant": "noise"}, {"variant": "original"}),
+    ("all models: wrong", {"model": "*", "outcome": "wrong"}, None),
+    ("all models and variants: wrong", {"variant": "*"}, None),
+    ("all models and variants: right", {"outcome": "right"}, None),
+)
+REPEATS = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--questions", type=int, default=22831)
+    parser.add_argument("--models", type=int, default=20)
+    parser.add_argument("--sets", type=int, default=4, help="sets of replies that the models share")
+    parser.add_argument("--root", type=Path, default=Path())
+    chosen = parser.parse_args()
+    settings = data.params(chosen.root, chosen.models, data.VARIANTS)
+    page = chosen.folder / "report" / "questions.html"
+    if not (chosen.folder / "replies").exists():
+        data.write(chosen.folder, settings, chosen.questions, chosen.sets)
+    if not page.exists():
+        print(json.dumps(measure_build(chosen.folder, settings, page)), flush=True)
+    for name, value in measure_page(page).items():
+        print(f"| {name} | {value} |", flush=True)
+
+
+def measure_build(folder: Path, settings: data.Params, page: Path) -> dict[str, float]:
+    """Return CPU seconds, seconds, the largest memory in MB and the size of the shards in MB."""
+    cpu, start = time.process_time(), time.monotonic()
+    build(settings, results=folder, data=folder, out=page, with_images=False)
+    sizes = [path.stat().st_size for path in page.parent.rglob("*.*")]
+    return {
+        "cpu_seconds": round(time.process_time() - cpu, 1),
+        "seconds": round(time.monotonic() - start, 1),
+        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "size_mb": round(sum(sizes) / 1e6),
+        "files": len(sizes),
+    }
+
+
+def measure_page(page: Path) -> dict[str, str]:
+    """Return medians and ranges over repeats, in milliseconds."""
+    first, sizes = [], []
+    for _ in range(REPEATS):
+        with Browser() as browser:
+            browser.open(page)
+            browser.wait_for(READY, 60)
+            first.append(browser.evaluate("performance.now()"))
+            browser.wait_for("document.querySelector('#list .excerpt')?.textContent !== ''", 60)
+            sizes.append(page.stat().st_size + sum(_size(address) for address in browser.requests))
+    found = {"first screen": _range(first), "bytes until the list has its texts": f"{max(sizes) / 1e6:.2f} MB"}
+    with Browser() as browser:
+        browser.open(page)
+        browser.wait_for("document.querySelector('#list .excerpt')?.textContent", 60)
+        for name, values, back in FILTERS:
+            times, count = [], ""
+            for _ in range(REPEATS if back else 1):
+                taken, count = _change(browser, values)
+                times.append(taken)
+                if back:
+                    _change(browser, back)
+            found[f"{name}, first time"] = f"{times[0]:.0f} ms: {count}"
+            if back:
+                found[f"{name}, again"] = _range(times[1:])
+    with Browser() as browser:
+        opened = []
+        browser.open(page)
+        browser.wait_for(READY, 60)
+        for _ in range(REPEATS):
+            start = time.monotonic()
+            browser.evaluate("(document.getElementById('variants') ?? document.body).removeAttribute('id')")
+            browser.press("j")
+            browser.wait_for("!!document.querySelector('#variants .cards')", 60)
+            opened.append(1000 * (time.monotonic() - start))
+        found["open the next question, with all variants"] = _range(opened)
+        found["memory of the page"] = f"{browser.evaluate('performance.memory.usedJSHeapSize') / 1e6:.0f} MB"
+    return found
+
+
+def _change(browser: Browser, values: dict[str, str]) -> tuple[float, str]:
+    script = CHANGE % {"values": json.dumps(values), "text": json.dumps("search" in values)}
+    taken, count = browser.evaluate(script)
+    return taken, count
+
+
+def _size(address: str) -> int:
+    return Path(unquote(urlsplit(address).path)).stat().st_size
+
+
+def _range(values: list[float]) -> str:
+    return f"{median(values):.0f} ms ({min(values):.0f} to {max(values):.0f})"
+
+
+if __name__ == "__main__":
+    main()

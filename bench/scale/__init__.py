@@ -1,1 +1,0 @@
-"""The size of the edition released: generated files, and a measurement of the whole workflow."""
