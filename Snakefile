@@ -10,9 +10,6 @@ from snakemake.utils import min_version
 min_version("9.20")
 
 
-configfile: "params.yaml"
-
-
 include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/variants.smk"

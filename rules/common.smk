@@ -12,17 +12,30 @@ from snakemake.exceptions import WorkflowError
 SOURCE = Path(workflow.basedir) / "src"
 sys.path.insert(0, str(SOURCE))
 
+from known_unknowns.config import read as read_config
 from known_unknowns.data import rerun_stamp
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.workflow import configuration, rule_parameters, run as workflow_run
 from known_unknowns.workflow.rerun_digest import code_of
 from known_unknowns.workflow.targets import Targets, any_of, plot_file
 
+# Snakemake's own reader keeps the last of two equal keys and fails on deep nesting.
+try:
+    for path in ["params.yaml", *workflow.overwrite_configfiles]:
+        read_config(path)
+except KnownUnknownsError as error:
+    raise WorkflowError(f"Invalid configuration. {error}") from None
+
+
+configfile: "params.yaml"
+
 
 def checked(raw):
     """The checked configuration. A mistake stops the workflow before any job, with the path of the bad key."""
     try:
-        return configuration.check(json.loads(json.dumps(raw)))
+        return configuration.check_merged(
+            json.loads(json.dumps(raw)), workflow.config_settings.config
+        )
     except KnownUnknownsError as error:
         raise WorkflowError(
             f"Invalid configuration (params.yaml, --config). {error}"
@@ -61,7 +74,9 @@ def start_run():
         raise WorkflowError(str(error)) from None
     workflow_run.write_job_settings(PARAMS, SETTINGS.parent)
     workflow_run.remove_other_settings(SETTINGS)
-    workflow_run.write_settings(PARAMS, Path(RESULTS, "params.yaml"))
+    workflow_run.write_settings(
+        workflow_run.without_passwords(PARAMS), Path(RESULTS, "params.yaml")
+    )
 
 
 def print_last(message, stream):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 import yaml
-
-from tests.paths import ROOT
-from tests.workflow.project import Project
 
 pytestmark = pytest.mark.timeout(300)
 OTHER = "snakemake --cores 1 --nolock --rerun-incomplete --configfile other.yaml"
 SNAKEFILE = f"""
 import os, subprocess
-configfile: "params.yaml"
 include: "rules/common.smk"
 
 rule all:
@@ -39,20 +33,9 @@ onstart:
 """
 
 
-@pytest.fixture
-def project(tmp_path):
-    """The workflow with one rule, in a folder whose name is shell code."""
-    root = tmp_path / "it's $(touch executed) {here}"
-    root.mkdir()
-    for name in ("rules", "src"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "params.yaml", root)
-    (root / "other.yaml").write_text("statistics: {confidence: 0.9}")
-    (root / "Snakefile").write_text(SNAKEFILE)
-    return Project(root)
-
-
 def test_other_processes_do_not_change_the_settings_of_a_run(project):
+    (project.root / "other.yaml").write_text("statistics: {confidence: 0.9}")
+    (project.root / "Snakefile").write_text(SNAKEFILE)
     project.run("snakemake", "--cores", "1", "--workflow-profile", "none", "--nolock", timeout=120)
     own = yaml.safe_load((project.root / "params.yaml").read_text())
     seen = yaml.safe_load((project.root / "seen.yaml").read_text())

@@ -6,7 +6,7 @@ of benchmarks, variants, protocols and scorers: use its `load` to run something.
 """
 
 from known_unknowns.config.base import Entry
-from known_unknowns.config.loading import check, examine, load, read
+from known_unknowns.config.loading import check, examine, load, read, with_typed_overrides
 from known_unknowns.config.models import (
     Card,
     ImportedModel,
@@ -60,5 +60,6 @@ __all__ = [
     "examine",
     "load",
     "read",
+    "with_typed_overrides",
     "without_password",
 ]

@@ -39,11 +39,12 @@ def _unchanged(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     return value
 
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 """A name that becomes part of file names: no slashes, spaces or leading dots."""
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
-Seed = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""A seed of NumPy's generators."""
 Positive = Annotated[float, Field(gt=0), WrapValidator(_unchanged)]
 NotNegative = Annotated[float, Field(ge=0), WrapValidator(_unchanged)]
 Seeds = Annotated[list[Seed], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_unique)]
@@ -58,7 +59,12 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
     """
 
     model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        hide_input_in_errors=True,
     )
 
     nullable: ClassVar[frozenset[str]] = frozenset()

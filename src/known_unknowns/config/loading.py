@@ -14,6 +14,7 @@ from known_unknowns.config.errors import Location, dotted, explained, raise_all
 from known_unknowns.config.params import Params
 from known_unknowns.config.sections import Configuration
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.yaml_reader import parse_strict_yaml
 
 FILE = "params.yaml"
 _SECTIONS = ("editions", "benchmarks", "variants", "protocols", "models")
@@ -30,11 +31,11 @@ def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
     Raises
     ------
     ConfigError
-        If there is no such file, or if it is not YAML.
+        If there is no such file, it is not YAML, or a key is given twice.
     """
     path = Path(path)
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = parse_strict_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -47,6 +48,22 @@ def _yaml_mistake(error: yaml.YAMLError | UnicodeDecodeError) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark) is not None:
         return f"{error.problem} (line {mark.line + 1}, column {mark.column + 1})"
     return "a character is not allowed; save the file as UTF-8"
+
+
+def with_typed_overrides(raw: Any, overrides: Any) -> Any:
+    """Return ``raw`` with the overrides of a command line, whose nested values arrive as strings, with their types."""
+    if isinstance(overrides, Mapping):
+        given = raw if isinstance(raw, Mapping) else {}
+        return {**given, **{key: with_typed_overrides(given.get(key), value) for key, value in overrides.items()}}
+    if isinstance(overrides, list):
+        return [with_typed_overrides(None, value) for value in overrides]
+    if not isinstance(overrides, str):
+        return overrides
+    try:
+        value = parse_strict_yaml(overrides)
+    except yaml.YAMLError:
+        return overrides
+    return value if value is None or isinstance(value, bool | int | float) else overrides
 
 
 def check(raw: Any) -> Params:

@@ -29,6 +29,7 @@ def address_mistake(address: str) -> str | None:
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        sound = sound and not re.search(r"[\s\x00-\x1f]", address)
     except ValueError:  # its text may contain the address
         sound = False
     if "@" in address or "?" in address or "#" in address:

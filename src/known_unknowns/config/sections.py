@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from known_unknowns.config.base import Count, Entry, Name, Names, Seed, Seeds, Text, WithArguments
 from known_unknowns.config.models import Model
@@ -176,11 +177,29 @@ def without_password(uri: str) -> str:
     return re.sub(r"(://[^:/@]*):.*@", r"\1:***@", uri)
 
 
+_STORES = ("databricks", "databricks-uc", "file", "mssql", "mysql", "postgresql", "uc")
+"""Kinds of addresses that MLflow accepts besides those of files and servers."""
+
+
+def _sound_store(uri: str) -> str:
+    """Refuse an address that is none of MLflow's. The text does not contain the address."""
+    try:
+        parts = urlsplit(uri)
+        server = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        server = False
+    database = re.fullmatch(r"sqlite:///(?!:memory:)[^?]+", uri) is not None
+    other = uri.partition(":")[0].partition("+")[0] in _STORES
+    if re.search(r"[\s\x00-\x1f]", uri.strip(" ")) or not (server or database or other):
+        raise ValueError("not an address of MLflow; write sqlite:///mlflow.db, or http://host:5000 for a server")
+    return uri
+
+
 class Tracking(Entry):
     """MLflow."""
 
     enabled: bool
-    uri: Text
+    uri: Annotated[Text, AfterValidator(_sound_store)]
     """The tracking store."""
     artifacts: Text
     """Folder of the artifacts."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -35,6 +35,16 @@ def check(raw: Any) -> Params:
     params, errors = config.examine(raw)
     raise_all([*errors, *unknown_to_registries(params)])
     return params
+
+
+def check_merged(raw: Any, overrides: Any) -> Params:
+    """Check what Snakemake read and merged; ``overrides`` are those of its command line (``--config``)."""
+    try:
+        return check(config.with_typed_overrides(raw, overrides))
+    except ConfigError:
+        with suppress(ConfigError):
+            return check(raw)  # a text that looks like a number
+        raise
 
 
 def unknown_to_registries(params: Params) -> list[ConfigError]:
@@ -75,7 +85,7 @@ def _check_types(function: Callable[..., Any], entry: Mapping[str, Any], *, path
     hints = get_type_hints(function, include_extras=True)
     for name in hints.keys() & entry.keys():
         with as_config_error(entry[name], f"{path}.{name}"):
-            TypeAdapter(hints[name], config=ConfigDict(strict=True)).validate_python(entry[name])
+            TypeAdapter(hints[name], config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(entry[name])
 
 
 def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:

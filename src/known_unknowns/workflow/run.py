@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import yaml
 
-from known_unknowns.config import Params
+from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
 from known_unknowns.progress import duration
 from known_unknowns.tables import write_text
@@ -57,6 +57,14 @@ def write_settings(params: Params, path: Path) -> None:
     text = _as_yaml(params)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_text(path, text)
+
+
+def without_passwords(params: Params) -> Params:
+    """Return the configuration with the password of the tracking server masked, for a copy that may be shared."""
+    tracking = params.raw.get("tracking")
+    if not tracking:
+        return params
+    return Params(dict(params.raw) | {"tracking": dict(tracking) | {"uri": without_password(tracking["uri"])}})
 
 
 def _as_yaml(params: Params) -> str:
