@@ -14,6 +14,7 @@ parser then search for marks, so that they are the same for all questions and ar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from known_unknowns.records import Option
@@ -31,24 +32,25 @@ _MARK = re.compile(MARK)
 
 _A_IS_A_LETTER_BEFORE = (
     r"(?:[B-H](?![\w-])|is|was|isn't|because|since|as|seems|looks|appears|would|should|must|can|cannot|could|and|or|but|for|matches|fits|if"
-    r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|nicht|pas|plus|vs|versus|ou|et|o|y|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
+    r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|nicht|pas|plus|vs|versus|ou|et|o|y|e|I|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
 )
 _NAMED_BY_A_LETTER = (
     r"\b(?i:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
-    r"zone|level|vitamine|model|serie|exit|track)s?\s[A-Z](?![\w'])"
+    r"group|room|hotel|image|photo|picture|panel|box|point|exhibit|block|wing|row|column|seat|bus|line|lane|type|"
+    r"zone|level|vitamine|model|serie|exit|track)s?\s[A-Z](?![\w'])|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"
 )
 _LETTER_MENTION = re.compile(
     rf"{_NAMED_BY_A_LETTER}"
     r"|(?<![\w'&])(?<!\w\.)(?<![Nn]/)(?P<upper>(?!A (?!"
     + _A_IS_A_LETTER_BEFORE
     + r")[a-zA-Z\u00c0-\u024f])(?!I(?![\w'])(?!\s?[)\]]))[A-Z])"
-    r"(?![\w'])(?![-.&]\w)"
+    r"(?![\w'])(?![-.&]\w|\+)"
     r"|(?<!\w)(?i:options?|choice|letter|opción|opcion|réponse|antwort|option)\s\(?(?P<cued>[A-Za-z])(?![\w'-])"
     r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<line>[A-Z])(?=[.)](?:[^\W\d_]{2}|\d))"
     r"|(?<!\w)'(?P<quoted>[A-Z])'(?!\w)"
     r"|[(\[](?P<bracketed>[A-Za-z])[)\]]"
     r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n|(?<!a)\sis\b)"
-    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:=-]?\s?|[,/&]\s?|\s(?i:or|and)\s)(?P<announced>[a-z])"
+    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:=-]?\s?|[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
     r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
 )
 _AFTER_A_WORD = (
@@ -60,17 +62,33 @@ _CLAUSE_START = re.compile(
     re.IGNORECASE,
 )
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
-_OF_THEM = re.compile(r"\sof\s(?:them|these|those|which|whom)\s\w", re.IGNORECASE)
-_BEFORE_PRONOUN = re.compile(r"\b(?:the|this|that|each|any|no|which|only|every|another|as)\s\Z", re.IGNORECASE)
+_OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNORECASE)
+_BEFORE_PRONOUN = re.compile(
+    r"\b(?:the|this|that|each|any|no|which|every|another|as)\s(?:only\s|[a-z]+\s)?\Z", re.IGNORECASE
+)
+_NUMBERED = re.compile(r"\b(?:person|step|figure|view|part|page|row|line|image|no\.|nr\.)\s\Z", re.IGNORECASE)
 _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
 """Texts that are also common words. They are mentions only at the start of a clause, followed by its end."""
 _NEARBY = 24
+_STATEMENT = re.compile(r"\w\s(?:is|are|was|were|has|have|can|can't|cannot)\s\w", re.IGNORECASE)
+"""An option's text that says by itself what it is about."""
+_RANGE = re.compile(r"(?<![\w'])\(?([A-H])\)?(?:\s?[-\u2013]\s?|\s(?:to|through)\s)\(?([A-H])\)?(?![\w'])")
 
 _PAIR_GAP = r"(?:\s?[.:)\]}>,;=|–—-]+\s?|\s)[(\[]?"
 _LABEL_AND_TEXT = re.compile(rf"({LETTER}){_PAIR_GAP}((?:(?i:the|an?)\s)?{TEXT})")
+_SENTENCE_GOES_ON = re.compile(r"\s(?!because|since|as\b)[a-z]")
 _TEXT_ENDS = re.compile(r"\s?(?:[.,;:!?)\n]|\Z|</answer>)")
 _TEXT_AND_LABEL = re.compile(rf"({TEXT})\s?(?:,\s|\s|-\s)?[(\[]?({LETTER})[)\]]?")
+
+_OPTION_LINE = re.compile(r"\(?(?P<label>[A-Z])(?:\)?[.:)]\s?|\)\s)(?P<text>[^\n]{1,200})")
+_PAIR = re.compile(
+    r"(?<![\w'-])[(\[]?(?P<label>[A-Za-z0-9])(?P<gap>[)\]]?(?:\s?[.:)\]=\u2013-]\s?|\s)[(\['\[]?)(?P<text>[A-Za-z0-9])[)\]']?(?![\w'])(?!-\w)"
+)
+_SINGLE = re.compile(
+    rf"(?P<cue>{ANSWER_MARK}\s?|(?i:\b(?:answer|option|choice|select|choose|pick)s?(?:\s(?:is|would\sbe))?\s?:?\s?[(\[]?))?"
+    r"(?<![\w'-])(?P<letter>[A-Z0-9])(?![\w'+])(?!-\w)(?P<article>(?=\s[a-z]))?"
+)
 
 
 def uses_letters(labels: tuple[str, ...]) -> bool:
@@ -89,7 +107,13 @@ class Marks:
         self._texts = option_texts(options)
         self._index = {label: index for index, label in enumerate(self.labels)}
         self._folded = {label.casefold(): label for label in reversed(labels)}
+        self._statements = frozenset(option.label for option in options if _STATEMENT.search(option.text))
         words = {bare(option.text).casefold() for option in options} | self._folded.keys()
+        self._letter_texts = {
+            option.label: text for option in options if len(text := bare(option.text).casefold()) == 1
+        }
+        self.ambiguous = any(text in self._folded for text in self._letter_texts.values())
+        """Whether an option's text is a label."""
         self.uses_no = "no" in words
 
     def whole(self, text: str) -> Claims:
@@ -99,6 +123,9 @@ class Marks:
             return frozenset(core.upper())
         if not self.letters and core.casefold() in self._folded:
             return frozenset({self._folded[core.casefold()]})
+        line = _OPTION_LINE.fullmatch(text)
+        if line is not None and self._texts.equal_to(line["text"]) == {line["label"]}:
+            return frozenset(line["label"])
         return self._texts.equal_to(text)
 
     def mark(self, text: str) -> str:
@@ -111,6 +138,42 @@ class Marks:
         parts.append(text[end:])
         return self._merge(self._mark_labels("".join(parts)))
 
+    def mark_letter_texts(self, text: str) -> str:
+        """Return the text with marks if an option's text is a label, so that a mention can mean two options.
+
+        A label with its own text ("C. D", where C is "D") is one mention. A label with another text is a contradiction,
+        and a letter in a sentence is marked as both options.
+        """
+
+        def pair(match: re.Match[str]) -> str:
+            label, other = (self._label_of(match[name]) for name in ("label", "text"))
+            if label is None or label not in self.offered:
+                return match[0]
+            if self._letter_texts.get(label) == match["text"].casefold():
+                return self._characters(frozenset({label}), 2)
+            if other is None or match["gap"].isspace():
+                return match[0]
+            return self._either(label, match["text"])
+
+        def letter(match: re.Match[str]) -> str:
+            label = self._label_of(match["letter"])
+            if label is None or (label in "AI" and match["article"] is not None):
+                return match[0]
+            cued = match["cue"] is not None or match.start() == 0 or match.string[match.start() - 1] in "\n\u2026"
+            mark = self._characters(frozenset({label}), 0) if cued else self._either(label, match["letter"])
+            return match[0].replace(match["letter"], mark, 1) if not match["cue"] else f"{match['cue']}{mark}"
+
+        return _SINGLE.sub(letter, _PAIR.sub(pair, text))
+
+    def _label_of(self, word: str) -> str | None:
+        if self.letters:
+            return word.upper() if word.upper() in self._index and (word.isupper() or word not in "ai") else None
+        return self._folded.get(word.casefold())
+
+    def _either(self, label: str, text: str) -> str:
+        labels = {label} | {other for other, named in self._letter_texts.items() if named == text.casefold()}
+        return self._characters(frozenset(labels), 0)
+
     def claims(self, text: str) -> Claims:
         """The labels of all marks in a marked text."""
         return frozenset(self.in_order(text))
@@ -118,6 +181,14 @@ class Marks:
     def in_order(self, text: str) -> list[str]:
         """The labels of all marks in a marked text, in order."""
         return [self.labels[(ord(mark) - _FIRST) % _SIZE] for mark in _MARK.findall(text)]
+
+    def texts_of(self, labels: Iterable[str]) -> frozenset[str]:
+        """The marks of the texts of these options."""
+        return frozenset(self._characters(frozenset({label}), 1) for label in labels)
+
+    def is_statement(self, label: str) -> bool:
+        """Whether an option's text is so long that it says by itself what it is about."""
+        return label in self._statements
 
     def _characters(self, labels: Claims, kind: int) -> str:
         return "/".join(chr(_FIRST + kind * _SIZE + self._index[label]) for label in sorted(labels))
@@ -137,12 +208,16 @@ class Marks:
             return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
         if (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
             return False  # "2 of them"
+        if word.isdigit() and _NUMBERED.search(before):
+            return False  # "person 2"
         if word.isdigit() and _STEP.search(before):
             return re.match(r"[.)]\s\w", after) is None  # "1. Look at the background"
         return True
 
     def _mark_labels(self, text: str) -> str:
         if self.letters:
+            if "chang" not in text:
+                text = _RANGE.sub(lambda match: "\u2026" if ord(match[2]) - ord(match[1]) > 1 else match[0], text)
             return _LETTER_MENTION.sub(self._mark_letter, text)
         return _word_mention(self.labels).sub(self._mark_word, text)
 
@@ -166,11 +241,13 @@ class Marks:
         """Join a label and its own text. A label that is not offered is dropped beside an offered option's text."""
 
         def pair(match: re.Match[str], label: str, named: str) -> str:
+            article = self.claims(label) == {"A"} and match[0][1:-1] == " "
+            if article and _SENTENCE_GOES_ON.match(match.string, match.end()):
+                return named
             if self.claims(label) == self.claims(named):
                 return self._characters(self.claims(label), 2)
             if self.claims(label) <= self.offered and _TEXT_ENDS.match(match.string, match.end()):
                 return f"{label}/{named}"  # a contradiction
-            article = self.claims(label) == {"A"} and match[0][1:-1] == " "
             return match[0] if self.claims(label) <= self.offered and not article else named
 
         text = _LABEL_AND_TEXT.sub(lambda match: pair(match, match[1], match[2]), text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -20,23 +21,39 @@ _NUMBERS = (
 NUMBER_WORDS = frozenset(_NUMBERS)
 _NUMBER = {word: str(value) for value, word in enumerate(_NUMBERS)}
 _WORD = {value: word for word, value in _NUMBER.items()}
+_LISTED = (
+    r"(?:listed|given|provided|offered|available|mentioned|above|other|answer"
+    r"|presented|suggested|possible|correct|right)"
+)
+_COUNT = r"(?:two|three|four|five|six|seven|\d)"
+_OPTIONS = r"(?:options?|choices?|answers?|alternatives?|possibilities|colou?rs?|items?|list(?:ed\sones)?)"
+_RANGE = r"(?:\s\(?[A-H](?:(?:,|,?\s?(?:to|through|and|or|-|\u2013))?\s?[A-H](?!\w)){1,6}\)?)?"
 _NONE_OF_THEM = re.compile(
-    r"none\sof(?:\sthe|\sthese|\sthose)?"
-    r"(?:\s(?:above|given|provided|listed|offered|available|mentioned|options?|choices?|answers?|colou?rs?|items?))+(?!\w)"
-    r"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies)\b)"
-    r"|(?:not|n't)\s(?:match|fit|correspond\sto|listed\sin)\sany\sof\s(?:the|these)\s(?:listed\s|given\s|provided\s|above\s)*"
-    r"(?:options|choices|answers|colou?rs)(?!\w)"
-    r"|not\s(?:listed(?!\w)(?!\s(?:in|among)\b)|(?:one\sof|among|in|included\sin|listed\s(?:in|among))"
-    r"\s(?:the|these|any\sof\sthe)\s(?:listed\s|given\s|provided\s|above\s|available\s|answer\s)*(?:options|choices|answers|colou?rs))",
+    rf"none\sof(?:\sthe|\sthese|\sthose)?(?:\s{_COUNT})?(?:\s(?:{_LISTED}|{_OPTIONS}))+(?!\w){_RANGE}(?:\s{_LISTED})*"
+    rf"|none\sof\s(?:these|those|the(?:\s{_COUNT})?\s(?:{_LISTED}))\s[a-z]+s(?!\w)(?!\sof\b)|none\sof\sthe\s[a-z]+s\s{_LISTED}(?!\w)"
+    rf"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies)\b)"
+    rf"|(?:not|n't)\s(?:match|fit|correspond\sto|belong\sto|appear\sin|listed\sin)\s(?:with\s)?(?:any|one)\sof\s(?:the|these)\s(?:{_COUNT}\s)?(?:{_LISTED}\s)*"
+    rf"{_OPTIONS}(?!\w)"
+    rf"|(?:not|n't)\s(?:listed(?!\w)(?!\s(?:in|among|as)\b)|(?:one\sof|among|in|included\sin|part\sof|(?:listed|mentioned|given)\s(?:in|among))"
+    rf"\s(?:the|these|any\sof\sthe)\s(?:{_COUNT}\s)?(?:{_LISTED}\s)*{_OPTIONS}(?!\w))"
+    rf"|no\s(?:(?:{_LISTED})\s)*(?:option|choice|answer|alternative)s?(?:\s(?:is|are)\s(?:correct|right|listed|given|provided|suitable)"
+    r"|\s(?:fits?|match(?:es)?|applies|apply))(?!\w)|(?:all|the)\s(?:of\s)?(?:the\s)?(?:(?:above|listed|given|provided|offered)\s)*(?:options|choices|answers)(?:\sabove)?\sare\s(?:all\s)?(?:wrong|incorrect|false)(?!\w)|no\s(?:correct|right|matching|suitable|fitting)\s(?:option|choice|answer)s?(?!\w)",
     re.IGNORECASE,
 )
 _CANNOT_HELP = re.compile(
-    r"(?:\bI(?:'m|\sam)\s(?:so\s|very\s|really\s)?)?(?:\bsorry[,.!]?\s)?(?:but\s)?\bI\s?(?:can'?t|cannot|can\snot|am\sunable\sto|'m\sunable\sto)"
+    r"(?:(?:\bI(?:'m|\sam)\s(?:so\s|very\s|really\s)?)?(?:\bsorry[,.!]?\s)?(?:but\s)?\bI\s?(?:can'?t|cannot|can\snot|couldn't|am\snot\sable\sto|am\sunable\sto|'m\sunable\sto)"
+    r"|\bsorry[,.!]?\s(?:but\s)?(?:can'?t|cannot|unable\sto))"
     r"\shelp\s(?:you\s)?(?:with|on)\s(?:it|that|this)(?!\w)(?!\s(?:question|request|image|task))",
     re.IGNORECASE,
 )
 _FAMILIES = (("none of", _NONE_OF_THEM), ("sorry", _CANNOT_HELP))
 """Wordings of a refusal option: the start of its text, and a pattern of texts with the same meaning."""
+
+_COPULA = re.compile(
+    r"(?P<subject>\w+)(?:'s|\s(?:is|are|was|were)(?:n't)?)(?:\s(?:not|actually|clearly|currently|just|now|only|still|simply|really)){0,3}\s\Z",
+    re.IGNORECASE,
+)
+_PRONOUNS = frozenset({"it", "he", "she", "they", "this", "that", "who"})
 
 
 class Mention(NamedTuple):
@@ -52,6 +69,7 @@ class OptionTexts:
 
     def __init__(self, options: tuple[Option, ...]) -> None:
         self._by_key: tuple[dict[str, frozenset[str]], ...] = ({}, {}, {})
+        self._predicates: dict[str, tuple[str, str]] = {}
         self._families: list[tuple[re.Pattern[str], str]] = []
         self._texts = [(option.label, normalise(option.text)) for option in options]
         for label, text in self._texts:
@@ -59,6 +77,9 @@ class OptionTexts:
                 continue
             for known, key in zip(self._by_key, _keys(text), strict=True):
                 known[key] = known.get(key, frozenset()) | {label}
+            subject, copula, predicate = text.partition(" is " if " is " in text else " are ")
+            if copula and " " in predicate:
+                self._predicates[bare(_lower(predicate))] = (label, subject.split()[-1].casefold())
             self._families += [(pattern, label) for start, pattern in _FAMILIES if text.casefold().startswith(start)]
 
     def equal_to(self, text: str) -> frozenset[str]:
@@ -82,21 +103,34 @@ class OptionTexts:
         """Yield the option texts in a text; of overlapping texts, the first and longest."""
         lower = _lower(text)
         found = [(start, -len(spelling)) for spelling in self._spellings for start in _places(spelling, lower)]
-        found += [(match.start(), -len(match[0])) for pattern, _ in self._families for match in pattern.finditer(text)]
+        families = [pattern for pattern, _ in self._families if pattern is not _CANNOT_HELP or "help" in lower]
+        found += [(match.start(), -len(match[0])) for pattern in families for match in pattern.finditer(text)]
         end = 0
         for start, length in sorted(found):
-            labels = self.equal_to(text[start : start - length]) if start >= end else None
+            labels = self._labels_at(text, start, start - length) if start >= end else None
             if labels:
                 end = start - length
                 yield Mention(labels, start, end)
+
+    def _labels_at(self, text: str, start: int, end: int) -> frozenset[str]:
+        """The options whose text, or whose predicate after their subject or a pronoun, is at this place."""
+        labels = self.equal_to(text[start:end])
+        predicate = None if labels else self._predicates.get(_lower(text[start:end]))
+        if predicate is None:
+            return labels
+        verb = _COPULA.search(text[max(0, start - 48) : start])
+        said = verb is not None and verb["subject"].casefold() in {predicate[1], *_PRONOUNS}
+        return frozenset({predicate[0]}) if said else frozenset()
 
     @cached_property
     def _spellings(self) -> frozenset[str]:
         """All spellings of all texts, in lower case."""
         spellings = {_lower(bare(text)) for _, text in self._texts}
-        spellings |= {_NUMBER[text] for text in spellings & _NUMBER.keys()}
-        spellings |= {_WORD[text] for text in spellings & _WORD.keys()}
-        spellings |= {text.replace("can't", "cannot") for text in spellings}
+        spellings |= self._predicates.keys()
+        spellings |= {" ".join(_NUMBER.get(word, word) for word in text.split()) for text in spellings}
+        spellings |= {" ".join(_WORD.get(word, word) for word in text.split()) for text in spellings}
+        spellings |= {text.replace("-", " ") for text in spellings} | {text.replace(" ", "-") for text in spellings}
+        spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(_unaccented, spellings))
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
 
@@ -115,6 +149,8 @@ def _places(spelling: str, text: str) -> Iterator[int]:
     while start >= 0:
         end = start + len(spelling)
         before, after = text[max(0, start - 2) : start], text[end : end + 2]
+        if before[-1:] == "-" and before[0].isalpha():
+            before = before[0]  # "open" in "half-open"
         if not _continues(spelling[0], before[::-1]) and not _continues(spelling[-1], after):
             yield start
         start = text.find(spelling, end)
@@ -128,14 +164,24 @@ def _continues(edge: str, outside: str) -> bool:
         return outside[0].isascii() and outside[0].isalnum() if edge >= "\u3040" else outside[0].isalpha()
     if outside[0].isalnum() or outside[0] == "_":
         return True
-    return edge.isdigit() and outside[0] in ".," and outside[1:].isdigit()
+    return edge.isdigit() and ((outside[0] in ".,/" and outside[1:].isdigit()) or outside[0] == "%" or outside == " %")
 
 
 def _keys(text: str) -> tuple[str, str, str]:
     folded = " ".join(text.casefold().split()).replace("cannot", "can't")
     plain = bare(folded)
     word = _ARTICLE.sub("", plain, count=1) if _ARTICLE.match(plain) else plain
-    return folded.strip("."), plain, _NUMBER.get(word, word)
+    return (
+        folded.strip("."),
+        plain,
+        " ".join(_NUMBER.get(part, part) for part in _unaccented(word).replace("-", " ").split()),
+    )
+
+
+def _unaccented(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 
 @lru_cache(maxsize=4096)

@@ -8,24 +8,26 @@ from collections.abc import Callable
 from known_unknowns.scoring import _statements
 from known_unknowns.scoring._cleaning import ANSWER_MARK, normalise, without_thinking
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
+from known_unknowns.scoring._relevance import focus_of
 from known_unknowns.scoring._structures import parse_structure, statements
 
 _FINAL = re.compile(
-    rf"{ANSWER_MARK}|\b(?:final|overall)\s(?:answer|choice|option|decision)\b"
-    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]",
+    rf"{ANSWER_MARK}|\b(?:final|overall|revised|updated|corrected)\s(?:answer|choice|option|decision)\b"
+    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|\bfinal\s?:|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]|[\u2611\u2705]\s?(?=[(\[]?[\ue000-\ue0bf])",
     re.IGNORECASE,
 )
 _CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
-_CHOOSE = r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|lean(?:ing)?\stowards?|say|answer|guess|vote\sfor)"
+_CHOOSE = r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|take|lean(?:ing)?\stowards?|say|answer|guess|vote\sfor)"
 _BE = r"(?:is|be|ist|lautet|est|es|é|è|sería|serait|wäre)"
 _ANNOUNCED = re.compile(
     rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
     rf"|\b{_CONCLUSIVE}(?=\s(?:(?:it(?:'s|\sis|\smust\sbe)|option|I)\s)?[(\[]?{MARK})"
     rf"|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
+    rf"|\b(?:in\stotal|altogether),?(?=\s(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
     r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"
     rf"|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
-    r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)"
-    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|my)\s(?:option|choice|letter|match)"
+    r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)(?<!second\s)(?<!other\s)(?<!alternative\s)(?<!earlier\s)"
+    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|my)\s(?:option|choice|letter|match|one|pick|description)"
     r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
     rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|(?:\s\d)?\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
     r"|(?:答案|正解|答え|回答|正确的?选项|选项)\s?(?:应该|应)?(?:是|为|は)?\s?[:：]?)",
@@ -34,7 +36,7 @@ _ANNOUNCED = re.compile(
 _SENTENCE_END = re.compile(r"\n|[.!?;](?:\s|\Z)|\u3002|</answer>", re.IGNORECASE)
 _OPENING = " \n:=-.([{<'>#\u2022\u00b7,"
 _BETWEEN = (
-    rf"[)\]}}']{{0,2}}\s?(?:[,;/&+|、]\s?)?(?:(?:{_statements.AND_OR})\s?)?"
+    rf"[)\]}}']{{0,2}}\s?(?:[,;/&+|、]\s?|->\s?|\u2192\s?)?(?:(?:{_statements.AND_OR}|but|as\swell\sas)\s?)?"
     r"(?:(?:also|maybe|perhaps|possibly|even|both|then|either|plus|the|an?|option)\s){0,2}[(\[{]?"
 )
 _LIST = re.compile(
@@ -51,8 +53,8 @@ _AFTER_A_TEXT = re.compile(
 _LINE_LABEL = re.compile(rf"\n[\s#>([{{<'\u2022\u00b7-]{{0,5}}(?:{BOTH}|{LETTER}(?=\s?[.):\]]|\s?(?:\n|\Z)))")
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
 _AFFIRMED = re.compile(
-    rf"\b(?:only|just)\s(?:option\s|the\s)?{MARK}"
-    rf"|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
+    rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|altogether)\b"
+    rf"|{MARK}[)\]]?\sis\s(?:the|my)\s(?:final\s)?(?:answer|choice|pick|one)\b|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
     r"(?:only\s|most\s|more\s)?(?:correct|right|best|better|accurate|likely|fitting|appropriate|richtig|korrekt|correcte?)\b|才?是?正确|が正し)",
     re.IGNORECASE,
 )
@@ -62,18 +64,18 @@ _UNDECIDED = re.compile(
 )
 _COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
 _MARK = re.compile(MARK)
-_AFTER_AN_ANSWER = (
-    r"(?:of|in|on|at|with|and|or|next|near|because|which|that|is|are|to|by|from|as|for|here|there|but|while|although"
-    r"|was|can)"
-)
-_NOUN = rf"(?=\s(?!{_AFTER_AN_ANSWER}\b|\w+ing\b)[a-z])"
-_ATTRIBUTE = re.compile(
-    rf"\b(?:with|wearing|in|near|below|above|under|behind|beside|holding)\s(?:(?:an?|the|his|her|their)\s)?{TEXT}"
-    rf"{_NOUN}(?:[^.!?\n]{{0,80}}?\band\s(?:an?|the)\s{TEXT}{_NOUN})?",
+_BARE = re.compile(rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))")
+_TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
+_NUMBER = r"\d{1,3}(?:\.\d+)?"
+_SHARE = re.compile(
+    rf"{MARK}[)\]']{{0,2}}(?:\s?[:=(\u2013\u2014-]|\sis|\sat|\swith)?\s?(?:an?\s)?(?:about\s|around\s|~)?"
+    r"(?:(?:probability|chance|likelihood|confidence)\s?(?:of|is|:|=)?\s?)?"
+    rf"(?:(?P<after>{_NUMBER})\s?%|(?<=[:=(\s])(?P<part>[01]?\.\d+|\d{{1,3}}/[1-9]\d{{0,2}}|[01](?![\w.])))"
+    rf"|(?P<before>{_NUMBER})\s?%\s(?:(?:for|sure|certain|likely|chance|probability|of|that|it|is|to|be)\s){{0,5}}(?:option\s|the\s)?[(\[]?{MARK}",
     re.IGNORECASE,
 )
 _ASSERTED = re.compile(
-    r"\b(?:is|are|was|were|be|it's|that's|shows?|depicts?|see|appears?|looks?|seems?|called|say|answer|like)"
+    r"\b(?:maybe|perhaps|possibly|probably|is|are|was|were|be|it's|that's|shows?|depicts?|see|appears?|looks?|seems?|called|say|answer|like)"
     rf"(?:\s(?:a|an|the|to|be|in|like|of|clearly|probably|likely|about|around|from|by|at)){{0,4}}\s{TEXT}|{LETTER}|{BOTH}",
     re.IGNORECASE,
 )
@@ -82,8 +84,11 @@ _ASSERTED = re.compile(
 class ReplyParser:
     """Parses replies to a question with these ``marks``. Methods return the labels that their text chooses."""
 
-    def __init__(self, marks: Marks, refusal: str | None) -> None:
-        self.marks, self.refusal = marks, refusal
+    def __init__(self, marks: Marks, refusal: str | None, question: str) -> None:
+        self.marks, self.refusal, self.focus = marks, refusal, focus_of(question)
+        self._statements = marks.texts_of(
+            label for label in marks.offered if label == refusal or marks.is_statement(label)
+        )
 
     def parse(self, reply: str) -> Claims:
         """Apply the rules to a reply."""
@@ -101,7 +106,8 @@ class ReplyParser:
 
     def text(self, text: str) -> Claims:
         """Apply the rules to normalised text."""
-        return self.marks.whole(text) or self.decide(self.marks.mark(text))
+        marked = self.marks.mark_letter_texts(text) if self.marks.ambiguous else self.marks.mark(text)
+        return self.marks.whole(text) or self.decide(marked)
 
     def decide(self, marked: str) -> Claims:
         """Apply the rules to marked text."""
@@ -110,13 +116,18 @@ class ReplyParser:
         text = _statements.without_hypotheses(self._without_copies(marked))
         text = _statements.without_denied(_statements.without_tentative(text))
         text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
-        if _CUT_OFF.search(text) or (_UNDECIDED.search(text) and len(self.named(text)) > 1):
+        if _CUT_OFF.search(text):
             return NOTHING
         text = _statements.without_possible(text)
-        rules: tuple[Callable[[str], Claims], ...] = (self.final, self.announced, self.affirmed, self.edges, self.named)
+        rules: tuple[Callable[[str], Claims], ...] = (
+            *(self.final, self.announced, self.affirmed, self.shares, self.edges, self.named),
+        )
         for rule in rules:
             if claims := rule(text):
-                return NOTHING if self._revokes_refusal(claims, text, rule) else claims
+                revoked = self._revokes_refusal(claims, text, rule) or self._contradicts(claims, text, rule)
+                return NOTHING if revoked else claims
+            if rule == self.announced and _UNDECIDED.search(text) and len(self.named(text)) > 1:
+                return NOTHING
         return NOTHING
 
     def final(self, text: str) -> Claims:
@@ -141,6 +152,20 @@ class ReplyParser:
         """Options that are called correct: "B is the best answer", "only B fits"."""
         return self.marks.claims(" ".join(match[0] for match in _AFFIRMED.finditer(text)))
 
+    def shares(self, text: str) -> Claims:
+        """The option with the highest of several shares or probabilities: "Red: 30%, gold: 70%"."""
+        values: dict[Claims, float] = {}
+        for match in _SHARE.finditer(text):
+            number = match["after"] or match["before"] or match["part"]
+            value = float(number.split("/")[0]) / float(number.split("/")[1] if "/" in number else 1)
+            values[self.marks.claims(match[0])] = value
+        highest = max(values.values(), default=0)
+        return (
+            frozenset[str]().union(*(claims for claims in values if values[claims] == highest))
+            if len(values) > 1
+            else NOTHING
+        )
+
     def edges(self, text: str) -> Claims:
         """The choice that starts the reply, labels that start other lines, and a last line that is only a choice."""
         text = text.strip(" \n")
@@ -154,7 +179,7 @@ class ReplyParser:
 
     def named(self, text: str) -> Claims:
         """All mentions. They are all collected, so that contradictions are detected."""
-        return self.marks.claims(_ATTRIBUTE.sub("\u2026", text))
+        return self.marks.claims(self.focus.about_the_question(text, self._statements))
 
     def _offered(self) -> list[str]:
         return [label for label in self.marks.labels if label in self.marks.offered]
@@ -194,11 +219,39 @@ class ReplyParser:
         if self.refusal is None:
             return False
         if claims != {self.refusal}:
+            refusals = [match.start() for match in _MARK.finditer(text) if self._is_refusal_text(match[0])]
+            place = 0 if rule != self.announced else self._decided(claims, text, rule)
             first = _MARK.search(text)
-            return rule != self.final and first is not None and self._is_refusal_text(first[0])
+            return rule != self.final and any(
+                start >= place or (first and start == first.start()) for start in refusals
+            )
         places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) == claims]
         asserted = " ".join(match[0] for match in _ASSERTED.finditer(text, max(places, default=len(text))))
         return bool(self.marks.claims(asserted) - claims)
+
+    def _contradicts(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
+        """Whether the reply also states another option: "A. The chandelier is gold."."""
+        if len(claims) != 1 or rule in (self.named, self.shares):
+            return False
+        if self.marks.ambiguous:
+            mentions = re.findall(rf"{MARK}(?:/{MARK})*", text)
+            return rule != self.final and any(not claims & self.marks.claims(mention) for mention in mentions)
+        place = self._decided(claims, text, rule)
+        rest = text[place:]
+        if rule in (self.edges, self.announced) and self.marks.claims(" ".join(_BARE.findall(rest))) - claims:
+            return True
+        if re.match(BOTH, text[place - 1]) or (re.match(TEXT, text[place - 1]) and not self.focus.describes):
+            return False
+        if rule == self.announced:
+            rest = text[text.rfind("\n", 0, place) + 1 : place].rpartition(". ")[2] + rest
+        if claims & self.marks.claims(re.sub(LETTER, "", rest)) or claims == {self.refusal}:
+            return False
+        return bool(self.marks.claims(self.focus.about_the_question(_TEXT_ONLY.sub("", rest), self._statements)))
+
+    def _decided(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> int:
+        """The end of the mention that was decided on: the first for a start of the reply, otherwise the last."""
+        places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
+        return places[0 if rule == self.edges else -1]
 
     def _is_refusal_text(self, mark: str) -> bool:
         return self.marks.claims(mark) == {self.refusal} and re.fullmatch(LETTER, mark) is None

@@ -13,38 +13,46 @@ _DENIED = "\ue0fe"
 """Replaces a mark that the reply denies."""
 
 AND_OR = r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
-_ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?[(\[]?(?:{MARK}|{_DENIED})[)\]]?"
+_ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?['(\[]?(?:{MARK}|{_DENIED})[)\]']?"
 _LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|from\s)\s?{_ITEM})*"
 
 _DENIAL = (
-    r"(?:\b(?:not|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
-    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|(?<=[\ue000-\ue0bf]\s)over)\b|n't\b"
+    r"(?:\b(?:not|at\smost|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
+    r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)over)\b|n't\b"
+    r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected)\s?:"
     r"|\b(?:nicht|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
-    r"não|non\sè)\b"
+    r"não|non\sè|не|нет|niet|geen|inte|ikke|nie)\b"
     r"|不(?:会|可能)?(?:是|选|属于)|不为|并非|而非|没有|排除|除了)"
 )
 _FILLER = (
-    r"(?:think|thinks|I|we|can|could|would|will|tell|know|guess|call|if|whether|say|believe|answer|choose|pick|select|see|that|it|it's|this|there|he|she|they|is|are|was|be|been|being|really"
-    r"|necessarily|any|in|on|at|of|to|by|with|a|an|the|option|either|both|just|only|actually|looks|look|seem|seems|like|eine?[nr]?|der|die|das"
+    r"(?:\w+ing|\w+ed|what|you|you'd|one|possibly|quite|being|need|needs|necessary|wanted|want|going|correct|right|have|has|had|for|should|claim|argue|conclude|correspond|match|matches|described|as|my|think|thinks|I|we|can|could|would|will|tell|know|guess|call|if|whether|say|believe|answer|choose|pick|select|see|that|it|it's|this|there|he|she|they|is|are|was|be|been|being|really"
+    r"|necessarily|any|in|on|at|of|to|by|with|a|an|the|option|either|both|just|only|actually|looks|look|seem|seems|like|é|è|eine?[nr]?|der|die|das"
     r"|le|la|les|l'|un|une|el|los|simply|show|shows|have|has)"
 )
+_VERB = r"(?:(?:(?<=n't)|(?<=\bnot))\s(?!(?:but|because|since|so|and|sure|clear|certain)\b)[a-z]+)?"
+"""The verb that is denied, whatever it is: "does not contain"."""
 _SINGULAR = r"is|was|does|seems|looks|ist|est|es"
 _VERDICT = (
     r"(?:not\b|n't\b|(?:all\s|both\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s)?(?:wrong|incorrect|false|unlikely|impossible|out"
-    r"|absent|ruled\sout|excluded|eliminated|inaccurate|invalid|falsch|nicht|ausgeschlossen|fausse?|incorrecte?|pas"
+    r"|absent|ruled\sout|excluded|eliminated|inaccurate|invalid|misleading|irrelevant|untrue|a\strap|a\sdecoy|a\sdistractor|falsch|nicht|ausgeschlossen|fausse?|incorrecte?|pas"
     r"|incorrect[ao]|fals[ao])\b)"
 )
 _DENIAL_AFTER = (
     rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
     r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
     r"|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
+    r"|\s(?:has|have|needs?|is|are|must|should)\s(?:to\s)?be\s(?:excluded|ruled\sout|eliminated|rejected|dismissed|discarded)\b"
+    rf"|,\swhich\s(?:is|was|would\sbe|seems)\s{_VERDICT}|\?\s(?:(?:definitely|certainly|absolutely|surely|of\scourse|probably)\s)?(?:not|no|nope|never)(?=[.!]|\Z)"
     r"|\s?\((?:wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)|\s?[❌✗✘✖]"
     r"|(?<=[)\]])\s(?:no|false|wrong|incorrect)\b"
-    r"|\s?[:=-]\s?(?:no|false|wrong|incorrect|✗|❌|✘|×)(?!\w)"
+    r"|\s?[:=|-]\s?(?:no|false|wrong|incorrect|unlikely|impossible|excluded|eliminated|not\s\w+|✗|❌|✘|×)(?!\w)"
+    r"|\sdeğil\b|\s?[가이는은]?\s?아[니닙]"
     r"|\s?(?:ではな|でもな|じゃな|でな|ではあり|[都均皆]?(?:是错|不对|错误|不正确|不符合|不是|不正确)))"
 )
 _DENIABLE = re.compile(
-    rf"(?P<before>{_DENIAL}(?:\s{_FILLER}){{0,7}}\s?)?(?P<list>{_LIST})(?P<after>{_DENIAL_AFTER})?", re.IGNORECASE
+    rf"(?P<before>{_DENIAL}{_VERB}(?:\s{_FILLER}){{0,7}}\s?)?(?P<list>{_LIST})(?P<after>{_DENIAL_AFTER})?",
+    re.IGNORECASE,
 )  # matches every list of marks: matching only denied ones would scan long lists repeatedly
 _MARK = re.compile(MARK)
 _ANY_MARK = re.compile(rf"{MARK}|{_DENIED}")
@@ -55,28 +63,59 @@ _POSSIBLE = re.compile(
     r"(?P<before>\b(?:could|may|might)\s(?:also\s|either\s|possibly\s|well\s)?(?:be|look\slike|seem|appear)\s(?:to\sbe\s)?)?"
     rf"{_LIST}"
     r"(?P<after>\s(?:is|are|seems?|looks|would\sbe|could\sbe|might\sbe|may\sbe)\s(?:also\s|all\s|still\s|both\s|equally\s"
-    r"|somewhat\s){0,2}(?:possible|plausible|tempting|conceivable|an?\soption|close)|\s(?:seems?|looks?|appears?)\s(?:to\sbe\s)?(?:right|correct|good|fine))?",
+    r"|somewhat\s){0,2}(?:possible|plausible|tempting|obvious|conceivable|an?\soption|close)|\s(?:seems?|looks?|appears?)\s(?:to\sbe\s)?(?:right|correct|good|fine))?",
     re.IGNORECASE,
 )  # matches every list of marks, as _DENIABLE does
 
+_STATE = r"(?:say|answer|choose|pick|select|reply|respond|write|claim|think|go|argue|guess)"
 _TENTATIVE = re.compile(
-    r"\b(?:(?:first|initially|originally|earlier|previously)\s(?:thought|believed|said|wanted|guessed|picked|chose|assumed|considered|looked)"
+    rf"\b(?:(?:(?:I|one|you|we|(?:the|an?|another|some|other)\s\w+|people|others|someone)\s(?:could|might|may)(?:\s(?:also|easily|have))?|tempted\sto|inclined\sto|(?:about|going)\sto|wanted\sto"
+    rf"|need\sto|have\sto|(?:the|an?|another|some|other)\s(?!correct|right|best)\w+\swould|(?:people|others|someone|many)\swould|one\swould)\s{_STATE}(?=[^.!?;\n]{{0,200}}(?:[,:]\s?(?:but|however|yet|though)|[.;:])\s)|"
+    r"no\s(?:need|reason)\s(?:for|to)(?=[^.!?;\n]{0,200}[.:;,])|(?:first|initially|originally|earlier|previously)\s(?:thought|believed|said|wanted|guessed|picked|chose|assumed|considered|looked)"
     r"|I\s(?:initially|originally|previously|almost\s(?:said|chose|picked))|initially\sI|at\sfirst|I\sthought\s(?:it|that|the|this)|I\s(?:had\s)?(?:believed|assumed)"
-    r"|would\shave\s(?:said|chosen|guessed|picked)|my\s(?:first|initial|previous)\s(?:answer|guess|impression|thought|choice)"
+    r"|would\shave\s(?:said|chosen|guessed|picked)|my\s(?:first|initial|previous|earlier|former|original)\s(?:answer|guess|impression|thought|choice)"
+    rf"|I\s(?:said|wrote|answered|picked|chose)(?=\s[^.;\n]{{0,40}}\b(?:but|however|earlier)\b)|(?:initially|originally|at\sfirst),?\s(?=[(\[]?{MARK}[^.;\n]{{0,40}}\b(?:but|finally|now|later)\b)"
     r"|said\s.{0,20}\searlier|dachte\s(?:zuerst|erst|ich)|zuerst\s(?:dachte|hielt)|d'abord\spens|pensais|je\scroyais"
     r"|primero\spens|pens(?:é|aba)\s(?:primero|que|en)|al\sprincipio)"
     r"|一开始|起初|最初|原本以为|最初は",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(
-    r"[.;!?\n。；！？]|\b(?:but|however|yet|though|aber|mais|pero|jedoch|looking|now|sondern)\b|但|不过|其实|しかし|が、",
+    r"[.;:!?\n。；！？]|\b(?:but|however|yet|though|aber|mais|pero|jedoch|finally|later|in\sreality|in\struth|looking|now|sondern)\b|但|不过|其实|しかし|が、",
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(
-    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A|(?<=,\s))if\s(?:it|the|this|that|there|they|these|we|you)\b[^.!?\n]{0,300}",
+    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A|(?<=,\s))if\s(?:it|the|this|that|there|they|these|we|you)\b[^.!?\n]{0,300}?(?=,?\s(?:but|however)\s|[.!?\n]|\Z)",
     re.IGNORECASE,
 )
-_CONCESSIVE = re.compile(r"\b(?:while|although|though|even\sif)\s[^.;,\n]{0,80}(?=[.;,\n]|\Z)", re.IGNORECASE)
+_DEPENDS = re.compile(
+    rf"{MARK}[)\]]?\sif\s(?:it|the|this|that|he|she|they|there)\b|\b(?:otherwise|unless|depends|depending|in\scase|provided\sthat)\b"
+    r"|\A\s?(?:suppose|supposing|imagine|should\s(?:it|the|this|that|they))\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
+_CONCESSIVE = re.compile(
+    r"(?:(?<=[.;!?\n]\s)|(?<=\n)|\A)while\s[^.;,\n]{0,80}(?=[.;,\n]|\Z)"
+    r"|\b(?:although|though|even\sif|even\sthough)\s[^.;,\n]{0,80}(?=[.;,\n]|\Z)",
+    re.IGNORECASE,
+)
+_EXCEPT = re.compile(
+    r"\b(?:everything|all|every|any|each)(?:\s(?:of\s)?(?:the\s)?(?:other\s)?(?:options?|choices?|answers?|ones?))?\s(?:except|but|besides|other\sthan"
+    rf"|apart\sfrom)\s(?:for\s)?(?P<list>{_LIST})\s(?:is|are|was|were|(?:can|could|must|should)\sbe)\s(?:clearly\s|all\s)?"
+    r"(?:wrong|incorrect|false|out|impossible|unlikely|excluded|eliminated|rejected|dismissed|discarded|ruled\sout)\b",
+    re.IGNORECASE,
+)
+_EXCEPT_FIRST = re.compile(
+    rf"\bexcept\s(?:for\s)?(?P<list>{_LIST}),\s(?:all|every|each)[^.;\n]{{0,40}}(?:wrong|incorrect|false|excluded|eliminated|ruled\sout)\b",
+    re.IGNORECASE,
+)
+_DENIED_CLAUSE = re.compile(
+    r"\b(?:(?:nobody|no\sone)\s(?:would|could|can|will)|I\s(?:strongly\s)?doubt|it(?:'s|\sis)\s(?:not\strue|untrue|false|wrong|incorrect|impossible|unlikely|doubtful)"
+    r"\s(?:that|to\s\w+)|there\sis\sno\s(?:evidence|sign|indication|way)|I\s(?:do\snot|don't|cannot|can't)\s(?:think|believe|say|confirm|claim|see)\sthat)\b"
+    r"[^.;:!?\n]{0,120}?(?=[.;:!?\n]|,|\b(?:but|since|because|so)\b|\Z)",
+    re.IGNORECASE,
+)
+_SUM = re.compile(rf"(?:{MARK}|\d+)(?:\s[a-z]+)?(?:\s?\+\s?(?:{MARK}|\d+)(?:\s[a-z]+)?){{1,9}}\s?=\s?", re.IGNORECASE)
 _QUESTION = re.compile(
     r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A)(?:is|are|was|were|do|does|did|could|can|should|would|what|which|how|why|maybe)\s[^.!?\n]{0,300}\?",
     re.IGNORECASE,
@@ -85,9 +124,9 @@ _QUESTION = re.compile(
 _START = r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=\ue0fd))"
 _RETRACTION = re.compile(
     _START + r"(?:(?:oh|but|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
-    r"(?P<marker>(?:wait|scratch\sthat|strike\sthat|correction|on\s(?:second\sthought|reflection|closer|further)|upon\s(?:closer|further|re)"
-    r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|stand\scorrected|misread|correct\smyself)"
-    r"|my\s(?:mistake|bad|apologies)|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
+    r"(?P<marker>(?:wait|hold\son|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|scratch\sthat|strike\sthat|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
+    r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|withdraw|now\s(?:think|believe)|stand\scorrected|misread|correct\smyself)"
+    r"|my\s(?:mistake|bad|apologies)|apologies|I\sapologi[sz]e|I\s(?:change|changed)\smy|strike\s(?=[(\[]?[\ue000-\ue0bf])|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
     r"|oops|edit(?:ed)?(?=:)|make\sthat|rather|better\ssaid|instead|sorry,?\s(?:it|that|this|I\smean|the\sanswer)|actually|in\sfact"
     r"|nein|warte|moment|korrektur|eigentlich|doch\snicht|falsch|attendez|attends|en\sfait|plutôt|correction|espera|en\srealidad|mejor\sdicho|perdón|corrección)\b"
     r"|sorry,?\s(?=[(\[]?[\ue000-\ue0bf])|不对|等等|等一下|更正|我错了|应该是|其实|实际上|いや|待って|実は|やはり|訂正)",
@@ -97,11 +136,17 @@ _WEAK = re.compile(
     r"actually|in\sfact|rather|instead|moment|eigentlich|en\sfait|plutôt|en\srealidad|其实|实际上|実は", re.IGNORECASE
 )
 """Markers that retract only if an option follows."""
-_NO = re.compile(_START + r"(?:non,|no\b(?=\s?[,.!:\u2013\u2014\u2026-])|nope\b|non\b(?=[,.!…]))", re.IGNORECASE)
+_NO = re.compile(
+    _START + r"(?<!: )(?:ah\s|oh\s)?(?:non,|(?:but\s)?no\b(?=\s?[,.!:\u2013\u2014\u2026-])|nope\b|non\b(?=[,.!…]))",
+    re.IGNORECASE,
+)
 
 
 def without_denied(text: str) -> str:
     """Replace denied marks: "not B but C", "B is wrong", "C rather than B", "Nicht B, sondern C"."""
+    for pattern in (_EXCEPT, _EXCEPT_FIRST):
+        text = pattern.sub(lambda match: f"only {match['list']}", text)
+    text = _DENIED_CLAUSE.sub(lambda match: _MARK.sub(_DENIED, match[0]), text)
     return _DENIABLE.sub(_deny, text)
 
 
@@ -125,8 +170,10 @@ def without_possible(text: str) -> str:
 
 
 def without_hypotheses(text: str) -> str:
-    """Remove conditional sentences ("If it were red, ...") and the reply's own questions ("Is it B?")."""
-    return _QUESTION.sub("\u2026", _HYPOTHETICAL.sub("\u2026", text))
+    """Remove conditional sentences ("If it were red, ..."), the reply's own questions ("Is it B?"), and summands."""
+    if _DEPENDS.search(text):
+        text = " ".join("\u2026" if _DEPENDS.search(sentence) else sentence for sentence in _SENTENCES.split(text))
+    return _SUM.sub("\u2026", _QUESTION.sub("\u2026", _HYPOTHETICAL.sub("\u2026", text)))
 
 
 def without_tentative(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 _MAX_LENGTH = 20_000  # a longer reply is text
 _ANSWER_KEY = re.compile(
     r"(?:^|[ _-])(?:answer|choice|option|label|letter|prediction|selection|selected|result|response|conclusion|output"
-    r"|答案|答え)$|^(?:answer|selected)[ _-]|^(?:final|text)$",
+    r"|answers|答案|答え)$|^(?:answer|selected)[ _-]|^(?:final|text|right|correct)$",
     re.IGNORECASE,
 )
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")

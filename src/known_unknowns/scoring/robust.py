@@ -60,7 +60,7 @@ def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     options = offered_options(turn, question)
     marks = marks_of(options)
     refusal = None if question.refusal is None else question.options[question.refusal].label
-    claims = ReplyParser(marks, refusal).parse(turn.reply.text)
+    claims = ReplyParser(marks, refusal, question.text).parse(turn.reply.text)
     if len(claims) != 1:
         return ParsedAnswer(UNPARSED)
     (label,) = claims
