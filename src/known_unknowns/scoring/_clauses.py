@@ -10,14 +10,14 @@ from known_unknowns.scoring import _words
 from known_unknowns.scoring._marks import MARK
 
 ENGLISH = re.compile(
-    r"\b(?:the|to|in|at|and|are|by|from|next|behind|an?|is|are|was|of|on|with|there|it|this|i|my|its?|has|have)\b",
+    r"\b(?:the|to|in|at|and|are|by|from|next|behind|can|be|not|see|do|does|you|an?|is|are|was|of|on|with|there|it|this|i|my|its?|has|have)\b",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[^\W\d_][\w'-]*")
 SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _VERB_AFTER = r"(?:is|are|was|were|has|have|lies|lie|sits|sit|stands|stand|hangs|hang|can|looks|appears|seems)"
 CLAUSE = re.compile(
-    rf"[;:()\u2013\u2014\u2026]|,(?!\s?(?:and\s|or\s)?{MARK})|,?\s(?=(?:but|while|whereas|although|though|so|because|since|which|who"
+    rf"[;:()\u2013\u2014\u2026]|,(?!\s?(?:and\s|or\s)?(?:an?\s|the\s)?{MARK})|,?\s(?=(?:but|while|whereas|although|though|so|because|since|which|who"
     rf"|where|when|unlike)\s)|,?\s(?=and\s(?!(?:an?\s|the\s)?{MARK}))|(?:,\s(?:and\s)?|\sand\s)(?=(?:an?\s|the\s)?{MARK}\s{_VERB_AFTER}\b)",
     re.IGNORECASE,
 )

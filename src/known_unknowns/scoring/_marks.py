@@ -87,6 +87,7 @@ _PAIR = re.compile(
 )
 _SINGLE = re.compile(
     rf"(?P<cue>{ANSWER_MARK}\s?|(?i:\b(?:answer|option|choice|select|choose|pick)s?(?:\s(?:is|would\sbe))?\s?:?\s?[(\[]?))?"
+    r"(?P<named>(?i:\bletter)\s(?=\S))?"
     r"(?<![\w'-])(?P<letter>[A-Z0-9])(?![\w'+])(?!-\w)(?P<article>(?=\s[a-z]))?"
 )
 
@@ -159,6 +160,8 @@ class Marks:
             label = self._label_of(match["letter"])
             if label is None or (label in "AI" and match["article"] is not None):
                 return match[0]
+            if match["named"] is not None:
+                return match["named"] + self._either("", match["letter"])
             cued = match["cue"] is not None or match.start() == 0 or match.string[match.start() - 1] in "\n\u2026"
             mark = self._characters(frozenset({label}), 0) if cued else self._either(label, match["letter"])
             return match[0].replace(match["letter"], mark, 1) if not match["cue"] else f"{match['cue']}{mark}"
@@ -171,7 +174,7 @@ class Marks:
         return self._folded.get(word.casefold())
 
     def _either(self, label: str, text: str) -> str:
-        labels = {label} | {other for other, named in self._letter_texts.items() if named == text.casefold()}
+        labels = {label} - {""} | {other for other, named in self._letter_texts.items() if named == text.casefold()}
         return self._characters(frozenset(labels), 0)
 
     def claims(self, text: str) -> Claims:

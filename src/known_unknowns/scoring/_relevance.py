@@ -40,7 +40,8 @@ _IRRELEVANT = "\ue0fc"
 _ATTRIBUTE = r"(?:colou?r|state|condition|shape|material|size|pattern|number|age|texture|length|height|weather)s?"
 _COUNTED = re.compile(r"\bhow\smany\s(?P<object>.+)|\bnumber\sof\s(?P<objects>.+)", re.IGNORECASE)
 _DESCRIBED = re.compile(
-    rf"\b(?:what|which)(?:\s\w+)?\s{_ATTRIBUTE}\s(?:is|are|was|were|does|do|did|has|have)\s(?P<object>.+)"
+    rf"\b(?:what|which)(?:\s\w+)?\s{_ATTRIBUTE}\s(?:is|are|was|were|does|do|did|has|have)\s"
+    r"(?!(?:written|printed|shown|displayed|depicted|painted|visible|seen|on|in)\b)(?P<object>.+)"
     rf"|\b(?:what|which)\s(?:is|are)\s(?:the\s)?{_ATTRIBUTE}\sof\s(?P<objects>.+)"
     r"|\bhow\s(?:old|tall|big|large|long|high|heavy)\s(?:is|are|was|were)\s(?P<sized>.+)",
     re.IGNORECASE,
@@ -49,8 +50,8 @@ _LOCATED = re.compile(
     r"\bwhere\s(?:is|are|was|were)\s(?P<object>.+)|\brelation(?:ship)?\sof\s(?P<objects>.+)", re.IGNORECASE
 )
 
-_SIDES = (("left", "right"), ("top", "bottom"), ("upper", "lower"))
-_OPPOSITES = (*_SIDES, *((second, first) for first, second in _SIDES))
+_SIDES = {side: side for side in ("left", "right", "top", "bottom", "middle")}
+_SIDES |= {"upper": "top", "lower": "bottom", "center": "middle", "centre": "middle"}
 
 _REPRESENTED = re.compile(
     r"\b(?:picture|image|photo|photograph|painting|drawing|statue|sculpture|poster|print|sign|word|pattern|smell|sound"
@@ -104,6 +105,7 @@ _IT_IS = re.compile(
 )
 _ONLY_NAMED = re.compile(
     r"\s(?:is|was|are|were|seems|being)\s(?:also\s)?(?:listed|given|offered|mentioned|included|among|provided|one\sof\sthe)\b"
+    r"|\s(?:is|was|are)\s(?:my|our|your)\b"
     r"|[-\s](?:toy|statue|sculpture|figurine|painting|poster|print|sticker|pattern|shaped|themed|costume|plush|like)s?\b",
     re.IGNORECASE,
 )
@@ -133,7 +135,7 @@ class Focus:
         self.last = next((root(word) for word in reversed(words) if root(word) in self.words), None)
         noun = None if match is None else noun_of(WORD.findall(next(filter(None, match.groups())).casefold()))
         self.nouns = frozenset() if noun is None else _words.PEOPLE if noun in _words.PEOPLE else frozenset({noun})
-        self.sides = [(one, other) for one, other in _OPPOSITES if one in said and other not in said]
+        self.sides = _sides(said)
         self.analysed = bool(self.words) and "?" in question and ENGLISH.search(question) is not None
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
         self.prepositions = said & _words.PREPOSITIONS | (_words.ON if said & _words.ON else frozenset())
@@ -184,6 +186,8 @@ class Focus:
             return follows is True
         if self.describes and follows is not None:
             return follows and not (self.counts and self._elsewhere(after))
+        if self.counts and not self._predicate(after):
+            return False
         if self.locates and not self._placed(after):
             return False
         if not self.describes and not self.locates and self._is_an_attribute(before, after, follows):
@@ -208,10 +212,10 @@ class Focus:
         """Whether the clause is about the other side than the question ("right", "left"), or about each of several."""
         if not self.sides and not self.counts:
             return False
-        words = set(WORD.findall(f"{before} {after}".casefold()))
+        words = frozenset(WORD.findall(f"{before} {after}".casefold()))
         if self.counts and ("each" in words or before.endswith("of the ")):
             return True
-        return any(other in words and side not in words for side, other in self.sides)
+        return bool(self.sides and _sides(words)) and not self.sides & _sides(words)
 
     def _is_an_attribute(self, before: str, after: str, follows: bool | None) -> bool:
         """Whether the next word is a noun that the text describes: "There is a kitchen table"."""
@@ -279,6 +283,8 @@ class Focus:
             named = [word for word in phrase[-1:] if word not in _words.FUNCTION_WORDS]
         if not named:
             return True
+        if rest[:1] and rest[0] in _words.PREPOSITIONS and {"it", "him", "them"} & set(rest[1:3]):
+            return False  # "the plane behind it"
         if any(word.endswith("'s") and root(word) not in self.words for word in named):
             return False
         if self.nouns:
@@ -286,7 +292,7 @@ class Focus:
                 return True
             if stem(named[-1]) in _words.GENERAL_NOUNS and any(stem(word) in self.nouns for word in named):
                 return True
-        elif any(root(word) in self.words for word in named):
+        elif any(root(word) in self.words for word in named) or stem(named[-1]) in _words.OTHER_SUBJECTS:
             return True
         if stem(named[-1]) not in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS if self.nouns else _words.GENERAL_NOUNS):
             return False
@@ -313,8 +319,14 @@ class Focus:
             complete = any(match[0] == "it" or root(match[0]) == self.last for match in shared)
             return complete and all(self._allows(after[: match.start()]) for match in shared)
         nouns = [match["noun"] for match in PLACE.finditer(after)]
-        words = {root(word) for word in WORD.findall(after)}
-        return not nouns or bool(words & self.words) or any(stem(noun) in _words.GENERAL_NOUNS for noun in nouns)
+        shared = [match for match in WORD.finditer(after) if root(match[0]) in self.words]
+        if shared:
+            return all(self._allows(after[: match.start()]) for match in shared)
+        return not nouns or any(stem(noun) in _words.GENERAL_NOUNS for noun in nouns)
+
+
+def _sides(words: Collection[str]) -> frozenset[str]:
+    return frozenset(_SIDES[word] for word in words if word in _SIDES)
 
 
 @lru_cache(maxsize=4096)

@@ -34,13 +34,14 @@ _VERB = r"(?:(?:(?<=n't)|(?<=\bnot))\s(?!(?:but|because|since|so|and|sure|clear|
 """The verb that is denied, whatever it is: "does not contain"."""
 _SINGULAR = r"is|was|does|seems|looks|ist|est|es"
 _VERDICT = (
-    r"(?:not\b|n't\b|(?:all\s|both\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s)?(?:wrong|incorrect|false|unlikely|impossible|out"
+    r"(?:not\b|n't\b|(?:the\s|an?\s)?(?:all\s|both\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s)?(?:wrong|incorrect|false|unlikely|impossible|out"
     r"|absent|ruled\sout|excluded|eliminated|inaccurate|invalid|misleading|irrelevant|untrue|a\strap|a\sdecoy|a\sdistractor|falsch|nicht|ausgeschlossen|fausse?|incorrecte?|pas"
     r"|incorrect[ao]|fals[ao])\b)"
 )
 _DENIAL_AFTER = (
     rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
     r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
+    r"|\swould\sbe\s(?:the\s|an?\s)?(?:wrong|incorrect|false)\b"
     r"|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
     r"|\s(?:has|have|needs?|is|are|must|should)\s(?:to\s)?be\s(?:excluded|ruled\sout|eliminated|rejected|dismissed|discarded)\b"
     rf"|,\swhich\s(?:is|was|would\sbe|seems)\s{_VERDICT}|\?\s(?:(?:definitely|certainly|absolutely|surely|of\scourse|probably)\s)?(?:not|no|nope|never)(?=[.!]|\Z)"

@@ -77,6 +77,9 @@ PERSON_NOUNS = _set(
     """
 )
 
+OTHER_SUBJECTS = _set("artist author individual owner painter person player script sky text writing")
+"""Stems of nouns that can stand for what a question asks, unless it names an object."""
+
 PEOPLE = _set(
     """
     human individual people person
@@ -100,7 +103,7 @@ GENERAL_NOUNS = _set(
     age am amount answer area background bottom brand breed bunch case center choice color colour condition context
     corner count couple day emblem environment finish foreground front hand height hour hue image item kind left
     length location logo lot make material metal middle model name noon number object one option paint pattern photo
-    picture pile place pm position right scene setting shade shape side size sky sort space species state style
+    picture pile place pm position right scene setting shade shape side size sort space species state style
     subject texture thing tint tone top total type view weather world
     """
 )
