@@ -14,8 +14,9 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
    4. An announced answer: "Answer:", "the answer is", "so D", "I would choose D". Announcements that differ are several
       answers, unless the last one is a conclusion ("so", "I would choose").
    5. An option that is called correct: "B is the best answer", "only B fits".
-   6. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
-   7. All mentions that are left.
+   6. The highest of several shares: "Red: 30%, gold: 70%".
+   7. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
+   8. All mentions that are left and are said of what the question asks (`known_unknowns.scoring._relevance`).
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 
@@ -11,10 +12,12 @@ from bench.parser.agreement import REFUSAL, REPLIES, UNPARSED, kappa, outcome, p
 
 ROWS = read(REPLIES)
 BLIND = read(REPLIES.with_name("blind.jsonl"))
+UNSEEN = read(REPLIES.with_name("unseen.jsonl"))
+VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
 
 
 def test_labels_are_options_of_the_reply():
-    for row in [*ROWS, *BLIND]:
+    for row in [*ROWS, *BLIND, *UNSEEN]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
         assert {row["pass1"], row["pass2"], row["gold"]} <= allowed, row["id"]
         if row["pass1"] == row["pass2"]:
@@ -22,7 +25,7 @@ def test_labels_are_options_of_the_reply():
 
 
 def test_replies_are_unique():
-    rows = [*ROWS, *BLIND]
+    rows = [*ROWS, *BLIND, *UNSEEN]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
 
 
@@ -37,20 +40,33 @@ def test_split_follows_from_its_seed(kind):
 
 @pytest.mark.parametrize(("kind", "agreement"), [("realistic", 0.985), ("adversarial", 0.92)])
 def test_robust_parser_reaches_its_targets(kind, agreement):
-    for split in ("development", "held-out"):
-        rows = [row for row in ROWS if row["kind"] == kind and row["split"] == split]
-        outcomes = Counter(outcome(row["gold"], parse(row)) for row in rows)
-        assert outcomes["agrees"] / len(rows) >= agreement
-        assert outcomes["wrong"] / len(rows) <= 0.01  # two of the held-out replies
+    """On the sets that the parser was tuned on."""
+    for name, rows in (("development", ROWS), ("held-out", ROWS), ("blind", BLIND)):
+        chosen = [row for row in rows if row["kind"] == kind and row["split"] == name]
+        outcomes = Counter(outcome(row["gold"], parse(row)) for row in chosen)
+        assert outcomes["agrees"] / len(chosen) >= agreement
+        assert outcomes["wrong"] / len(chosen) <= 0.005
 
 
-@pytest.mark.parametrize(("kind", "n", "wrong"), [("realistic", 190, 2), ("adversarial", 110, 5)])
-def test_wrong_options_of_the_blind_set_do_not_increase(kind, n, wrong):
-    """The counts of docs/parsers.md. They miss the target of 0.5%."""
-    rows = [row for row in BLIND if row["kind"] == kind]
+@pytest.mark.parametrize(("kind", "n", "agrees", "wrong"), [("realistic", 190, 188, 0), ("adversarial", 110, 95, 5)])
+def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong):
+    """The counts of docs/parsers.md. The adversarial replies miss the targets."""
+    rows = [row for row in UNSEEN if row["kind"] == kind]
     outcomes = Counter(outcome(row["gold"], parse(row)) for row in rows)
     assert len(rows) == n
+    assert outcomes["agrees"] >= agrees
     assert outcomes["wrong"] <= wrong
+
+
+def test_variations_of_phrases():
+    """Replies by class of phrasing that the parser was developed on. The counts are those of docs/parsers.md."""
+    outcomes: Counter[str] = Counter()
+    for question in VARIATIONS:
+        for reply, gold in question["replies"]:
+            outcomes[outcome(gold, parse({**question, "id": "", "reply": reply}))] += 1
+    assert outcomes.total() == 1593
+    assert outcomes["agrees"] >= 1542
+    assert outcomes["wrong"] <= 16
 
 
 def test_kappa_of_a_table_computed_by_hand():
