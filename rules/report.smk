@@ -25,6 +25,7 @@ rule report:
             "<results>/report/index.html",
             caption="captions/report.rst",
             category="Report",
+            labels={"page": "overview"},
         ),
         pages=[
             f"<results>/report/{link.file}"
@@ -36,6 +37,11 @@ rule report:
                 f"<results>/report/figures/{figure}.svg",
                 caption=str(report_section.caption(benchmark, figure)),
                 category="Figures",
+                subcategory=report_section.section(benchmark).title,
+                labels={
+                    "benchmark": report_section.section(benchmark).title,
+                    "figure": figure.removeprefix(f"{benchmark}_").replace("_", " "),
+                },
             )
             for benchmark in PARAMS.benchmarks
             for figure in report_section.section(benchmark).figure_names

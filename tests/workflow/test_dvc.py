@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser import CHROMIUM, Browser
 from tests.workflow.project import Project, reduce
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -77,6 +78,21 @@ def test_metrics_are_shown_in_one_line_per_model(pinned):
         f"results/pocket/models/{name}.json" for name in ("always_a", "oracle")
     ]
     assert lines[1].split()[1:] == ["1.0"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_plots_open_without_a_network(pinned, tmp_path):
+    dvc(pinned, "plots", "show", "--out", tmp_path / "plots")
+    page = tmp_path / "plots/index.html"
+    assert "<script" not in page.read_text(encoding="utf-8")
+    with Browser() as browser:  # it has no network
+        browser.open(page)
+        widths = browser.evaluate("[...document.images].map(image => image.naturalWidth)")
+        assert browser.errors == []
+        assert all(request.startswith("file:") for request in browser.requests)
+    figures = list((pinned.root / "results/pocket/report/figures").iterdir())
+    assert len(widths) == len(figures) > 0
+    assert all(width > 100 for width in widths)
 
 
 def test_a_clone_pulls_the_pushed_data(pinned, tmp_path):

@@ -137,7 +137,18 @@ def test_all_metrics_are_exported(finished, tmp_path):
 
 
 def test_snakemake_makes_its_own_report(rerun):
+    """It has the figures by benchmark and name, and the page holds little besides its files and Snakemake's program."""
     rerun.snakemake("--report", "provenance.html")
     page = (rerun.root / "provenance.html").read_text(encoding="utf-8")
-    assert "humblebench_vs_e" in page
-    assert "Tables" in page
+    results = rerun.root / "results/pocket"
+    figures = sorted(path.stem for path in (results / "report/figures").iterdir())
+    assert "humblebench_vs_e" in figures
+    for figure in figures:
+        name = figure.removeprefix("humblebench_").replace("_", " ")
+        assert f'"labels": {{"benchmark": "HumbleBench", "figure": "{name}"}}' in page
+    files = [results / "report/index.html", results / "headline.csv", results / "leaderboard.csv"]
+    files += (results / "report/figures").iterdir()
+    embedded = sum(path.stat().st_size for path in files) * 4 / 3  # base64
+    program = 3_500_000
+    assert len(page) < 1.1 * embedded + program
+    assert len(page) < 5_000_000  # of one benchmark; each further one adds its figures, less than 1 MB

@@ -71,7 +71,7 @@ def build(
     comparison : Path
         Table of the comparison with published numbers.
     out : Path
-        The first page. The other pages are written beside it, the figures and the headline table to ``figures/``.
+        The first page. The other pages are written beside it, the figures to ``figures/``.
     root : Path, optional
         The project's folder, whose commit is shown; the working folder by default.
     checks : Path, optional

@@ -23,18 +23,16 @@ Part = Mapping[str, Any]
 def write_pages(
     params: Params, parts: Sequence[Part], compared: Sequence[ComparisonRow], description: RunDescription, out: Path
 ) -> None:
-    """Write the pages, the figures and the headline table. All text is rendered before the first file is written."""
+    """Write the pages and the figures. All text is rendered before the first file is written."""
     environment = shell.environment()
     pages = {}
     for file, template, values, scripts in _pages(params, parts, compared, description):
         paths = [shell.STATIC / name for name in (*SCRIPTS, *scripts)]
         pages[file] = shell.render(environment, template, params, file=file, scripts=paths, **values)
-    headline = environment.get_template("table.html.j2").render(parts=parts)
     folder = out.parent
     for part in parts:
         for figure in part["figures"]:
             tables.write_text(folder / "figures" / f"{figure.name}.svg", figure.svg)
-    tables.write_text(folder / "figures" / "table.html", headline)
     for file, text in reversed(pages.items()):  # the first page last: it exists only if the others do
         tables.write_text(out if file == shell.INDEX else folder / file, text)
 

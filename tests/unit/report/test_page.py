@@ -115,7 +115,7 @@ def test_the_provenance_is_shown(pages: dict[str, Page]) -> None:
 def test_the_same_run_gives_the_same_bytes(run: FakeRun) -> None:
     folder = run.page.parent
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
-    assert {path.name for path in before} == {*PAGES, "table.html", *(f"{name}.svg" for name in FIGURES)}
+    assert {path.name for path in before} == {*PAGES, *(f"{name}.svg" for name in FIGURES)}
     write(run)
     assert {path: path.read_bytes() for path in before} == before
 
