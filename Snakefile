@@ -14,6 +14,7 @@ include: "rules/common.smk"
 include: "rules/data.smk"
 include: "rules/variants.smk"
 include: "rules/inference.smk"
+include: "rules/released.smk"
 include: "rules/scoring.smk"
 include: "rules/metrics.smk"
 include: "rules/report.smk"
@@ -25,6 +26,7 @@ include: "rules/pocket.smk"
 localrules:
     all,
     fetch,
+    fetch_released,
     summarise,
     compare,
     compare_models,
@@ -34,7 +36,7 @@ localrules:
 
 
 rule all:
-    default_target: True
+    default_target: not UNFETCHED
     input:
         "<results>/report/index.html",
         "<results>/report/questions.html",
@@ -42,6 +44,7 @@ rule all:
         "<results>/comparison.parquet",
         "<results>/model_comparison.parquet",
         CHECKS,
+        RELEASED_NUMBERS,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
         # Intermediate tables are targets too, so that a deleted one is made again.
         METRICS,
@@ -53,15 +56,25 @@ rule all:
         ),
 
 
+# Which variants released files have is known when they are there, so that a first run only fetches them.
+rule fetch_released:
+    default_target: bool(UNFETCHED)
+    input:
+        expand("<data>/raw/{benchmark}", benchmark=UNFETCHED),
+
+
 onstart:
     start_run()
 
 
 onsuccess:
-    print_last(
-        workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
-        sys.stdout,
-    )
+    if UNFETCHED:
+        print_last(workflow_run.fetched_message(UNFETCHED, AGAIN), sys.stdout)
+    else:
+        print_last(
+            workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
+            sys.stdout,
+        )
 
 
 onerror:

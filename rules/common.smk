@@ -15,7 +15,12 @@ sys.path.insert(0, str(SOURCE))
 from known_unknowns.config import read as read_config
 from known_unknowns.data import rerun_stamp
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.workflow import configuration, rule_parameters, run as workflow_run
+from known_unknowns.workflow import (
+    configuration,
+    prerequisites,
+    rule_parameters,
+    run as workflow_run,
+)
 from known_unknowns.workflow.rerun_digest import code_of
 from known_unknowns.workflow.targets import Targets, any_of, plot_file
 
@@ -31,10 +36,16 @@ configfile: "params.yaml"
 
 
 def checked(raw):
-    """The checked configuration. A mistake stops the workflow before any job, with the path of the bad key."""
+    """The checked configuration, and notes on it. A mistake stops the workflow before any job, with the path of the key.
+
+    What a run needs besides, such as the user's data, is checked once, and not again by its jobs.
+    """
     try:
-        return configuration.check_merged(
+        params = configuration.check_merged(
             json.loads(json.dumps(raw)), workflow.config_settings.config
+        )
+        return (
+            prerequisites.checked(params) if workflow.is_main_process else (params, [])
         )
     except KnownUnknownsError as error:
         raise WorkflowError(
@@ -45,7 +56,7 @@ def checked(raw):
 # A job of a cluster parses this file again. It uses the settings of its run, not those of a params.yaml changed since.
 if not workflow.is_main_process and (settings := workflow_run.job_settings()):
     config = settings
-PARAMS = checked(config)
+PARAMS, NOTES = checked(config)
 TARGETS = Targets(PARAMS)
 DATA = f"data/{PARAMS.data_name}"
 RESULTS = f"results/{PARAMS.edition}"
@@ -72,6 +83,8 @@ def start_run():
         LOCKS.append(workflow_run.lock(workflow_run.LOCK_FILE))
     except KnownUnknownsError as error:
         raise WorkflowError(str(error)) from None
+    for note in NOTES:
+        print(note, file=sys.stderr)
     workflow_run.write_job_settings(PARAMS, SETTINGS.parent)
     workflow_run.remove_other_settings(SETTINGS)
     workflow_run.write_settings(

@@ -74,6 +74,7 @@ rule compare:
     input:
         metrics=METRICS,
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
+        released=RELEASED_NUMBERS,
     output:
         "<results>/comparison.parquet",
     log:
@@ -88,9 +89,12 @@ rule compare:
         conditions=rule_parameters.comparison_conditions(PARAMS),
         code=code_of("compare", PARAMS.benchmarks),
         replies=folder_of("engines", 3),
+        released=lambda wildcards, input: [
+            f"--released {path}" for path in input.released
+        ],
         settings=RESOLVED,
     shell:
-        "python -m known_unknowns compare {input.metrics} --replies {params.replies} --out {output}"
+        "python -m known_unknowns compare {input.metrics} --replies {params.replies} {params.released} --out {output}"
         " --params {params.settings} > {log} 2>&1"
 
 

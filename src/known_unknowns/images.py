@@ -86,6 +86,11 @@ def is_recipe_image(image: Image) -> bool:
     return image.source.partition(":")[0] in RECIPES
 
 
+def has_pixels(image: Image) -> bool:
+    """Whether the image can be opened. An image of released replies may be known by its path alone: its size is 0."""
+    return image.width > 0 or is_recipe_image(image)
+
+
 def recipe_pixels(image: Image) -> np.ndarray:
     """Return the pixels of one of `RECIPES`."""
     return _pixels(image.source)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from known_unknowns.comparison.audit import Finding as AuditFinding
     from known_unknowns.comparison.audit import Published
     from known_unknowns.exchange.formats import Exchange
+    from known_unknowns.exchange.released import Released
     from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics
     from known_unknowns.progress import Advance
     from known_unknowns.protocols import Protocol as AskingProtocol
@@ -198,6 +199,8 @@ class Benchmark:
         (`known_unknowns.comparison.audit`).
     exchange : Lazy[Exchange], optional
         File formats of the benchmark's own tools, and the parser of questions in files of predictions.
+    released : Lazy[Released], optional
+        How the benchmark's authors released replies of models.
     report : Lazy[Section], optional
         What the report says of this benchmark alone.
     pocket : Pocket, optional
@@ -224,6 +227,7 @@ class Benchmark:
     check: Lazy[Check] | None = None
     audit: Lazy[Audit] | None = None
     exchange: Lazy[Exchange] | None = None
+    released: Lazy[Released] | None = None
     report: Lazy[Section] | None = None
     pocket: Pocket | None = None
 

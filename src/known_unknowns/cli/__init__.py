@@ -32,7 +32,7 @@ from known_unknowns.errors import KnownUnknownsError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
 
-The workflow (make run) calls these commands. Each command also works by hand.
+The second list has the steps of the workflow (make run). They also work by hand.
 
 \b
 Examples:
@@ -55,6 +55,21 @@ MODULES = (results, data, workflow, exchange, audit, model_comparison, models, s
 """The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
 
 
+STEPS = frozenset(
+    {
+        *("questions", "vary", "variants", "infer", "score", "measure", "compare", "summarise", "track"),
+        *("report", "question_browser", "train"),
+    }
+)
+"""Commands that the rules of the workflow or maintainers call. ``--help`` lists them apart."""
+COMMANDS_PANEL, STEPS_PANEL = "Commands", "Steps of the workflow, which make run calls"
+
+
+def panel(name: str) -> str:
+    """Return the group of a command in ``--help``."""
+    return STEPS_PANEL if name in STEPS else COMMANDS_PANEL
+
+
 def commands(module: ModuleType) -> list[Callable[..., None]]:
     """Return the commands that a module defines."""
     functions = inspect.getmembers(module, inspect.isfunction)
@@ -72,8 +87,8 @@ app = typer.Typer(
 )
 for each in MODULES:
     for command in commands(each):
-        app.command()(command)
-app.command("train")(train_command())
+        app.command(rich_help_panel=panel(command.__name__))(command)
+app.command("train", rich_help_panel=panel("train"))(train_command())
 
 
 @app.callback(invoke_without_command=True)

@@ -27,7 +27,8 @@ def check(
 ) -> None:
     """Check params.yaml, or compare a benchmark's files with the statements of its papers.
 
-    For params, the error names the path of the invalid key.
+    For params, the error names the path of each invalid key. What the edition's run needs is checked too: your own data
+    (source: folder), and the folders and adapters of local models.
 
     For a benchmark, the exit code is 0 without findings or with notes only, 1 with warnings (numbers can be wrong), and
     3 with errors (the data cannot be used).
@@ -41,6 +42,10 @@ def check(
 
     checked = configuration.load(params, edition=edition)
     if what == "params":
+        from known_unknowns.workflow import prerequisites
+
+        for note in prerequisites.checked(checked)[1]:
+            print(_printable(note))
         print(
             f"{params} is valid: edition {checked.edition}, benchmarks {', '.join(checked.benchmarks)}, "
             f"models {', '.join(checked.models)}"
@@ -53,9 +58,65 @@ def check(
         raise typer.Exit(found.exit_code)
 
 
+def import_released(
+    model: str,
+    benchmark: str,
+    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
+    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet and engine.json.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the released replies of a model as the workflow writes replies.
+
+    \b
+    Example:
+      known-unknowns import-released MODEL BENCHMARK --edition released \\
+        --raw data/released/raw/BENCHMARK --out replies \\
+        --questions data/released/questions/BENCHMARK
+    """
+    from known_unknowns.exchange.released import import_released as run
+    from known_unknowns.workflow import configuration
+
+    run(configuration.load(params, edition=edition), model, benchmark, raw=raw, questions=questions, out=out)
+
+
+def released_numbers(
+    benchmark: str,
+    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
+    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    out: Out,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the numbers that were released with replies, and whether the replies reproduce them, as JSON.
+
+    \b
+    Example:
+      known-unknowns released-numbers BENCHMARK --edition released \\
+        --raw data/released/raw/BENCHMARK --out numbers.json \\
+        --questions data/released/questions/BENCHMARK
+    """
+    from known_unknowns.exchange.released import write_published
+    from known_unknowns.workflow import configuration
+
+    write_published(configuration.load(params, edition=edition), benchmark, raw=raw, questions=questions, out=out)
+
+
 def _settings(params: Params, benchmark: str) -> Mapping[str, Any] | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
     return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None
+
+
+def _own_questions(params: Params | None, benchmark: str) -> Path | None:
+    """Return the edition's table of questions if it exists and files of predictions cannot contain the questions."""
+    from known_unknowns import benchmarks
+
+    if params is None or benchmark not in params.benchmarks:
+        return None
+    exchange = benchmarks.get(benchmark).exchange
+    table = Path("data", params.data_name, "questions", benchmark, "questions.parquet")
+    return table if table.is_file() and (exchange is None or exchange.get().embedded_question is None) else None
 
 
 def _printable(text: str) -> str:
@@ -74,7 +135,10 @@ def rescore(
     ] = None,
     annotations: Annotated[
         Path | None,
-        typer.Option(help="The questions: a benchmark's annotation file or folder, or a table of questions."),
+        typer.Option(
+            help="The questions: a benchmark's annotation file or folder, or a table of questions. By default those in "
+            "the files, or else the edition's."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on stdout.")] = False,
     categories: Annotated[bool, typer.Option(help="Include the metrics of each category in the JSON.")] = False,
@@ -112,7 +176,7 @@ def rescore(
             benchmark,
             files,
             variant=variant,
-            annotations=annotations,
+            annotations=annotations or _own_questions(checked, benchmark),
             known=checked.every_variant if checked else None,
             settings=_settings(checked, benchmark) if checked else None,
             seed=seed,
@@ -124,21 +188,49 @@ def rescore(
 
 
 def export(
-    questions: Annotated[Path, typer.Option(help="The table of questions.")],
-    replies: Annotated[Path, typer.Option(help="The table of replies.")],
-    out: Out,
+    model: Annotated[str | None, typer.Argument(help="A model of the edition.")] = None,
+    benchmark: Annotated[str | None, typer.Argument(help="A benchmark of the edition.")] = None,
+    variant: Annotated[
+        str | None, typer.Option(help="The variant; by default the original questions, or else the first variant.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The variant's seed; by default the first.")] = None,
     format: Annotated[
         str | None,
-        typer.Option(help="lmms_eval, vlmevalkit, csv, jsonl, or a benchmark's own format, which is the default."),
+        typer.Option(
+            help="lmms_eval, vlmevalkit, csv, jsonl, or a benchmark's own format. The default is the benchmark's own, "
+            "or else jsonl."
+        ),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="The file to write; by default MODEL-BENCHMARK-VARIANT-SEED in the current folder."),
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(help="The table of questions, in place of MODEL and BENCHMARK.")
+    ] = None,
+    replies: Annotated[Path | None, typer.Option(help="The table of replies, in place of MODEL and BENCHMARK.")] = None,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
 ) -> None:
-    """Write replies in the file format of another tool.
+    """Write a model's replies in the file format of another tool.
 
     \b
-    Example:
+    Examples:
+      known-unknowns export MODEL BENCHMARK --variant nota_only --format csv
       known-unknowns export --questions questions/original/seed0.parquet \\
         --replies replies/original/seed0.parquet --format csv --out predictions.csv
     """
     from known_unknowns import exchange
+    from known_unknowns.workflow import configuration
 
-    exchange.export(format, questions, replies, out)
+    if questions is not None and replies is not None and model is None:
+        if out is None:
+            raise ConfigError("name the file to write", path="--out")
+        exchange.export(format, questions, replies, out)
+        return
+    if model is None or benchmark is None or questions is not None or replies is not None:
+        raise ConfigError("give MODEL and BENCHMARK, or --questions and --replies", path="export")
+    chosen = configuration.load(params, edition=edition)
+    cell = exchange.cell_of(chosen, model, benchmark, variant, seed)
+    written = exchange.export(format, cell.questions, cell.replies, out or Path(cell.name), add_suffix=out is None)
+    print(written)

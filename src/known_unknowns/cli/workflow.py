@@ -161,6 +161,9 @@ def compare(
     replies: Annotated[
         Path | None, typer.Option(help="The edition's folder of replies, for the measured numerical flips.")
     ] = None,
+    released: Annotated[
+        list[Path] | None, typer.Option(help="Numbers that were released with replies (released-numbers).")
+    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -176,7 +179,7 @@ def compare(
     from known_unknowns.workflow import configuration
 
     settings = configuration.load(params, edition=edition)
-    run(settings, metrics, out, replies=replies)
+    run(settings, metrics, out, replies=replies, released=released or ())
     print(summarise(read_comparison(out), settings).text())
 
 

@@ -14,6 +14,7 @@ from known_unknowns.comparison.cells import PERCENT, PublishedCell, load
 from known_unknowns.comparison.conditions import Conditions, conditions_of, published_number
 from known_unknowns.comparison.margins import Flips, margin_of, read_flips
 from known_unknowns.comparison.metric_index import MetricIndex
+from known_unknowns.comparison.released import read_released
 from known_unknowns.comparison.rows import ComparisonRow, write_comparison
 from known_unknowns.comparison.verdicts import (
     NOT_COMPARABLE,
@@ -225,7 +226,14 @@ def _mark_parser_verdicts(rows: Iterable[ComparisonRow]) -> Iterator[ComparisonR
     yield from by_scorer.values()
 
 
-def compare(params: Params, metrics: Sequence[Path], out: Path, *, replies: Path | None = None) -> None:
+def compare(
+    params: Params,
+    metrics: Sequence[Path],
+    out: Path,
+    *,
+    replies: Path | None = None,
+    released: Sequence[Path] = (),
+) -> None:
     """Compare every benchmark of the edition and write the table to ``out`` (`COMPARISON`).
 
     A model corresponds to a published row if its entry has ``published: <row>`` or
@@ -241,6 +249,8 @@ def compare(params: Params, metrics: Sequence[Path], out: Path, *, replies: Path
         The table to write.
     replies : Path, optional
         The edition's folder of replies, whose engine.json files have the measured flips. Otherwise the default counts.
+    released : sequence of Path
+        Files of numbers that were released with replies (`known_unknowns.comparison.released`).
 
     Raises
     ------
@@ -248,7 +258,11 @@ def compare(params: Params, metrics: Sequence[Path], out: Path, *, replies: Path
         If a model's row is not published by any benchmark of the edition.
     """
     measured = [metric for path in metrics for metric in tables.read_metrics(path)]
-    published = {benchmark: load(benchmark) for benchmark in params.benchmarks}
+    with_replies = [cell for path in released for cell in read_released(path)[0]]
+    published = {
+        benchmark: [*load(benchmark), *(cell for cell in with_replies if cell.benchmark == benchmark)]
+        for benchmark in params.benchmarks
+    }
     _check_rows(params, published)
     flips = {model: read_flips(replies, model) if replies else Flips() for model in params.models}
     rows = [
@@ -257,7 +271,7 @@ def compare(params: Params, metrics: Sequence[Path], out: Path, *, replies: Path
         for row in compare_cells(
             cells,
             measured,
-            published_rows=_published_rows(params, benchmark),
+            published_rows=_published_rows(params, benchmark, cells),
             scorers=params.scorers,
             conditions=conditions_of(params, benchmark, flips),
         )
@@ -265,9 +279,11 @@ def compare(params: Params, metrics: Sequence[Path], out: Path, *, replies: Path
     write_comparison(out, rows)
 
 
-def _published_rows(params: Params, benchmark: str) -> dict[str, str]:
-    """Return the published row of each model of the edition that has one."""
+def _published_rows(params: Params, benchmark: str, cells: Iterable[PublishedCell] = ()) -> dict[str, str]:
+    """Return the published row of each model of the edition that has one; of an imported model, that of its name."""
     rows = {model: params.published(model, benchmark) for model in params.models}
+    released = {cell.model for cell in cells} & {model for model in params.models if params.is_imported(model)}
+    rows |= {model: model for model in released if rows[model] is None}
     return {model: row for model, row in rows.items() if row is not None}
 
 

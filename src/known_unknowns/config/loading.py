@@ -145,6 +145,12 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
             for index, name in enumerate(selected[section]):
                 known(name, names[section], f"editions.{edition}.{section}[{index}]")
         errors += _without_data(params, edition)
+        for benchmark, own in selected.get("variants", {}).items() if edition == sound.get("edition") else ():
+            path = f"editions.{edition}.variants.{benchmark}"
+            known(benchmark, names["benchmarks"], path)
+            listed = params.listed_variants(benchmark) if benchmark in sound["benchmarks"] else ()
+            for index, variant in enumerate(own):
+                known(variant, [*names["variants"], *listed], f"{path}[{index}]")
     for name, benchmark in sound["benchmarks"].items():
         path = f"benchmarks.{name}"
         known(benchmark["protocol"], names["protocols"], f"{path}.protocol")
@@ -155,14 +161,14 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
         for index, variant in enumerate(benchmark.get("variants", ())):
             known(variant, names["variants"], f"{path}.variants[{index}]")
         for variant in benchmark.get("seeds", {}):
-            known(variant, params.variants(name), f"{path}.seeds.{variant}")
+            known(variant, params.listed_variants(name), f"{path}.seeds.{variant}")
     for name, variant in sound["variants"].items():
         if (variant or {}).get("protocol") is not None:
             known(variant["protocol"], names["protocols"], f"variants.{name}.protocol")
     if sound.get("edition") in sound["editions"]:
         for model, entry in sound["models"].items():
             if entry["engine"] == "imported":
-                errors += _imported_cells(params, model, entry["cells"])
+                errors += _imported_cells(params, model, entry.get("cells", {}))
     return errors
 
 
@@ -190,7 +196,7 @@ def _listed_twice(params: Params, benchmark: str) -> list[ConfigError]:
     """Variants of the benchmark with the same name, and protocols listed under a variant's name."""
     entry = params.raw["benchmarks"][benchmark]
     path = f"benchmarks.{benchmark}"
-    every = params.variants(benchmark)
+    every = params.listed_variants(benchmark)
     if not every:
         return [ConfigError("list at least one protocol or variant", path=path)]
     listed = every[: len(every) - len(entry.get("variants", ()))]

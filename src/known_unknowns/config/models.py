@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from known_unknowns.config.base import Count, Entry, NotNegative, Positive, Seed, Seeds, Text
+from known_unknowns.config.base import Count, Entry, Name, NotNegative, Positive, Seed, Seeds, Text
 from known_unknowns.config.redaction import address_mistake
 
 ENGINES = "known_unknowns.engines"
@@ -95,15 +95,17 @@ class ModelSettings(_Published):
 
 
 class ImportedModel(_Published):
-    """Replies from another tool's file, imported with `known-unknowns rescore --import`."""
+    """Replies from another tool's file: imported with `known-unknowns rescore --import`, or released by a benchmark."""
 
     implementation = f"{ENGINES}.imported:Imported"
 
     engine: Literal["imported"]
     images: ClassVar[Images] = "many"
     """Not a key. The replies were given elsewhere, so every protocol is accepted."""
-    cells: dict[str, dict[str, Seeds]]
-    """The benchmarks, variants and seeds that were imported."""
+    cells: dict[str, dict[str, Seeds]] = {}
+    """The benchmarks, variants and seeds that were imported. Of released replies, it is found in the files."""
+    released: dict[Name, Text] = {}
+    """Benchmark to the model's name in its released files."""
 
 
 class RespondentModel(_Settings):

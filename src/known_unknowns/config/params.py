@@ -111,7 +111,13 @@ class Params:
         return _typed(_DATA, _entry(sources, self.data_name, path), f"{path}.{self.data_name}")
 
     def variants(self, benchmark: str) -> list[str]:
-        """Return the names of the benchmark's variants: those of its listed protocols first."""
+        """Return the names of the benchmark's variants: the edition's, or else `listed_variants`."""
+        edition = self.raw.get("editions", {}).get(self.raw.get("edition"), {})
+        own = edition.get("variants", {}).get(benchmark)
+        return self.listed_variants(benchmark) if own is None else list(own)
+
+    def listed_variants(self, benchmark: str) -> list[str]:
+        """Return the variants in the benchmark's entry: those of its listed protocols first."""
         entry = self.raw["benchmarks"][benchmark]
         return [*_of_protocols(entry), *entry.get("variants", ())]
 
@@ -127,7 +133,7 @@ class Params:
         cells = [(v, seed) for v in self.variants(benchmark) for seed in self.seeds_of(benchmark, v)]
         if model is None or not self.is_imported(model):
             return cells
-        imported = self.model(model)["cells"].get(benchmark, {})
+        imported = self.raw["models"][model].get("cells", {}).get(benchmark, {})
         return [(v, seed) for v, seed in cells if seed in imported.get(v, ())]
 
     def variant(self, name: str) -> VariantEntry:

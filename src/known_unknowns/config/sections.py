@@ -22,6 +22,8 @@ class Edition(Entry):
     benchmarks: Names
     models: Names
     seeds: Seeds
+    variants: dict[Name, Names] = {}
+    """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
 
 
 class ScenesData(Entry):
@@ -90,6 +92,28 @@ class FolderData(Entry):
     """Whether a question may have no image."""
 
 
+_COMMIT = r"^[0-9a-f]{7,40}$"
+
+
+class ReleasedData(Entry):
+    """Replies that a benchmark's authors released in a public git repository. The questions are those of the files."""
+
+    source: Literal["released"]
+    repository: Annotated[str, Field(pattern=r"^https://")]
+    revision: Annotated[str, Field(pattern=_COMMIT)]
+    """The first commit. An abbreviated one is searched for in the repository's branches."""
+    further_revisions: list[Annotated[str, Field(pattern=_COMMIT)]] = []
+    """Commits with more files. Of a path in several commits, the file of the first one counts."""
+    files: Annotated[list[Text], Field(min_length=1)]
+    """Patterns of the paths to fetch. ``*`` also matches slashes."""
+    settings: dict[Text, Text] = {}
+    """Name of a released setting to the variant."""
+    questions: Text | None = None
+    """Folder of the benchmark's own questions. If it is there, its images are shown."""
+    start_seed: Seed | None = None
+    """Seed of the views that a protocol starts in, for benchmarks that draw them while loading."""
+
+
 class HttpData(Entry):
     """Files at plain addresses."""
 
@@ -106,8 +130,8 @@ class HttpData(Entry):
     """Path within the folder to the file's address; null if it has no lasting address and is placed by hand."""
 
 
-DataEntry = ScenesData | HubData | GitData | FolderData | HttpData
-BenchmarkData = Annotated[ScenesData | HubData | GitData | FolderData, Field(discriminator="source")]
+DataEntry = ScenesData | HubData | GitData | FolderData | ReleasedData | HttpData
+BenchmarkData = Annotated[ScenesData | HubData | GitData | FolderData | ReleasedData, Field(discriminator="source")]
 
 
 DEFAULT_PARSER, PARSER_ARGUMENT = "official", "parser"

@@ -76,6 +76,11 @@ def fetch(
         if entry["source"] == "git":
             git.check_out(name, entry, store, user_folder=user_folder)
             print(f"{out}: at {entry['revision']}")
+        elif entry["source"] == "released":
+            from known_unknowns.data import released
+
+            released.fetch(name, entry, store, user_folder=user_folder)
+            print(f"{out}: released files at {', '.join([entry['revision'], *entry.get('further_revisions', ())])}")
         else:
             edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
             task = _Task(name, entry, store, user_folder, Path(lock_path), f"known-unknowns fetch {name}{edition}")

@@ -29,6 +29,8 @@ def data_revision(benchmark: str, entry: Mapping[str, Any], lock: str | Path = l
     lock : str or Path
         params.lock.yaml.
     """
+    if entry["source"] == "released":
+        return str(entry["revision"])
     source = lock_file.data_source(benchmark, entry)
     if source is None:
         return ""

@@ -107,8 +107,18 @@ class Store:
         new.mkdir(parents=True)
         for path, pinned in files.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
-            _link(self.path_of(pinned), new / path)
+            self.link(self.path_of(pinned), new / path)
         replace_folder(new, self.out, self.root / f"{self.out.name}.old")
+
+    @staticmethod
+    def link(source: Path, target: Path) -> None:
+        """Create a hard link, or a copy if the file system has no links."""
+        try:
+            os.link(source, target)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            shutil.copyfile(source, target)
 
 
 def replace_folder(new: Path, out: Path, old: Path) -> None:
@@ -119,13 +129,3 @@ def replace_folder(new: Path, out: Path, old: Path) -> None:
         out.rename(old)
     new.rename(out)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _link(source: Path, target: Path) -> None:
-    """Create a hard link, or a copy if the file system has no links."""
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        shutil.copyfile(source, target)

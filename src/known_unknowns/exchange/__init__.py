@@ -9,8 +9,8 @@ The files are parsed by `predictions` and matched with questions by `matching`. 
 `generic_formats` has the formats for every benchmark. `results` computes the metrics and `output` prints them.
 """
 
-from known_unknowns.exchange.export import export
+from known_unknowns.exchange.export import cell_of, export
 from known_unknowns.exchange.import_predictions import import_predictions
 from known_unknowns.exchange.rescore import rescore
 
-__all__ = ["export", "import_predictions", "rescore"]
+__all__ = ["cell_of", "export", "import_predictions", "rescore"]

@@ -6,24 +6,82 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from known_unknowns import tables
+from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.exchange.formats import FileFormat
 from known_unknowns.exchange.predictions import formats
 from known_unknowns.scoring.table import final_answers, read_turns
 
+_GENERIC = "jsonl"
+"""The format of benchmarks without one of their own. It keeps every turn."""
 
-def export(format: str | None, questions: Path, replies: Path, out: Path) -> None:
+
+class Cell(NamedTuple):
+    """The tables of a model's replies to one variant and seed, and a name for a file of them."""
+
+    questions: Path
+    replies: Path
+    name: str
+
+
+def cell_of(params: Params, model: str, benchmark: str, variant: str | None, seed: int | None) -> Cell:
+    """Return the tables of a finished run by the names in params.yaml.
+
+    Parameters
+    ----------
+    params : Params
+    model, benchmark : str
+    variant : str or None
+        By default the original questions, or else the benchmark's first variant.
+    seed : int or None
+        By default the first seed of the variant.
+
+    Raises
+    ------
+    ConfigError
+        If the edition has no such model, benchmark, variant or seed, or it has not been run.
+    """
+    for name, known, path in ((model, params.models, "MODEL"), (benchmark, params.benchmarks, "BENCHMARK")):
+        if name not in known:
+            raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)
+    cells = params.cells(benchmark, model)
+    variants = list(dict.fromkeys(name for name, _ in cells))
+    chosen = variant or ("original" if "original" in variants else variants[0])
+    if chosen not in variants:
+        raise ConfigError(unknown_name(chosen, variants), path="--variant")
+    seeds = [number for name, number in cells if name == chosen]
+    if seed is not None and seed not in seeds:
+        raise ConfigError(f"{chosen} has no seed {seed}; it has {', '.join(map(str, seeds))}", path="--seed")
+    file = Path(chosen, f"seed{seeds[0] if seed is None else seed}.parquet")
+    found = Cell(
+        Path("data", params.data_name, "questions", benchmark) / file,
+        Path("results", params.edition, "replies", model, benchmark) / file,
+        f"{model}-{benchmark}-{chosen}-{file.stem}",
+    )
+    for table in (found.questions, found.replies):
+        if not table.is_file():
+            raise ConfigError(f"there is no {table}: run the edition first (make run EDITION={params.edition})")
+    return found
+
+
+def export(format: str | None, questions: Path, replies: Path, out: Path, *, add_suffix: bool = False) -> Path:
     """Write the reply to every question, in the order of the questions.
+
+    Return the path that was written.
 
     Parameters
     ----------
     format : str or None
-        The name of a format; None for the format of the questions' benchmark.
+        The name of a format; None for the format of the questions' benchmark, or else `_GENERIC`.
     questions, replies : Path
         Tables of questions and of their replies.
     out : Path
         The file to write.
+    add_suffix : bool
+        Whether to add the suffix of the format to ``out``.
 
     Raises
     ------
@@ -38,11 +96,8 @@ def export(format: str | None, questions: Path, replies: Path, out: Path) -> Non
     pairs = read_turns(questions, replies)
     if format is None:
         benchmark = pairs[0][0].benchmark if pairs else ""
-        format = next((name for name, f in known.items() if benchmark and f.benchmark == benchmark), None)
-        if format is None:
-            usable = ", ".join(name for name, f in known.items() if not f.benchmark)
-            raise ConfigError(f"{benchmark!r} has no format of its own; choose one of {usable}", path="--format")
-    chosen = known[format]
+        format = next((name for name, f in known.items() if benchmark and f.benchmark == benchmark), _GENERIC)
+    chosen: FileFormat = known[format]
     for question, _ in pairs:
         if chosen.benchmark not in ("", question.benchmark):
             message = f"question {question.id!r} is of the benchmark {question.benchmark!r}, not {chosen.benchmark!r}"
@@ -52,4 +107,7 @@ def export(format: str | None, questions: Path, replies: Path, out: Path) -> Non
     else:
         turns = list(final_answers(pairs, file=replies))
     assert chosen.write is not None
+    if add_suffix:
+        out = out.with_name(out.name + chosen.suffix)
     tables.write_text(out, chosen.write(turns))
+    return out

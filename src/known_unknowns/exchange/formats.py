@@ -84,6 +84,8 @@ class FileFormat:
         Whether a row repeats the question with all options, so that it must equal the question it is matched with.
     benchmark : str
         The only benchmark whose questions can be written; "" for any.
+    suffix : str
+        The suffix of a file that ``write`` makes.
     """
 
     name: str
@@ -95,6 +97,7 @@ class FileFormat:
     every_turn: bool = False
     whole_question: bool = False
     benchmark: str = ""
+    suffix: str = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -221,8 +221,14 @@ LMMS_EVAL = FileFormat(
 )
 FORMATS = (
     LMMS_EVAL,
-    FileFormat(name="vlmevalkit", fields=("index", "prediction"), parse_row=_parse_vlmevalkit, write=_write_vlmevalkit),
+    FileFormat(
+        name="vlmevalkit",
+        fields=("index", "prediction"),
+        parse_row=_parse_vlmevalkit,
+        write=_write_vlmevalkit,
+        suffix=".tsv",
+    ),
     FileFormat(name="plain", fields=("question_id", "prediction"), parse_row=_parse_plain),
-    FileFormat(name="csv", write=_write_csv, every_turn=True),
+    FileFormat(name="csv", write=_write_csv, every_turn=True, suffix=".csv"),
     FileFormat(name="jsonl", write=_write_jsonl, every_turn=True),
 )

@@ -31,9 +31,16 @@ def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Par
 
 
 def check(raw: Any) -> Params:
-    """Check a configuration against its types and the registries; see `load`."""
+    """Check a configuration against its types and the registries; see `load`.
+
+    Imported models get the cells that fetched released files have.
+    """
     params, errors = config.examine(raw)
     raise_all([*errors, *unknown_to_registries(params)])
+    if any(params.data(name).source == "released" for name in params.benchmarks):
+        from known_unknowns.exchange.released import with_cells
+
+        return with_cells(params)
     return params
 
 
@@ -108,13 +115,16 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
 
 
 def _variant_path(params: Params, benchmark: str, variant: str) -> str:
-    return f"benchmarks.{benchmark}.variants[{params.raw['benchmarks'][benchmark]['variants'].index(variant)}]"
+    listed = params.raw["benchmarks"][benchmark].get("variants", [])
+    if variant not in listed:
+        return f"editions.{params.edition}.variants.{benchmark}"
+    return f"benchmarks.{benchmark}.variants[{listed.index(variant)}]"
 
 
 def _path(params: Params, benchmark: str, variant: str) -> str:
     """The key that gives a benchmark's variant its protocol."""
     entry = params.raw["benchmarks"][benchmark]
-    listed = params.variants(benchmark)[: -len(entry.get("variants", ())) or None]
+    listed = params.listed_variants(benchmark)[: -len(entry.get("variants", ())) or None]
     if variant in listed:
         names = [item if isinstance(item, str) else item["name"] for item in entry["protocols"]]
         return f"benchmarks.{benchmark}.protocols[{names.index(params.protocol_name(benchmark, variant))}]"

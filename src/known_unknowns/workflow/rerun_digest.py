@@ -53,6 +53,7 @@ STEPS = {
     "render": Step(("data.rendered",), ("pocket",)),
     "questions": Step(("data.questions", *_TERMS), ("load",), benchmark_files=("licence.yaml", "citation.bib")),
     "check": Step(("data.check",), ("check",)),
+    "release": Step(("exchange.released",), ("released",)),
     "vary": Step(("variants", "tables")),
     "infer": Step(
         ("inference", "engines", "protocols"),

@@ -176,6 +176,13 @@ def _verdicts(params: Params, comparison: Path) -> list[str]:
         return [f"Verdicts   none: {error}", ""]
 
 
+def fetched_message(benchmarks: Iterable[str], again: Path) -> str:
+    """Return the end of a run that only fetched. ``again`` is a file that tells `make run` to start the next one."""
+    again.parent.mkdir(parents=True, exist_ok=True)
+    again.touch()
+    return f"\nThe released files of {', '.join(benchmarks)} are there. The same command continues with them.\n"
+
+
 def failure_message(logs: Iterable[str], lines: int = 5) -> str:
     """Return the last lines of the logs of failed jobs. ``logs`` are Snakemake's own, which name them."""
     text = "\n".join(Path(path).read_text(encoding="utf-8", errors="replace") for path in logs)

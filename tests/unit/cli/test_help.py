@@ -52,3 +52,20 @@ def test_every_public_function_of_a_module_is_a_command(monkeypatch):
     module = ModuleType("steps")
     exec("from json import dumps\ndef later(): ...\ndef _part(): ...\ndef earlier(): ...", vars(module))
     assert [command.__name__ for command in cli.commands(module)] == ["later", "earlier"]
+
+
+def test_steps_of_the_workflow_are_listed_apart():
+    panels = {name: cli.panel(name.replace("-", "_")) for name in commands()}
+    assert {name for name, panel in panels.items() if panel == cli.STEPS_PANEL} == {
+        name.replace("_", "-") for name in cli.STEPS
+    }
+    text = shown("--help")
+    first, second = text.index(f"─ {cli.COMMANDS_PANEL} "), text.index(f"─ {cli.STEPS_PANEL} ")
+    places = {name: text.index(f"\n│ {name} ") for name in commands()}
+    assert first < places["export"] < second < places["questions"]
+
+
+@pytest.mark.parametrize("command", cli.app.registered_commands, ids=commands())
+def test_the_first_line_of_a_command_describes_it(command):
+    first = command.callback.__doc__.strip().splitlines()[0]
+    assert first.endswith(".") and first[0].isupper()

@@ -64,10 +64,10 @@ def test_the_default_format_is_that_of_the_benchmark(tmp_path):
     export(None, *files, tmp_path / "default.jsonl")
     assert (tmp_path / "default.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
     tables.write_questions(files[0], [replace(RED, benchmark="mmsap")])
-    with pytest.raises(
-        ConfigError, match=r"'mmsap' has no format of its own; choose one of lmms_eval, vlmevalkit, csv, jsonl"
-    ):
-        export(None, *files, tmp_path / "default.jsonl")
+    generic = export(None, *files, tmp_path / "model-1.5", add_suffix=True)  # a benchmark without a format of its own
+    assert generic == tmp_path / "model-1.5.jsonl"
+    assert json.loads(generic.read_text())["prediction"] == "A"
+    assert export("vlmevalkit", *files, tmp_path / "model-1.5", add_suffix=True).suffix == ".tsv"
 
 
 def test_questions_of_another_benchmark(tmp_path):

@@ -30,5 +30,6 @@ BENCHMARK = Benchmark(
     audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
+    released=Lazy(f"{__name__}.released:RELEASED"),
     report=Lazy(f"{__name__}.section:SECTION"),
 )

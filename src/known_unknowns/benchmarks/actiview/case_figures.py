@@ -13,6 +13,7 @@ from known_unknowns.benchmarks.actiview.outcomes import Outcomes
 from known_unknowns.benchmarks.actiview.prompts import shown_views
 from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.benchmarks.actiview.views import NAMES
+from known_unknowns.images import has_pixels
 from known_unknowns.protocols import ANSWER, VIEW
 from known_unknowns.records import AnsweredTurn, Image, Question
 from known_unknowns.report import shown_images
@@ -141,7 +142,7 @@ def _read(
 
 
 def _panel(turn: AnsweredTurn, question: Question, images: dict[str, Image], folder: Path) -> Panel:
-    shown = [images[digest] for digest in turn.images if digest in images]
+    shown = [images[digest] for digest in turn.images if digest in images and has_pixels(images[digest])]
     said, error = turn.reply.text, turn.reply.error
     return Panel(
         step=STEPS.get(turn.step, turn.step),

@@ -42,5 +42,9 @@ def _write(answers: Sequence[tuple[Question, AnsweredTurn]]) -> str:
 
 
 EXCHANGE = Exchange(
-    formats=(FileFormat(name=NAME, object_key="preds", parse_object=_parse_object, write=_write, benchmark=NAME),)
+    formats=(
+        FileFormat(
+            name=NAME, object_key="preds", parse_object=_parse_object, write=_write, benchmark=NAME, suffix=".json"
+        ),
+    )
 )

@@ -19,13 +19,12 @@ from known_unknowns.benchmarks._checks import (
     option_findings,
 )
 from known_unknowns.benchmarks.humblebench import loader as humblebench
+from known_unknowns.benchmarks.humblebench.released_questions import OLD_TYPES
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare
 
 TYPES = ("Object", "Relation", "Attribute")
-OLD_TYPES = {"Category": "Object", "Location": "Attribute", "Weather": "Attribute"}
-"""Names of the types in older logs of the released code."""
 _REFUSAL = "None of the above"
 _OPTIONS = 5
 _PAPER = "the paper (Table 1)"
@@ -49,8 +48,13 @@ class _State(CheckState):
 def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
-    The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
+    The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are. Released
+    predictions (``source: released``) have a check of their own.
     """
+    if (settings or {}).get("source") == "released":
+        from known_unknowns.benchmarks.humblebench import released_check
+
+        return released_check.check(raw, settings or {})
     state, number = _State(), 0
     try:
         for row in humblebench._rows(raw):

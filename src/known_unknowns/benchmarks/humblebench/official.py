@@ -28,8 +28,13 @@ def official(text: str, question: Question) -> ParsedAnswer:
     - Words of a chain of thought count.
     - The letters are always a to e. A letter whose option was removed is kept, but the reply is unparsed.
     """
+    return parse_label(letter(text), question)
+
+
+def letter(text: str) -> str | None:
+    """Return the letter that `official` finds, whatever the question offers; None if there is none or several."""
     found = _CHOICES.intersection(_TOKEN.findall(text.lower()))
-    return parse_label(found.pop().upper() if len(found) == 1 else None, question)
+    return found.pop().upper() if len(found) == 1 else None
 
 
 def exact_refusal(text: str, question: Question) -> bool:

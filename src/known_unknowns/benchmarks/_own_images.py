@@ -1,0 +1,59 @@
+"""Images of a benchmark's own questions, for questions that come from released replies."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import tables
+from known_unknowns.records import Question
+
+
+def with_own_images(questions: Iterable[Question], settings: Mapping[str, Any], folder: Path) -> Iterator[Question]:
+    """Give each question the images and the group of the benchmark's own question of the same id and text.
+
+    Parameters
+    ----------
+    questions : iterable of Question
+        Questions whose images are known by their paths alone.
+    settings : mapping
+        The data's entry in params.yaml. ``questions`` names the folder of the benchmark's own questions, which may be
+        absent.
+    folder : Path
+        The folder of questions to write. Images are linked into it.
+
+    Yields
+    ------
+    Question
+        Unchanged if there is no such question.
+    """
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    source = Path(settings.get("questions") or folder / "absent")
+    table = source / "questions.parquet"
+    own = {question.id: question for question in tables.read_questions(table)} if table.is_file() else {}
+    for question in questions:
+        same = own.get(question.id)
+        if same is None or same.rendered != question.rendered:
+            yield question
+            continue
+        for image in same.images:
+            _link(source / image.source, folder / image.source)
+        yield replace(question, images=same.images, group=same.group)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Create a hard link, or a copy if the file system has no links."""
+    if target.exists() or not source.is_file():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        shutil.copyfile(source, target)

@@ -1,0 +1,195 @@
+"""The files of released predictions: which model and setting a path is of, and the rows of a file.
+
+    <root>/<setting>/<model>/<model>.jsonl    one JSON object for each question
+    <root>/<setting>/<model>/<model>.log      the metrics that the released code computed from it
+    <root>/proprietary/<model>.jsonl          only question_id and model_answer, of the questions as published
+
+The two files of a model and setting can lie under different roots and in different commits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from known_unknowns import variants
+from known_unknowns.benchmarks.humblebench.protocols import CAUTIOUS, FORCED_GROUNDING
+from known_unknowns.data.released import ReleasedFile
+from known_unknowns.variants import Variant
+
+PROPRIETARY = "proprietary"
+"""The setting of files without questions."""
+REPLIES, LOG = "jsonl", "log"
+_PLACE = re.compile(r"(?:.*/)?(?P<setting>[^/]+)/(?P<model>[^/]+)/(?P=model)\.(?P<kind>jsonl|log)")
+_ANSWERS_ONLY = re.compile(rf"(?:.*/)?{PROPRIETARY}/(?P<model>[^/]+)\.jsonl")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+
+class Setting(NamedTuple):
+    """What a setting changes: a text before the question, and the question itself."""
+
+    prefix: str
+    function: Variant
+    has_noise: bool = False
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether the row of a question has its options as published."""
+        return self.function is variants.original
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "common": Setting("", variants.original),
+    "nota_only": Setting("", variants.nota_only),
+    "noise_image": Setting("", variants.original, has_noise=True),
+    "shuffle_nota_position": Setting("", variants.shuffled_all_options),
+    "cautious_prompt": Setting(CAUTIOUS, variants.original),
+    "noise_image__forced_grounding_prompt": Setting(FORCED_GROUNDING, variants.original, has_noise=True),
+    PROPRIETARY: Setting("", variants.original),
+}
+"""The released settings by the names of their folders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The files of one model in one setting.
+
+    Attributes
+    ----------
+    model, setting : str
+        Names of the folders.
+    replies, logs : list of ReleasedFile
+        The file that counts first, then other versions. Empty files come last.
+    """
+
+    model: str
+    setting: str
+    replies: list[ReleasedFile] = field(default_factory=list)
+    logs: list[ReleasedFile] = field(default_factory=list)
+
+    @property
+    def has_replies(self) -> bool:
+        return bool(self.replies) and self.replies[0].size > 0
+
+
+def slots(files: Iterable[ReleasedFile]) -> dict[tuple[str, str], Slot]:
+    """Return the files by model and setting, in the order of the commits. Other files are left out."""
+    found: dict[tuple[str, str], Slot] = {}
+    for file in files:
+        match = _PLACE.fullmatch(file.path) or _ANSWERS_ONLY.fullmatch(file.path)
+        if match is None:
+            continue
+        named = {"setting": PROPRIETARY, "kind": REPLIES} | match.groupdict()
+        if named["setting"] not in SETTINGS:
+            continue
+        key = named["model"], named["setting"]
+        slot = found.setdefault(key, Slot(*key))
+        same = slot.replies if named["kind"] == REPLIES else slot.logs
+        if all(other.blob != file.blob for other in same):
+            same.append(file)
+    for slot in found.values():
+        for same in (slot.replies, slot.logs):
+            same.sort(key=lambda file: file.size == 0)
+    return dict(sorted(found.items()))
+
+
+def other_files(files: Iterable[ReleasedFile]) -> list[str]:
+    """Return the paths of replies and logs of no known model and setting."""
+    files = list(files)
+    used = {file.path for slot in slots(files).values() for file in [*slot.replies, *slot.logs]}
+    return sorted({file.path for file in files} - used)
+
+
+class ReleasedRow(NamedTuple):
+    """A line of a file. A line that has only an answer has no text, label, type and path."""
+
+    text: str | None
+    label: str
+    type: str
+    path: str
+    prediction: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedReplies:
+    """The rows of a file by question id, and what is wrong with the file.
+
+    Attributes
+    ----------
+    rows : dict
+        Of an id that occurs several times, the last row counts, as in the released code.
+    lines : list of ReleasedRow
+        All readable rows in the order of the file.
+    unreadable : list of int
+        Numbers of the lines that are not rows, from 1.
+    repeated : dict of str to int
+        Ids that occur several times, and how many different predictions they have.
+    is_pointer : bool
+        Whether the file is a pointer to Git LFS in place of the content.
+    is_cut : bool
+        Whether the last line is incomplete.
+    """
+
+    rows: dict[str, ReleasedRow]
+    lines: list[ReleasedRow]
+    unreadable: list[int]
+    repeated: dict[str, int]
+    is_pointer: bool = False
+    is_cut: bool = False
+
+
+def read_replies(path: Path) -> ReleasedReplies:
+    """Read a file of predictions. Nothing that it contains raises an error."""
+    content = path.read_bytes()
+    if content.startswith(_LFS):
+        return ReleasedReplies({}, [], [], {}, is_pointer=True)
+    rows: dict[str, ReleasedRow] = {}
+    lines: list[ReleasedRow] = []
+    unreadable: list[int] = []
+    predictions: dict[str, set[str | None]] = {}
+    parts = content.decode("utf-8", errors="replace").split("\n")
+    for number, line in enumerate(parts, start=1):
+        if not line.strip():
+            continue
+        try:
+            name, row = _row(json.loads(line))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            unreadable.append(number)
+            continue
+        if name in rows:
+            predictions.setdefault(name, {rows[name].prediction}).add(row.prediction)
+        rows[name] = row
+        lines.append(row)
+    cut = bool(unreadable) and unreadable[-1] == len(parts)
+    return ReleasedReplies(rows, lines, unreadable, {name: len(p) for name, p in predictions.items()}, is_cut=cut)
+
+
+def _row(values: Mapping[str, Any]) -> tuple[str, ReleasedRow]:
+    name = values["question_id"]
+    if isinstance(name, bool) or not isinstance(name, int | str):
+        raise ValueError(f"the id is {name!r}")
+    if "model_answer" in values:
+        return str(name), ReleasedRow(None, "", "", "", _clean(values["model_answer"]))
+    image = values.get("image") or {}
+    text, label, kind = values["question"], values["label"], values["type"]
+    if not all(isinstance(value, str) for value in (text, label, kind)):
+        raise ValueError("a field is not a text")
+    path = image.get("path") or ""
+    return str(name), ReleasedRow(_clean(text), label, kind, path, _clean(values["prediction"]))
+
+
+def _clean(value: Any) -> str | None:
+    """A text without lone surrogates, which cannot be written as UTF-8; None for anything else."""
+    if not isinstance(value, str):
+        return None
+    return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+
+
+def normal(text: str) -> str:
+    """Return a text with each run of white space as one space."""
+    return " ".join(text.split())

@@ -1,0 +1,113 @@
+"""The questions of released predictions. The files repeat them, so that no other data are needed.
+
+A question is taken from the settings that keep its options (`SETTINGS`). If files differ, the text that most files have
+counts; the check reports the others (`known_unknowns.benchmarks.humblebench.released_check`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.benchmarks._own_images import with_own_images
+from known_unknowns.benchmarks._question_text import parse_question
+from known_unknowns.benchmarks.humblebench.released_files import SETTINGS, ReleasedRow, read_replies, slots
+from known_unknowns.data.released import ReleasedFile, read_manifest
+from known_unknowns.errors import DataError
+from known_unknowns.records import Image, Question
+
+NAME, LETTERS, REFUSAL = "humblebench", "ABCDE", "E"
+OLD_TYPES = {"Category": "Object", "Location": "Attribute", "Weather": "Attribute"}
+"""Names of the types in older files of the released code. The logs of both versions show which types were merged."""
+NOISE_PATH = ".cache/noise_image.png"
+
+
+class Originals:
+    """The questions as published, from the rows of all files. A row is added with `add`."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, Counter[tuple[str, str, str]]] = {}
+        self._paths: dict[str, str] = {}
+
+    def add(self, setting: str, rows: Mapping[str, ReleasedRow]) -> None:
+        """Add the rows of a file: the paths of images, and the texts if its setting keeps the options."""
+        prefix, keeps_text = SETTINGS[setting].prefix, SETTINGS[setting].keeps_text
+        for name, row in rows.items():
+            if keeps_text and row.text is not None and row.text.startswith(prefix):
+                found = row.text.removeprefix(prefix), row.label, OLD_TYPES.get(row.type, row.type)
+                self._texts.setdefault(name, Counter())[found] += 1
+            if row.path and row.path != NOISE_PATH:
+                self._paths.setdefault(name, row.path)
+
+    def questions(self) -> tuple[dict[str, Question], dict[str, str]]:
+        """Return the questions by id, in the order of their numbers, and the reasons for rows that are none."""
+        found: dict[str, Question] = {}
+        unreadable: dict[str, str] = {}
+        for name in sorted(self._texts, key=_order):
+            for (text, label, kind), _ in self._texts[name].most_common():
+                try:
+                    found[name] = _question(name, text, label, kind, self._paths.get(name, ""))
+                    break
+                except ValueError as error:
+                    unreadable.setdefault(name, str(error))
+        return found, {name: reason for name, reason in unreadable.items() if name not in found}
+
+
+def _order(name: str) -> tuple[int, str]:
+    return (int(name), "") if name.isdecimal() else (2**62, name)
+
+
+def _question(name: str, text: str, label: str, kind: str, path: str) -> Question:
+    stem, options = parse_question(text)
+    labels = [option.label for option in options]
+    for letter, role in ((label, "the label"), (REFUSAL, "the refusal")):
+        if letter not in labels:
+            raise ValueError(f"no option {letter}, which is {role}; the options are {', '.join(labels)}")
+    digest = sha256(path.encode()).hexdigest()
+    return Question(
+        id=name,
+        benchmark=NAME,
+        text=stem,
+        options=options,
+        answer=labels.index(label),
+        refusal=labels.index(REFUSAL),
+        images=(Image(path, digest, 0, 0),),
+        category=kind,
+        group=path or f"question {name}",
+        extra={"question_id": int(name) if name.isdecimal() else name, "label": label, "image_path": path},
+    )
+
+
+def read_originals(raw: Path, files: Sequence[ReleasedFile]) -> tuple[dict[str, Question], dict[str, str]]:
+    """Return `Originals.questions` of the files in a fetched folder."""
+    originals = Originals()
+    for (_, setting), slot in slots(files).items():
+        if slot.has_replies:
+            originals.add(setting, read_replies(raw / slot.replies[0].place).rows)
+    return originals.questions()
+
+
+def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Question]:
+    """Load the questions of a fetched folder, with the benchmark's own images where they are at hand.
+
+    Parameters
+    ----------
+    raw : Path
+        The fetched folder.
+    folder : Path
+        The folder of questions; images are linked into it.
+    settings : mapping
+        The data's entry in params.yaml. ``questions`` names the folder of the benchmark's own questions.
+
+    Raises
+    ------
+    DataError
+        If no file has a question.
+    """
+    found, _ = read_originals(raw, read_manifest(raw) or [])
+    if not found:
+        raise DataError("no file of predictions has a question; fetch the data again", file=raw)
+    return with_own_images(found.values(), settings, folder)

@@ -1,0 +1,238 @@
+"""Released replies: some files of several commits of a git repository.
+
+Only files that match the patterns of params.yaml are fetched. Git gets the lists of files first (a partial clone), then
+one file after the other, so that an interrupted fetch continues. Git checks each file: its name in git is a hash of its
+content.
+
+    data/released/raw/<benchmark>/<path>                          of the first commit that has the path
+    data/released/raw/<benchmark>/other_versions/<commit>/<path>  another content in a later commit
+    data/released/raw/<benchmark>/released.json                   the commit and the hash of each file
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
+from hashlib import sha1
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.data.download import redacted
+from known_unknowns.data.files import safe
+from known_unknowns.data.store import Store, replace_folder
+from known_unknowns.errors import DataError, MachineError
+from known_unknowns.progress import progress
+from known_unknowns.tables import write_text
+
+MANIFEST = "released.json"
+OTHERS = "other_versions"
+_FULL = re.compile(r"[0-9a-f]{40}")
+_FILE_MODE = "100"
+"""Modes of regular files start with this. Links and submodules are not fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedFile:
+    """A fetched file.
+
+    Attributes
+    ----------
+    path : str
+        Path in the repository.
+    commit : str
+        The first commit of the entry that has this content under the path.
+    blob : str
+        The content's name in git.
+    place : str
+        Path in the fetched folder.
+    size : int
+        In bytes.
+    """
+
+    path: str
+    commit: str
+    blob: str
+    place: str
+    size: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether no earlier commit of the entry has another content under the path."""
+        return self.place == self.path
+
+
+def fetch(name: str, entry: Mapping[str, Any], store: Store, *, user_folder: Path | None = None) -> None:
+    """Put the files into ``store.out``. Files that are there are not fetched again.
+
+    Parameters
+    ----------
+    name : str
+    entry : mapping
+        The data's entry in params.yaml (`known_unknowns.config.ReleasedData`).
+    store : Store
+    user_folder : Path, optional
+        A clone that has the commits, which is used instead of the repository.
+
+    Raises
+    ------
+    MachineError
+        If git cannot get a commit or a file. Fetched files are kept.
+    DataError
+        If no file matches the patterns.
+    """
+    git = shutil.which("git")
+    if git is None:
+        raise MachineError(f"git is not installed, and {name} is fetched with it; install it and run again")
+    repository = _Repository(git, user_folder or store.root / f"{store.out.name}.git", entry, user_folder is not None)
+    commits = repository.open()
+    files = list(_chosen(repository, commits, entry["files"]))
+    if not files:
+        raise DataError(f"no file matches {', '.join(entry['files'])} in {', '.join(commits)}", file=name)
+    blobs = store.root / "released"
+    blobs.mkdir(exist_ok=True)
+    with progress(f"fetching {name} (files)", len(files)) as advance:
+        for file in files:
+            repository.write(file.blob, blobs / file.blob)
+            advance(1)
+    _assemble(store, blobs, files, entry)
+    if user_folder is None:
+        shutil.rmtree(repository.folder, ignore_errors=True)
+
+
+def _assemble(store: Store, blobs: Path, files: Sequence[ReleasedFile], entry: Mapping[str, Any]) -> None:
+    new = store.root / f"{store.out.name}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    for file in files:
+        (new / file.place).parent.mkdir(parents=True, exist_ok=True)
+        store.link(blobs / file.blob, new / file.place)
+    sized = [replace(file, size=(new / file.place).stat().st_size) for file in files]
+    content = {"entry": dict(entry), "files": [asdict(file) for file in sized]}
+    write_text(new / MANIFEST, json.dumps(content, indent=1) + "\n")
+    replace_folder(new, store.out, store.root / f"{store.out.name}.old")
+
+
+def read_manifest(raw: Path, entry: Mapping[str, Any] | None = None) -> list[ReleasedFile] | None:
+    """Return the files of a fetched folder; None if it was not fetched, or not with this entry of params.yaml."""
+    try:
+        content = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
+        files = [ReleasedFile(**file) for file in content["files"]]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"not the list of fetched files ({error}); fetch again", file=raw / MANIFEST) from error
+    return files if entry is None or content.get("entry") == dict(entry) else None
+
+
+def _chosen(repository: _Repository, commits: Sequence[str], patterns: Sequence[str]) -> Iterator[ReleasedFile]:
+    """Yield each content under a path once. Of the first commit that has the path, it keeps its place."""
+    seen: dict[str, set[str]] = {}
+    for commit in commits:
+        for path, blob in repository.listed(commit):
+            versions = seen.setdefault(path, set())
+            if blob in versions or not any(fnmatchcase(path, pattern) for pattern in patterns):
+                continue
+            place = f"{OTHERS}/{commit[:12]}/{path}" if versions else path
+            versions.add(blob)
+            yield ReleasedFile(safe(path), commit, blob, place)
+
+
+@dataclass(frozen=True)
+class _Repository:
+    """A partial clone in ``folder``, or a clone of the user, which is only read."""
+
+    git: str
+    folder: Path
+    entry: Mapping[str, Any]
+    is_of_user: bool
+
+    def open(self) -> list[str]:
+        """Get the commits; return their full names in the order of the entry."""
+        if not self.is_of_user and not (self.folder / "config").is_file():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._run("init", "--quiet", "--bare", "--template=")
+            for key, value in (
+                ("core.repositoryformatversion", "1"),
+                ("extensions.partialClone", "origin"),
+                ("remote.origin.url", self.entry["repository"]),
+                ("remote.origin.promisor", "true"),
+                ("remote.origin.partialclonefilter", "blob:none"),
+            ):
+                self._run("config", key, value)
+        asked = [self.entry["revision"], *self.entry.get("further_revisions", ())]
+        # The branches come first: a later fetch of single commits makes the clone shallow.
+        for revision in sorted(asked, key=lambda name: _FULL.fullmatch(name) is not None):
+            self._get(revision)
+        return list(dict.fromkeys(self._resolve(revision) for revision in asked))
+
+    def _get(self, revision: str) -> None:
+        if self._has(revision):
+            return
+        if self.is_of_user:
+            raise MachineError(
+                f"{self.folder} is not a git repository with the commit {revision}; on a machine with a connection, "
+                f"run git clone {redacted(self.entry['repository'])}, and name that folder"
+            )
+        options = ["--quiet", "--no-tags", "--filter=blob:none"]
+        if _FULL.fullmatch(revision):
+            self._run("fetch", *options, "--depth=1", "origin", revision)
+        else:
+            self._run("fetch", *options, "origin", "+refs/heads/*:refs/remotes/origin/*")
+            if not self._has(revision):
+                raise MachineError(
+                    f"no branch of {redacted(self.entry['repository'])} has the commit {revision}; write its full name "
+                    "in params.yaml"
+                )
+
+    def _has(self, revision: str) -> bool:
+        """Whether the clone has the commit. A full name that is absent would be fetched by other commands."""
+        if _FULL.fullmatch(revision) and not self.is_of_user:
+            marker = self.folder / "shallow"
+            return marker.is_file() and revision in marker.read_text(encoding="ascii").split()
+        command = [self.git, "-C", str(self.folder), "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
+        return subprocess.run(command, capture_output=True, check=False, env=_environment()).returncode == 0
+
+    def _resolve(self, revision: str) -> str:
+        return self._run("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
+
+    def listed(self, commit: str) -> Iterator[tuple[str, str]]:
+        """Yield the path and the blob of each regular file of a commit."""
+        for line in self._run("ls-tree", "-r", "-z", commit).split(b"\0"):
+            about, _, path = line.decode("utf-8", "surrogateescape").partition("\t")
+            if path and about.startswith(_FILE_MODE):
+                yield path, about.split()[2]
+
+    def write(self, blob: str, out: Path) -> None:
+        """Write the content of a blob to ``out``, unless it is there. Git gets it from the repository if need be."""
+        if out.is_file() and _blob_of(out.read_bytes()) == blob:
+            return
+        content = self._run("cat-file", "blob", blob)
+        if _blob_of(content) != blob:
+            raise MachineError(f"git gave another content for {blob}; remove {self.folder} and run again")
+        part = out.with_name(out.name + ".part")
+        part.write_bytes(content)
+        part.replace(out)
+
+    def _run(self, *arguments: str) -> bytes:
+        command = [self.git, "-C", str(self.folder), *arguments]
+        done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, env=_environment())
+        if done.returncode:
+            words = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise MachineError(
+                f"cannot fetch {redacted(self.entry['repository'])} ({redacted(words[-1])}). Check the connection and "
+                "run again: what was fetched is kept. Or name a clone with --from FOLDER"
+            )
+        return done.stdout
+
+
+def _blob_of(content: bytes) -> str:
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}

@@ -1,0 +1,237 @@
+"""Released replies as models of the workflow: which cells the files have, and the replies of a cell.
+
+The data's entry in params.yaml has the source "released" (`known_unknowns.data.released`). A benchmark describes its
+files by a `Released`. A model of the edition with the engine "imported" and without ``cells`` has the cells that the
+files have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import benchmarks, tables
+from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.config import Params
+from known_unknowns.data.released import ReleasedFile, read_manifest
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.protocols import ANSWER
+from known_unknowns.records import AnsweredTurn, Question, Reply
+
+SOURCE, ENGINE = "released", "imported"
+NO_FILES = "no replies"
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedTurn:
+    """A reply in a released file.
+
+    ``step`` is that of the protocol, and a turn without options has no labels. ``images`` are the sha256 of the images
+    of the turn, by default those of the question.
+    """
+
+    text: str
+    error: str | None = None
+    step: str = ANSWER
+    prompt: str = ""
+    has_labels: bool = True
+    images: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedCell:
+    """The replies of one model to one variant.
+
+    Attributes
+    ----------
+    turns : mapping of str to sequence of ReleasedTurn
+        The turns by question id.
+    files : tuple of ReleasedFile
+        The files that were read.
+    notes : tuple of str
+        What is wrong with them.
+    """
+
+    turns: Mapping[str, Sequence[ReleasedTurn]]
+    files: tuple[ReleasedFile, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """How a benchmark's authors released replies.
+
+    Attributes
+    ----------
+    variants : callable
+        ``(files, entry) -> {model: variants}``: the models in the files, with the variants that they have replies to.
+    replies : callable
+        ``(raw, files, entry, model, variant, questions) -> ReleasedCell``.
+    published : callable
+        ``(raw, files, entry, names, questions) -> (cells, rows)``: the numbers that were released with the replies, and
+        rows that say whether the replies reproduce them. ``names`` maps a model in the files to a published row;
+        ``questions`` maps a variant to its questions.
+    """
+
+    variants: Callable[[Sequence[ReleasedFile], Entry], Mapping[str, Sequence[str]]]
+    replies: Callable[[Path, Sequence[ReleasedFile], Entry, str, str, Sequence[Question]], ReleasedCell]
+    published: Callable[
+        [Path, Sequence[ReleasedFile], Entry, Mapping[str, str], Callable[[str], Sequence[Question]]],
+        tuple[Sequence[PublishedCell], Sequence[Mapping[str, Any]]],
+    ]
+
+
+def is_released(params: Params, benchmark: str) -> bool:
+    """Whether the replies of the edition to a benchmark are released ones."""
+    return params.data(benchmark).source == SOURCE
+
+
+def raw_folder(params: Params, benchmark: str, root: Path = Path()) -> Path:
+    """Return the folder of fetched files."""
+    return root / "data" / params.data_name / "raw" / benchmark
+
+
+def unfetched(params: Params, root: Path = Path()) -> list[str]:
+    """Return the benchmarks whose released files have not been fetched with the present entry."""
+    return [
+        name
+        for name in params.benchmarks
+        if is_released(params, name)
+        and read_manifest(raw_folder(params, name, root), params.data(name).as_dict()) is None
+    ]
+
+
+def with_cells(params: Params, root: Path = Path()) -> Params:
+    """Return the configuration with the cells of imported models that released files have.
+
+    Models with ``cells`` of their own are not changed. Without fetched files, nothing is.
+    """
+    found: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for benchmark in filter(lambda name: is_released(params, name), params.benchmarks):
+        entry = params.data(benchmark).as_dict()
+        files = read_manifest(raw_folder(params, benchmark, root), entry)
+        if files is None:
+            continue
+        of_model = interface(benchmark).variants(files, entry)
+        for model in filter(params.is_imported, params.models):
+            name = params.raw["models"][model].get("released", {}).get(benchmark)
+            asked = params.variants(benchmark)
+            variants = [variant for variant in asked if variant in of_model.get(name, ())]
+            if variants and "cells" not in params.raw["models"][model]:
+                seeds = {variant: params.seeds_of(benchmark, variant)[:1] for variant in variants}
+                found.setdefault(model, {})[benchmark] = seeds
+    if not found:
+        return params
+    models = dict(params.raw["models"])
+    for model, cells in found.items():
+        models[model] = dict(models[model]) | {"cells": cells}
+    return replace(params, raw=dict(params.raw) | {"models": models})
+
+
+def interface(benchmark: str) -> Released:
+    """Return how a benchmark's replies were released. ConfigError if it has no released replies."""
+    released = benchmarks.get(benchmark).released
+    if released is None:
+        raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
+    return released.get()
+
+
+def names_in_files(params: Params, benchmark: str) -> dict[str, str]:
+    """Return the models of the edition by their names in a benchmark's released files."""
+    named = {model: params.raw["models"][model].get("released", {}).get(benchmark) for model in params.models}
+    return {name: model for model, name in named.items() if name is not None}
+
+
+def import_released(params: Params, model: str, benchmark: str, *, raw: Path, questions: Path, out: Path) -> None:
+    """Write the replies of a model as inference does: a table for each variant, and engine.json.
+
+    A question without a usable reply has a failed one, with the reason.
+
+    Parameters
+    ----------
+    params : Params
+    model, benchmark : str
+    raw : Path
+        The folder of fetched files.
+    questions, out : Path
+        Folders of <variant>/seed<k>.parquet: to read, and to write.
+
+    Raises
+    ------
+    DataError
+        If the files were not fetched.
+    """
+    entry = params.data(benchmark).as_dict()
+    files = read_manifest(raw)
+    if files is None:
+        raise DataError(f"no fetched files; run known-unknowns fetch {benchmark} --edition {params.edition}", file=raw)
+    name = params.raw["models"][model]["released"][benchmark]
+    facts, count = {}, 0
+    for variant, seed in params.cells(benchmark, model):
+        table = tables.read_questions(questions / variant / f"seed{seed}.parquet")
+        cell = interface(benchmark).replies(raw, files, entry, name, variant, table)
+        turns = [turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))]
+        tables.write_replies(out / variant / f"seed{seed}.parquet", turns)
+        facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in cell.files], "notes": list(cell.notes)}
+        count += len(turns)
+    record = {
+        "model": model,
+        "benchmark": benchmark,
+        "entry": {"engine": ENGINE} | dict(params.raw["models"][model]),
+        "facts": facts,
+        "about": {"repository": entry["repository"]},
+        "turns": count,
+        "newly_asked": 0,
+        "reply_seconds": 0.0,
+    }
+    tables.write_text(out / "engine.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+def _turns(model: str, question: Question, turns: Sequence[ReleasedTurn]) -> Iterable[AnsweredTurn]:
+    images = tuple(image.sha256 for image in question.images)
+    for number, turn in enumerate(turns or [ReleasedTurn("", "the released files have no reply to this question")]):
+        key = json.dumps([ENGINE, model, question.id, turn.step, turn.text, turn.error])
+        yield AnsweredTurn(
+            question.id,
+            number,
+            turn.step,
+            turn.prompt,
+            images if turn.images is None else turn.images,
+            question.labels if turn.has_labels else None,
+            sha256(key.encode()).hexdigest(),
+            Reply(turn.text, error=turn.error),
+        )
+
+
+def write_published(params: Params, benchmark: str, *, raw: Path, questions: Path, out: Path) -> None:
+    """Write the numbers that were released with the replies: {"cells": [], "rows": []}, as JSON.
+
+    Parameters
+    ----------
+    params : Params
+    benchmark : str
+    raw : Path
+        The folder of fetched files.
+    questions : Path
+        The folder of <variant>/seed<k>.parquet.
+    out : Path
+        The JSON file.
+    """
+    entry, files = params.data(benchmark).as_dict(), read_manifest(raw) or []
+    models = names_in_files(params, benchmark)
+    rows = {name: params.published(model, benchmark) or model for name, model in models.items()}
+    seeds = dict(params.cells(benchmark))
+
+    def questions_of(variant: str) -> Sequence[Question]:
+        return tables.read_questions(questions / variant / f"seed{seeds[variant]}.parquet") if variant in seeds else ()
+
+    cells, compared = interface(benchmark).published(raw, files, entry, rows, questions_of)
+    absent = [name for name in models if not interface(benchmark).variants(files, entry).get(name)]
+    compared = [*compared, *({"model": name, "outcome": NO_FILES, "reason": "not run"} for name in absent)]
+    content = {"cells": [asdict(cell) for cell in cells], "rows": [dict(row) for row in compared]}
+    tables.write_text(out, json.dumps(content, indent=1, allow_nan=False) + "\n")

@@ -1,0 +1,164 @@
+"""What a run needs besides a sound configuration: the user's data, and the folders of local models.
+
+`checked` finds what is missing before a run starts, and `fitted` leaves out variants that no question of the user's own
+data fits. Both look at the selected edition only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import benchmarks, variants
+from known_unknowns.benchmarks import Contents
+from known_unknowns.config import Params
+from known_unknowns.config.errors import raise_all
+from known_unknowns.data import folder
+from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.inference import asking
+from known_unknowns.protocols import REFUSAL_PROMPT
+from known_unknowns.tables import write_text
+from known_unknowns.workflow.rerun_digest import code_of
+
+_FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)?")
+_ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
+_CACHE = Path(".snakemake")
+
+
+def checked(params: Params) -> tuple[Params, list[str]]:
+    """Return the configuration as it is run, and notes on the user's own data.
+
+    Raises
+    ------
+    ConfigError
+        For all problems at once, each with the dotted path of its key.
+    """
+    found = dict(_contents(params))
+    errors = [error for error in found.values() if isinstance(error, ConfigError)]
+    raise_all([*errors, *_of_models(params)])
+    return fitted(params, {name: each for name, each in found.items() if isinstance(each, Contents)})
+
+
+def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, list[str]]:
+    """Leave out the variants that no question fits.
+
+    Parameters
+    ----------
+    params : Params
+    contents : mapping from str to Contents
+        What the user's data of a benchmark contain.
+
+    Returns
+    -------
+    params : Params
+    notes : list of str
+        What the data contain, and which variants were left out.
+
+    Raises
+    ------
+    ConfigError
+        If no variant of a benchmark is left.
+    """
+    raw, notes = deepcopy(dict(params.raw)), []
+    for name, found in contents.items():
+        notes += [f"{name}: {note}" for note in found.notes]
+        entry = raw["benchmarks"][name]
+        has = {variants.REFUSAL: found.with_refusal > 0, variants.IMAGE: found.with_images > 0}
+        unfit = {v: lacking for v in entry.get("variants", ()) if (lacking := _lacking(params, name, v, has))}
+        entry["variants"] = [variant for variant in entry.get("variants", ()) if variant not in unfit]
+        entry["seeds"] = {v: seeds for v, seeds in entry.get("seeds", {}).items() if v not in unfit}
+        for need in dict.fromkeys(unfit.values()):
+            left_out = ", ".join(variant for variant, lacking in unfit.items() if lacking == need)
+            notes.append(f"{name}: no question has {need}, so these variants are left out: {left_out}")
+        if not Params(raw).variants(name):
+            path = f"benchmarks.{name}.variants"
+            raise ConfigError(f"no question has {' or '.join(dict.fromkeys(unfit.values()))}; add original", path=path)
+    return Params(raw), notes
+
+
+def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, bool]) -> str | None:
+    """Return what the variant needs and no question has."""
+    needs = variants.needs(params.variant(variant).as_dict())
+    protocol = asking.protocols_of(benchmarks.get(benchmark))[params.protocol(benchmark, variant).name]
+    if REFUSAL_PROMPT in protocol.requires:
+        needs = [*needs, variants.REFUSAL]
+    return next((need for need in needs if not has[need]), None)
+
+
+def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
+    """Yield what the user's data of each benchmark contain, or why they cannot be used."""
+    for name in params.benchmarks:
+        entry = params.data(name)
+        if entry.source != "folder":
+            continue
+        path = f"benchmarks.{name}.data.{params.data_name}"
+        problem = folder.problem_of(entry)
+        count = benchmarks.get(name).contents
+        if problem is not None:
+            yield name, ConfigError(problem, path=f"{path}.path")
+        elif count is not None:
+            try:
+                yield name, _cached(name, entry.as_dict())
+            except (DataError, ConfigError) as error:
+                yield name, ConfigError(str(error), path=path)
+
+
+def _cached(name: str, entry: Mapping[str, Any]) -> Contents:
+    """Return the contents of a folder. Unchanged files are not read again by the next run."""
+    count = benchmarks.get(name).contents
+    assert count is not None
+    key = json.dumps([folder.stamp(entry), dict(entry), code_of("questions", [name])], sort_keys=True)
+    file = _CACHE / f"known-unknowns-contents-{name}.json"
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        if stored["key"] == key:
+            return Contents(**stored["contents"] | {"notes": tuple(stored["contents"]["notes"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # no such file, or of another version
+    found = count.get()(folder.folder_of(entry), settings=entry)
+    if _CACHE.is_dir():
+        write_text(file, json.dumps({"key": key, "contents": asdict(found)}))
+    return found
+
+
+def _of_models(params: Params) -> Iterator[ConfigError]:
+    """Yield what is missing of the edition's local models.
+
+    A model with a journal is not checked: all of its replies may be there, and then it is not loaded.
+    """
+    for name in params.models:
+        entry = params.model(name).as_dict()
+        if entry["engine"] == "transformers" and not any(Path("journal", params.edition, name).glob("*.jsonl")):
+            yield from _of_local_model(f"models.{name}", entry)
+
+
+def _of_local_model(path: str, entry: Mapping[str, Any]) -> Iterator[ConfigError]:
+    source, revision, adapter = entry["source"], entry["revision"], entry.get("adapter")
+    place = Path(source).expanduser()
+    if not place.is_dir():
+        if _FOLDER_PIN.fullmatch(revision) or not _HUB.fullmatch(source):
+            message = (
+                f"there is no folder {source!r} in {Path.cwd()}; correct the path, or name a repository of the hub"
+            )
+            yield ConfigError(message, path=f"{path}.source")
+        return
+    if not any(place.glob("*.safetensors")):
+        message = f"{source} has no *.safetensors file; convert the weights with save_pretrained"
+        yield ConfigError(message, path=f"{path}.source")
+    elif not _FOLDER_PIN.fullmatch(revision):
+        yield ConfigError(
+            f"{source} is a folder, and {revision!r} is no sha256 of its weights; "
+            f"`known-unknowns new-model {source} --dry-run` prints it",
+            path=f"{path}.revision",
+        )
+    missing = [file for file in _ADAPTER_FILES if adapter and not (place / adapter / file).is_file()]
+    if missing:
+        there = sorted({file.parent.name for file in place.glob(f"*/{_ADAPTER_FILES[0]}")})
+        hint = f"; it has the adapters {', '.join(there)}" if there else ""
+        yield ConfigError(f"{source} has no file {adapter}/{missing[0]}{hint}", path=f"{path}.adapter")

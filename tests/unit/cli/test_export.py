@@ -1,0 +1,67 @@
+"""``export MODEL BENCHMARK``: names in place of paths."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from known_unknowns import cli, tables
+from known_unknowns.errors import ConfigError
+from known_unknowns.records import AnsweredTurn, Reply
+from tests.factories import question
+from tests.paths import ROOT
+
+
+@pytest.fixture
+def finished(tmp_path, monkeypatch):
+    """A folder with params.yaml, and the replies of one model to two variants."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "params.yaml", tmp_path)
+    asked = question("7")
+    for variant, seed, text in (("original", 0, "A"), ("shuffled_options", 3, "B")):
+        file = f"humblebench/{variant}/seed{seed}.parquet"
+        tables.write_questions(tmp_path / "data/pocket/questions" / file, [asked])
+        turn = AnsweredTurn("7", 0, "answer", "", (), asked.labels, "key", Reply(text))
+        tables.write_replies(tmp_path / "results/pocket/replies/always_a" / file, [turn])
+    return tmp_path
+
+
+def export(*arguments):
+    return CliRunner().invoke(cli.app, ["export", *arguments])
+
+
+def test_a_model_and_a_benchmark_name_the_tables(finished):
+    done = export("always_a", "humblebench", "--format", "csv")
+    assert done.output.strip() == "always_a-humblebench-original-seed0.csv"
+    lines = (finished / "always_a-humblebench-original-seed0.csv").read_text().splitlines()
+    assert len(lines) == 2 and lines[1] == '"7","A"'
+    shuffled = ("--variant", "shuffled_options", "--seed", "3", "--out", "here.jsonl")
+    assert export("always_a", "humblebench", *shuffled).output.strip() == "here.jsonl"
+    assert '"B"' in (finished / "here.jsonl").read_text()
+
+
+def test_the_paths_still_work(finished):
+    paths = ["data/pocket/questions", "results/pocket/replies/always_a"]
+    questions, replies = (f"{path}/humblebench/original/seed0.parquet" for path in paths)
+    done = export("--questions", questions, "--replies", replies, "--format", "csv", "--out", "out.csv")
+    assert done.exit_code == 0 and (finished / "out.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["always_b", "humblebench"], "did you mean 'always_a'"),
+        (["always_a", "humblebunch"], "did you mean 'humblebench'"),
+        (["always_a", "humblebench", "--variant", "nois"], "did you mean 'noise'"),
+        (["always_a", "humblebench", "--seed", "9"], "original has no seed 9; it has 0"),
+        (["oracle", "humblebench"], "run the edition first (make run EDITION=pocket)"),
+        (["always_a"], "give MODEL and BENCHMARK, or --questions and --replies"),
+        ([], "give MODEL and BENCHMARK, or --questions and --replies"),
+        (["--questions", "q", "--replies", "r"], "--out: name the file to write"),
+    ],
+)
+def test_what_is_missing_is_named(arguments, message, finished):
+    done = export(*arguments)
+    assert isinstance(done.exception, ConfigError) and message in str(done.exception)
