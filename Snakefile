@@ -45,6 +45,7 @@ rule all:
         "<results>/model_comparison.parquet",
         CHECKS,
         RELEASED_NUMBERS,
+        REPLY_TABLES,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
         # Intermediate tables are targets too, so that a deleted one is made again.
         METRICS,

@@ -13,6 +13,9 @@ RELEASED_NUMBERS = (
     if UNFETCHED
     else expand("<results>/released/{benchmark}.json", benchmark=RELEASED)
 )
+REPLY_TABLES = (
+    [] if UNFETCHED else expand("<results>/released/{benchmark}", benchmark=RELEASED)
+)
 
 
 for name, benchmark, models in TARGETS.answered_sets("import"):
@@ -53,6 +56,37 @@ for name, benchmark, models in TARGETS.answered_sets("import"):
             shell:
                 "python -m known_unknowns import-released {params.model} {params.benchmark} --raw {input.raw}"
                 " --questions {params.questions} --out {params.out} --params {params.settings} > {log} 2>&1"
+
+
+# Parsers, variants and models compared question by question.
+rule reply_tables:
+    input:
+        questions=lambda wildcards: TARGETS.per_question_set(
+            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
+            wildcards.benchmark,
+        ),
+        scores=lambda wildcards: [
+            path
+            for path in TARGETS.per_cell(
+                "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+            )
+            if f"/{wildcards.benchmark}/" in path
+        ],
+    output:
+        directory("<results>/released/{benchmark}"),
+    log:
+        "<logs>/reply_tables/{benchmark}.log",
+    conda:
+        "../envs/core.yaml"
+    params:
+        statistics=PARAMS.statistics.as_dict(),
+        code=code_of(modules=["known_unknowns.comparison.raw_replies"]),
+        questions=folder_of("questions", 2),
+        scores=folder_of("scores", 4),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns reply-tables {wildcards.benchmark} --questions {params.questions}"
+        " --scores {params.scores} --out {output} --params {params.settings} > {log} 2>&1"
 
 
 # The numbers that were released with the replies, and whether the replies reproduce them.

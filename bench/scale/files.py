@@ -150,8 +150,8 @@ def as_lines(lines: Sequence[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
-Change = Callable[[str, str], str]
-"""``(path, text) -> text``: what a test changes in a file."""
+Change = Callable[[str, str], str | None]
+"""``(path, text) -> text``: what a test changes in a file; None leaves it out."""
 
 
 def write_repository(
@@ -175,10 +175,10 @@ def write_repository(
     (folder / "README.md").write_text("Generated predictions.\n", encoding="utf-8")
 
     def write(path: str, text: str) -> None:
-        text = change(path, text)
-        if text is not None:
+        changed = change(path, text)
+        if changed is not None:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
+            (folder / path).write_text(changed, encoding="utf-8")
 
     commits = []
     groups = (list(SETTINGS[:3]), ["shuffle_nota_position", "cautious_prompt"], [NOISE])

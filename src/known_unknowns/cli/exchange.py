@@ -103,6 +103,28 @@ def released_numbers(
     write_published(configuration.load(params, edition=edition), benchmark, raw=raw, questions=questions, out=out)
 
 
+def reply_tables(
+    benchmark: str,
+    questions: Annotated[Path, typer.Option(help="The benchmark's folder of questions.")],
+    scores: Annotated[Path, typer.Option(help="The edition's folder of scores.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder to write: CSV files.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Compare parsers, variants and models question by question, and write the tables as CSV.
+
+    \b
+    Example:
+      known-unknowns reply-tables BENCHMARK --edition released \\
+        --questions data/released/questions/BENCHMARK \\
+        --scores results/released/scores --out reply_tables
+    """
+    from known_unknowns.comparison.raw_replies import write_tables
+    from known_unknowns.workflow import configuration
+
+    write_tables(configuration.load(params, edition=edition), benchmark, questions=questions, scores=scores, out=out)
+
+
 def _settings(params: Params, benchmark: str) -> Mapping[str, Any] | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
     return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from known_unknowns.benchmarks.humblebench.released_report import released_part
 from known_unknowns.comparison import ComparisonRow, load
 from known_unknowns.report.page import ExtraContent
 from known_unknowns.report.paper_tables import Layout, paper_table
@@ -27,4 +28,8 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
     """Build the content of papers.html.j2."""
     cells = load(run.benchmark)
     tables = [paper_table(name, layout, run, cells, compared) for name, layout in LAYOUTS.items()]
-    return ExtraContent(links={"papers": "The paper's tables"}, values={"tables": tables})
+    links = {"papers": "The paper's tables"}
+    released = released_part(run, results)
+    if released is not None:
+        links["released"] = "Released predictions"
+    return ExtraContent(links=links, values={"tables": tables, "released": released})

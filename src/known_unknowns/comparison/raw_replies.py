@@ -1,0 +1,276 @@
+"""What only replies to each question show: parsers, variants and models compared question by question.
+
+| table           | one row is                                                                                     |
+|-----------------|------------------------------------------------------------------------------------------------|
+| parsers.csv     | a model and a variant: the official and the robust parser on the same replies                   |
+| sensitivity.csv | a model and a variant: accuracy and share of refusals, less those of the questions as published |
+| agreement.csv   | two models and a variant: how often both give the same answer                                   |
+| questions.csv   | a question as published: how many models are right, and the answer of most of them              |
+| all_wrong.csv   | the questions of questions.csv that no model answers correctly                                  |
+
+Differences are paired by question, with intervals clustered by group (`known_unknowns.metrics.paired`). A question that
+no model answers correctly may have a wrong label: it is a candidate for a review, not an error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.metrics.paired import paired_difference
+from known_unknowns.protocols import ANSWER
+from known_unknowns.records import FAILED, REFUSED, Question
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
+
+OFFICIAL, ROBUST = "official", "robust"
+_PARSERS = (OFFICIAL, ROBUST)
+TABLES = ("parsers", "sensitivity", "agreement", "questions", "all_wrong")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a model to a variant, as one parser parsed them: arrays in the order of the questions.
+
+    Attributes
+    ----------
+    choice : ndarray of int
+        Index of the chosen option; -1 without one.
+    correct, refused, failed : ndarray of bool
+    """
+
+    choice: np.ndarray
+    correct: np.ndarray
+    refused: np.ndarray
+    failed: np.ndarray
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant with the answers of every model that has some, by model and parser."""
+
+    name: str
+    groups: np.ndarray
+    questions: Sequence[Question]
+    answers: Mapping[tuple[str, str], Answers]
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys(model for model, _ in self.answers))
+
+
+def write_tables(params: Params, benchmark: str, *, questions: Path, scores: Path, out: Path) -> None:
+    """Write the tables of the module's docstring. A table without rows has its header only.
+
+    Parameters
+    ----------
+    params : Params
+    benchmark : str
+    questions : Path
+        The benchmark's folder of questions.
+    scores : Path
+        The edition's folder of scores, <model>/<benchmark>/<variant>/seed<k>.parquet. Of each variant, the first seed
+        counts.
+    out : Path
+        The folder to write.
+
+    Raises
+    ------
+    DataError
+        If scores are missing, or are not those of the questions.
+    """
+    variants = {name: _read(params, benchmark, name, questions, scores) for name in params.variants(benchmark)}
+    confidence = params.statistics.confidence
+    base = next((v for name, v in variants.items() if params.variant(name).function == "original"), None)
+    asked = list(_questions(base)) if base is not None else []
+    found = {
+        "parsers": (_PARSER_COLUMNS, _parsers(variants.values(), confidence)),
+        "sensitivity": (_SENSITIVITY_COLUMNS, _sensitivity(base, variants.values(), confidence) if base else ()),
+        "agreement": (_AGREEMENT_COLUMNS, _agreement(variants.values())),
+        "questions": (_QUESTION_COLUMNS, asked),
+        "all_wrong": (_QUESTION_COLUMNS, [row for row in asked if row["right"] == 0 and row["models"] > 1]),
+    }
+    for name, (columns, rows) in found.items():
+        frame = pd.DataFrame(list(rows), columns=list(columns))
+        tables.write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _read(params: Params, benchmark: str, variant: str, questions: Path, scores: Path) -> Variant:
+    seed = params.seeds_of(benchmark, variant)[0]
+    file = Path(variant, f"seed{seed}.parquet")
+    models = [model for model in params.models if (variant, seed) in params.cells(benchmark, model)]
+    if not models:
+        return Variant(variant, np.array([]), (), {})
+    asked = tables.read_questions(questions / file)
+    ids = [question.id for question in asked]
+    answers = {
+        (model, parser): found
+        for model in models
+        for parser, found in _answers(scores / model / benchmark / file, ids).items()
+    }
+    groups = np.unique([question.group for question in asked], return_inverse=True)[1]
+    return Variant(variant, groups, asked, answers)
+
+
+def _answers(file: Path, ids: Sequence[str]) -> dict[str, Answers]:
+    """The last answer to each question, by parser. Reading columns is much faster than building records."""
+    columns = ["question_id", "turn", "step", "scorer", "outcome", "choice", "correct"]
+    try:
+        frame = pq.read_table(file, columns=columns).to_pandas()
+    except OSError as error:
+        raise DataError(f"no scores ({error}); run the workflow", file=file) from error
+    frame = frame[frame.step == ANSWER].sort_values("turn", kind="stable")
+    found = {}
+    for parser in _PARSERS:
+        of_parser = frame[frame.scorer == parser].drop_duplicates("question_id", keep="last").set_index("question_id")
+        if of_parser.empty:
+            continue
+        if len(of_parser) != len(ids) or not of_parser.index.isin(ids).all():
+            raise DataError("not the scores of these questions; score again", file=file)
+        ordered = of_parser.loc[list(ids)]
+        found[parser] = Answers(
+            choice=ordered.choice.fillna(-1).to_numpy(dtype=int),
+            correct=ordered.correct.to_numpy(dtype=bool),
+            refused=(ordered.outcome == REFUSED).to_numpy(),
+            failed=(ordered.outcome == FAILED).to_numpy(),
+        )
+    return found
+
+
+_DIFFERENCE = ("difference", "low", "high", "p", "method", "test")
+_PARSER_COLUMNS = ("model", "variant", "n", "failed", "changed", "official", "robust", *_DIFFERENCE)
+_PARSER_COLUMNS += ("official_refused", "robust_refused")
+
+
+def _parsers(variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
+    """Robust less official accuracy. ``changed`` counts replies that the parsers parse differently."""
+    for variant in variants:
+        for model in variant.models:
+            official, robust = (variant.answers.get((model, parser)) for parser in _PARSERS)
+            if official is None or robust is None:
+                continue
+            changed = (official.choice != robust.choice) | (official.refused != robust.refused)
+            yield {
+                "model": model,
+                "variant": variant.name,
+                "n": len(official.correct),
+                "failed": int(official.failed.sum()),
+                "changed": int(changed.sum()),
+                "official": official.correct.mean(),
+                "robust": robust.correct.mean(),
+                **_difference(robust.correct, official.correct, variant.groups, confidence),
+                "official_refused": official.refused.mean(),
+                "robust_refused": robust.refused.mean(),
+            }
+
+
+def _difference(first: np.ndarray, second: np.ndarray, groups: np.ndarray, confidence: float) -> dict[str, Any]:
+    found = paired_difference(first.astype(int), second.astype(int), groups, confidence=confidence)
+    return {name: getattr(found, name) for name in _DIFFERENCE}
+
+
+_SENSITIVITY_COLUMNS = ("model", "variant", "parser", "measure", "n", "as_published", "changed", *_DIFFERENCE)
+
+
+def _sensitivity(base: Variant, variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
+    """The change of the accuracy and of the share of refusals when the question is changed."""
+    place = {question.id: index for index, question in enumerate(base.questions)}
+    for variant in variants:
+        if variant.name == base.name:
+            continue
+        here = [i for i, question in enumerate(variant.questions) if question.id in place]
+        there = [place[variant.questions[i].id] for i in here]
+        for (model, parser), changed in variant.answers.items():
+            published = base.answers.get((model, parser))
+            if published is None or not here:
+                continue
+            for measure, name in (("accuracy", "correct"), ("refused", "refused")):
+                first, second = getattr(changed, name)[here], getattr(published, name)[there]
+                yield {
+                    "model": model,
+                    "variant": variant.name,
+                    "parser": parser,
+                    "measure": measure,
+                    "n": len(here),
+                    "as_published": second.mean(),
+                    "changed": first.mean(),
+                    **_difference(first, second, base.groups[there], confidence),
+                }
+
+
+_AGREEMENT_COLUMNS = ("variant", "parser", "model_a", "model_b", "n", "same", "kappa", "both_wrong", "same_wrong")
+
+
+def _agreement(variants: Any) -> Iterator[dict[str, Any]]:
+    """Share of questions to which two models give the same option, of those to which both give one; Cohen's kappa.
+
+    ``same_wrong`` is the share of the same option among the questions that both answer with a wrong one.
+    """
+    for variant in variants:
+        for parser in _PARSERS:
+            models = [model for model in variant.models if (model, parser) in variant.answers]
+            for a, b in combinations(models, 2):
+                first, second = variant.answers[a, parser], variant.answers[b, parser]
+                both = (first.choice >= 0) & (second.choice >= 0)
+                n = int(both.sum())
+                wrong = both & ~first.correct & ~second.correct
+                same = first.choice == second.choice
+                yield {
+                    "variant": variant.name,
+                    "parser": parser,
+                    "model_a": a,
+                    "model_b": b,
+                    "n": n,
+                    "same": float(same[both].mean()) if n else None,
+                    "kappa": _kappa(first.choice[both], second.choice[both]),
+                    "both_wrong": int(wrong.sum()),
+                    "same_wrong": float(same[wrong].mean()) if wrong.any() else None,
+                }
+
+
+def _kappa(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Cohen's kappa of two series of options; None if it is undefined."""
+    if not len(first):
+        return None
+    options = int(max(first.max(), second.max())) + 1
+    a, b = (np.bincount(part, minlength=options) / len(part) for part in (first, second))
+    expected = float(a @ b)
+    return None if expected == 1 else (float((first == second).mean()) - expected) / (1 - expected)
+
+
+_QUESTION_COLUMNS = ("id", "category", "group", "models", "right", "refused", "top", "top_count", "label", "question")
+
+
+def _questions(base: Variant) -> Iterator[dict[str, Any]]:
+    """How many models answer each question correctly, by the robust parser, and what most of them answer."""
+    found = [answers for (_, parser), answers in base.answers.items() if parser == ROBUST]
+    if not found:
+        return
+    right, refused = sum(each.correct.astype(int) for each in found), sum(each.refused.astype(int) for each in found)
+    choices = np.stack([each.choice for each in found])
+    for index, question in enumerate(base.questions):
+        counts = Counter(int(choice) for choice in choices[:, index] if choice >= 0)
+        top, count = max(counts.items(), key=lambda item: (item[1], -item[0]), default=(None, 0))
+        yield {
+            "id": question.id,
+            "category": question.category,
+            "group": question.group,
+            "models": len(found),
+            "right": int(right[index]),
+            "refused": int(refused[index]),
+            "top": "" if top is None else question.labels[top],
+            "top_count": count,
+            "label": "" if question.answer is None else question.labels[question.answer],
+            "question": question.rendered,
+        }

@@ -1,0 +1,155 @@
+"""Released replies from a git server to the report: all six settings, with cut and missing files."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from bench.scale.files import questions, rows, write_repository
+from known_unknowns import tables
+from known_unknowns.comparison import read_comparison
+from tests.servers.git import git_server, has_daemon
+from tests.workflow.project import Project
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(not has_daemon(), reason="git daemon is not installed"),
+]
+REPOSITORY = "maifoundations/HumbleBench"
+RESULTS = "results/released"
+CUT, MISSING = "nota_only/Phi-4/Phi-4.jsonl", "noise_image/Phi-4/Phi-4.jsonl"
+N = 21
+
+
+def changed(path: str, text: str) -> str | None:
+    if path.endswith(MISSING):
+        return None
+    return text[: len(text) // 2] if path.endswith(CUT) else text
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose two runs, the one that fetches and the one with its files, have ended."""
+    root = tmp_path_factory.mktemp("released")
+    models = ["Cambrian", "Phi-4"]
+    commits = write_repository(root / "git" / REPOSITORY, models=models, questions_=questions(N), change=changed)
+
+    def change(params):
+        params["edition"] = "released"
+        params["editions"]["released"] |= {
+            "benchmarks": ["humblebench"],
+            "models": [*models, "Insight-V", "gemini-2.5-pro"],
+        }
+        entry = params["benchmarks"]["humblebench"]["data"]["released"]
+        entry |= {"revision": commits[0][:8], "further_revisions": commits[1:]}
+        params["tracking"]["enabled"] = False
+
+    (root / "project").mkdir()
+    with git_server(root / "git") as environment:
+        found = Project.copy_of_tree(root / "project", environment)
+        found.change_params(change)
+        first = found.snakemake()
+        assert "The same command continues with them." in first
+        assert (found.root / ".snakemake/known-unknowns.again").is_file()
+        assert not (found.root / RESULTS / "report").exists()
+    # The second run needs no connection.
+    found.snakemake()
+    return found
+
+
+def comparison(project: Project):
+    return read_comparison(project.root / RESULTS / "comparison.parquet")
+
+
+def test_every_released_cell_is_measured_and_no_other(project):
+    cells = {
+        model: sorted(p.parent.name for p in (project.root / RESULTS / "replies" / model).glob("*/*/seed0.parquet"))
+        for model in ("Cambrian", "Phi-4", "Insight-V", "gemini-2.5-pro")
+    }
+    every = ["cautious_prompt", "noise", "noise_forced_grounding", "nota_only", "original", "shuffled_all_options"]
+    assert cells["Cambrian"] == every
+    assert cells["Phi-4"] == [variant for variant in every if variant != "noise"]
+    assert cells["gemini-2.5-pro"] == ["original"]
+    assert cells["Insight-V"] == []
+
+
+def test_replies_are_those_of_the_files_and_missing_ones_have_failed(project):
+    folder = project.root / RESULTS / "replies/Phi-4/humblebench"
+    found = {r.question_id: r.reply.text for r in tables.read_replies(folder / "shuffled_all_options/seed0.parquet")}
+    lines = rows(questions(N), "Phi-4", "shuffle_nota_position")
+    assert found == {str(line["question_id"]): line["prediction"] for line in lines}
+    errors = [r.reply.error for r in tables.read_replies(folder / "nota_only/seed0.parquet")]
+    assert len(errors) == N
+    assert 0 < errors.count(None) < N
+    notes = json.loads((folder / "engine.json").read_text(encoding="utf-8"))["facts"]["nota_only/seed0"]["notes"]
+    assert any("the file ends within a line" in note for note in notes)
+
+
+def test_every_whole_file_gives_the_numbers_of_its_log(project):
+    cells = [row for row in comparison(project) if row.table.startswith("Released logs")]
+    whole = [r for r in cells if not (r.model == "Phi-4" and r.variant in ("nota_only", "noise"))]
+    assert len(whole) == 2 * (6 * 11 - 1) - 2 * 11
+    assert {(row.verdict, row.value == row.published) for row in whole} == {("identical", True)}
+    assert {row.verdict for row in cells if row.model == "Phi-4" and row.variant == "noise"} == {"not run"}
+    assert all(" of https://github.com/" in row.source for row in cells)
+    numbers = json.loads((project.root / RESULTS / "released/humblebench.json").read_text(encoding="utf-8"))["rows"]
+    outcomes = {(row["model"], row.get("setting")): row["outcome"] for row in numbers}
+    assert outcomes["Phi-4", "noise_image"] == "no replies"
+    assert outcomes["Phi-4", "nota_only"] == "differs"
+    assert outcomes["Insight-V", None] == "no replies"
+    assert sum(outcome == "exact" for outcome in outcomes.values()) == 10
+
+
+def test_the_check_names_the_problems(project):
+    found = json.loads((project.root / RESULTS / "checks/humblebench.json").read_text(encoding="utf-8"))
+    codes = {(f["code"], f["where"].rpartition("results/")[2]) for f in found["findings"]}
+    assert {
+        ("missing-predictions", "Phi-4"),
+        ("missing-rows", CUT),
+        ("unreadable-file", CUT),
+        ("answers-only", "proprietary/gemini-2.5-pro.jsonl"),
+        ("log", "nota_only/Phi-4/Phi-4.log"),
+    } <= codes
+
+
+def test_tables_compare_replies_question_by_question(project):
+    folder = project.root / RESULTS / "released/humblebench"
+
+    def table(name):
+        with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as lines:
+            return list(csv.DictReader(lines))
+
+    assert {(r["model"], r["variant"]) for r in table("parsers") if r["model"] == "gemini-2.5-pro"} == {
+        ("gemini-2.5-pro", "original")
+    }
+    sensitivity = {(r["model"], r["variant"], r["parser"], r["measure"]): r for r in table("sensitivity")}
+    cautious = sensitivity["Cambrian", "cautious_prompt", "official", "accuracy"]
+    right = {}
+    for setting in ("common", "cautious_prompt"):
+        file = project.root / RESULTS / "released/humblebench.json"
+        logs = json.loads(file.read_text(encoding="utf-8"))["rows"]
+        log = next(row for row in logs if (row["model"], row.get("setting")) == ("Cambrian", setting))
+        right[setting] = log["logged_Overall_accuracy"] / 100
+    assert float(cautious["difference"]) == pytest.approx(right["cautious_prompt"] - right["common"])
+    assert len(table("questions")) == N
+    assert all(row["right"] == "0" for row in table("all_wrong"))
+    pairs = {(r["model_a"], r["model_b"]) for r in table("agreement") if r["variant"] == "noise_forced_grounding"}
+    assert pairs == {("Cambrian", "Phi-4")}
+
+
+def test_the_report_has_released_models_without_images(project):
+    pages = "\n".join(p.read_text(encoding="utf-8") for p in (project.root / RESULTS / "report").glob("*.html"))
+    assert "Released predictions" in pages
+    assert "No file was released of Insight-V: not run." in pages
+    assert "Released logs, recomputed from the raw predictions" in pages
+    assert "questions.html#benchmark=humblebench" in pages
+
+
+def test_licence_and_citation_travel_and_nothing_is_left_to_do(project):
+    licence = (project.root / "data/released/questions/humblebench/LICENCE.md").read_text(encoding="utf-8")
+    assert "Please cite:" in licence
+    assert REPOSITORY in licence
+    assert "Nothing to be done" in project.snakemake()
