@@ -149,8 +149,10 @@ def _answers(file: Path, ids: Sequence[str]) -> dict[str, Answers]:
 
 
 _DIFFERENCE = ("difference", "low", "high", "p", "method", "test")
-_PARSER_COLUMNS = ("model", "variant", "n", "failed", "changed", "official", "robust", *_DIFFERENCE)
-_PARSER_COLUMNS += ("official_refused", "robust_refused")
+_PARSER_COLUMNS = (
+    *("model", "variant", "n", "failed", "changed", "official", "robust", *_DIFFERENCE),
+    *("official_refused", "robust_refused"),
+)
 
 
 def _parsers(variants: Any, confidence: float) -> Iterator[dict[str, Any]]:
@@ -257,7 +259,7 @@ def _questions(base: Variant) -> Iterator[dict[str, Any]]:
     found = [answers for (_, parser), answers in base.answers.items() if parser == ROBUST]
     if not found:
         return
-    right, refused = sum(each.correct.astype(int) for each in found), sum(each.refused.astype(int) for each in found)
+    right, refused = (np.sum([getattr(each, name) for each in found], axis=0) for name in ("correct", "refused"))
     choices = np.stack([each.choice for each in found])
     for index, question in enumerate(base.questions):
         counts = Counter(int(choice) for choice in choices[:, index] if choice >= 0)
