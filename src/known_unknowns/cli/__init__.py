@@ -58,6 +58,7 @@ MODULES = (results, data, workflow, exchange, audit, model_comparison, models, s
 STEPS = frozenset(
     {
         *("questions", "vary", "variants", "infer", "score", "measure", "compare", "summarise", "track"),
+        *("import_released", "released_numbers", "reply_tables"),
         *("report", "question_browser", "train"),
     }
 )
