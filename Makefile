@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run report test lint format lock upgrade schema pin clean
+.PHONY: help setup run open report test lint format lock upgrade schema pin clean
 
 PYTHON ?= python3
 CORES ?= all
@@ -39,6 +39,9 @@ run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (E
 	@rm -f $(AGAIN)
 	@$(SNAKEMAKE) $(ARGS)
 	@if [ -e $(AGAIN) ]; then rm $(AGAIN); $(SNAKEMAKE) $(ARGS); fi
+
+open: $(INSTALLED) ## Serve the report and MLflow of the finished run, and print their addresses (end: Ctrl-C)
+	@$(IN_VENV) known-unknowns open $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 
 report: $(INSTALLED) ## Snakemake's own report of the finished run: provenance, timings, the figures
 	@$(SNAKEMAKE) --report results/$(CHOSEN)/snakemake-report.html $(ARGS)

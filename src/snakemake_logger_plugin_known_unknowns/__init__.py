@@ -24,6 +24,7 @@ from known_unknowns.progress import Status, duration
 _TAIL_BYTES = 4096
 _SECONDS_OF_A_SHORT_JOB = 5.0
 _JOBS_SHOWN = 6
+_LOG_LINES = 5
 _TICK_SECONDS = 1.0
 
 
@@ -171,7 +172,9 @@ class LogHandler(RichLogHandler):
             self._run, self._printed = Run(totals, now), (0, now)
             threading.Thread(target=self._tick, daemon=True).start()
         elif event is None and record.getMessage().startswith("Nothing to be done"):
-            self.console.print("  The results are those of the last run. To see them: known-unknowns open")
+            self.console.print(
+                "  The results are those of the last run. To see them: make open, or known-unknowns open"
+            )
         run = self._run
         if run is None:
             return
@@ -179,11 +182,15 @@ class LogHandler(RichLogHandler):
             words = [record.rule_name, *map(str, (record.wildcards or {}).values())]
             log = Path(record.log[0]) if record.log else None
             run.running[record.jobid] = Job(record.rule_name, " ".join(words), log, now)
+            self.event_handler.jobs_info[record.jobid]["log"] = []  # else a failed job's whole log is printed
         elif event == LogEvent.JOB_FINISHED:
             run.finish(record.job_id, now)
             self._show(run, now)
         elif event == LogEvent.JOB_ERROR:
-            run.running.pop(record.jobid, None)
+            job = run.running.pop(record.jobid, None)
+            if job and job.log and job.log.is_file():
+                lines = [str(job.log), *_tail(job.log).splitlines()[-_LOG_LINES:]]
+                self.console.print(Text("\n    ".join(lines)), soft_wrap=True)
 
     def _tick(self) -> None:
         while not self._ended.wait(_TICK_SECONDS):

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 
 def test_help_is_the_default_and_lists_the_commands(untouched):
     printed = untouched.run("make").stdout
-    for command in ("make run", "make test", "make lint", "make lock", "make pin"):
+    for command in ("make run", "make open", "make test", "make lint", "make lock", "make pin"):
         assert f"\n{command} " in printed
 
 

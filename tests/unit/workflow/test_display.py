@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pty
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from known_unknowns.progress import Status
-from snakemake_logger_plugin_known_unknowns import Job, Run
+from snakemake_logger_plugin_known_unknowns import Job, LogHandler, LogHandlerSettings, Run
 
 SNAKEFILE = """
 rule all:
@@ -60,6 +63,25 @@ def test_the_lines_list_the_running_jobs():
     assert lines[0] == "0 of 10 jobs (0%) after 10 s"
     assert lines[1] == "    infer: questions answered: 1 of 10 (10%), 0.1 per second, 1 min 30 s left"
     assert (len(lines), lines[-1]) == (8, "    and 2 other jobs")
+
+
+def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys):
+    log = tmp_path / "infer.log"
+    log.write_text("".join(f"line {number}\n" for number in range(1000)))
+    common = SimpleNamespace(dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, stdout=True)
+    handler = LogHandler(common, LogHandlerSettings())
+    about = {"rule_name": "infer", "wildcards": {"model": "m"}, "log": [str(log)], "threads": 1}
+    for event, values in (
+        (LogEvent.RUN_INFO, {"stats": {"infer": 1, "total": 1}}),
+        (LogEvent.JOB_INFO, {"jobid": 1} | about),
+        (LogEvent.JOB_ERROR, {"jobid": 1}),
+    ):
+        handler.emit(logging.makeLogRecord({"event": event, **values}))
+    handler.close()
+    shown = capsys.readouterr()
+    text = shown.out + shown.err
+    assert "Failed infer" in text and text.count(str(log)) == 1
+    assert re.findall(r"line \d+", text) == [f"line {number}" for number in range(995, 1000)]
 
 
 @pytest.fixture(scope="module")
