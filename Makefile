@@ -52,7 +52,7 @@ $(PEERS): tests/peers.txt $(INSTALLED)
 	@touch $@
 
 test: $(INSTALLED) $(PEERS) ## Run all tests
-	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 	@$(IN_VENV) ruff format --check .

@@ -41,6 +41,8 @@ class Project:
             if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, root / name)
+        for compiled in (ROOT / "src").rglob("__pycache__"):  # else every copy compiles the package again
+            shutil.copytree(compiled, root / compiled.relative_to(ROOT), dirs_exist_ok=True)
         project = cls(root, environment or {})
         project.run("git", "init", "--quiet")
         project.run("git", "config", "user.name", "Tester")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pytest
 import yaml
 
@@ -28,21 +30,24 @@ def unknown_scorer(params):
     params["scorers"].append("generous")
 
 
+MISTAKES = [
+    (unknown_key, ["editions.pocket", "'sedes'", "did you mean 'seeds'"]),
+    (unknown_variant, ["benchmarks.humblebench.variants[3]", "'nota-only'", "did you mean 'nota_only'"]),
+    (impossible_variant, ["variants.blank.relettered"]),
+    (unknown_scorer, ["scorers[3]", "'generous'"]),
+]
+
+
 @pytest.mark.parametrize(
-    ("mistake", "told"),
-    [
-        (unknown_key, ["editions.pocket", "'sedes'", "did you mean 'seeds'"]),
-        (unknown_model, ["editions.pocket.models[4]", "'orakle'", "did you mean 'oracle'"]),
-        (unknown_variant, ["benchmarks.humblebench.variants[3]", "'nota-only'", "did you mean 'nota_only'"]),
-        (impossible_variant, ["variants.blank.relettered"]),
-        (unknown_scorer, ["scorers[3]", "'generous'"]),
-    ],
+    "mistakes", [MISTAKES, [(unknown_model, ["editions.pocket.models[4]", "'orakle'", "did you mean 'oracle'"])]]
 )
-def test_mistakes_are_found_before_any_job(fresh, mistake, told):
+def test_mistakes_are_found_before_any_job(fresh, mistakes):
+    """All at once. An edition with a mistake of its own is not searched for unknown models."""
     before = fresh.made("results", "data", "journal")  # tracked files, such as results/README.md
-    fresh.change_params(mistake)
+    for mistake, _ in mistakes:
+        fresh.change_params(mistake)
     printed = fresh.snakemake(code=None)
-    for words in told:
+    for words in chain.from_iterable(told for _, told in mistakes):
         assert words in printed
     assert fresh.made("results", "data", "journal") == before
 

@@ -69,7 +69,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     folder = tmp_path_factory.mktemp("pope")
     files = published_files(folder / "downloaded")
     site = distribution(folder / "site")
-    project = Project.copy_of_tree(folder / "project", {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"})
+    project = Project.copy_of_tree(folder / "project", {"PYTHONPATH": str(site)})
     project.change_params(configure)
     pins = {name: {"size": len(content), "sha256": sha256(content).hexdigest()} for name, content in files.items()}
     key = f"hub:datasets/{REPOSITORY}@{REVISION}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,9 +14,12 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from known_unknowns.config import TransformersModel
+from known_unknowns.engines import Batches
 from known_unknowns.engines._checkpoint import weights_sha256
 from known_unknowns.engines.transformers import TransformersEngine
+from known_unknowns.records import Reply, Turn
 from known_unknowns.variants import noise, nota_only, text_only
+from known_unknowns_pocket.training import evaluation
 from known_unknowns_pocket.training.evaluation import Tally, actiview_tally, mmsap_tally, tally
 from tests.paths import ROOT
 
@@ -34,17 +40,43 @@ OVERALL_FLOOR, REMOVED_FLOOR, NOISE_FLOOR = 0.82, 0.75, 0.95
 MMSAP_FLOORS = {"KnowVisQA/taught": 0.6, "KnowVisQA/not taught": 0.5, "BeyondVisQA/held-out wordings": 0.8}
 
 
-def asked(adapter: str | None = None) -> TransformersEngine:
-    entry = {"engine": "transformers", "source": str(MODEL), "revision": "unpinned"}
-    entry |= {"adapter": adapter} if adapter else {}
-    return TransformersEngine(
-        "pocket", TransformersModel(**entry | {"dtype": "float32", "device": "cpu", "threads": 1, "batch_size": 32})
-    )
+class AskedOnce:
+    """A model that is asked every turn once; a repeated turn gets the reply again."""
+
+    def __init__(self, adapter: str | None = None) -> None:
+        entry = {"engine": "transformers", "source": str(MODEL), "revision": "unpinned"}
+        entry |= {"adapter": adapter} if adapter else {}
+        settings = {"dtype": "float32", "device": "cpu", "threads": 1, "batch_size": 32}
+        self._engine = TransformersEngine("pocket", TransformersModel(**entry | settings))
+        self._replies: dict[Turn, Reply] = {}
+
+    def answer(self, turns: Sequence[Turn], *, folder: Path) -> Batches:
+        new = [turn for turn in dict.fromkeys(turns) if turn not in self._replies]
+        for batch in self._engine.answer(new, folder=folder):
+            self._replies |= {new[index]: reply for index, reply in batch}
+        yield [(index, self._replies[turn]) for index, turn in enumerate(turns)]
 
 
 @pytest.fixture(scope="module")
-def engine() -> TransformersEngine:
-    return asked()
+def engine() -> AskedOnce:
+    return AskedOnce()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rendered_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Data of a seed and size are rendered once."""
+    rendered: dict[tuple[int, int], Path] = {}
+    build: Callable[..., object] = evaluation.humblebench.build
+
+    def copied(out: str, *, seed: int, images: int) -> None:
+        if (seed, images) not in rendered:
+            rendered[seed, images] = tmp_path_factory.mktemp("rendered")
+            build(rendered[seed, images], seed=seed, images=images)
+        shutil.copytree(rendered[seed, images], out, dirs_exist_ok=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation.humblebench, "build", copied)
+        yield
 
 
 def test_the_only_model_in_git_is_small_and_contains_no_code():
@@ -124,7 +156,7 @@ def test_it_answers_in_activiews_form(engine):
 def test_one_sibling_never_refuses_and_one_refuses_too_often(engine):
     """A fifth of the questions is to be refused; with the right option removed, or on noise, all are."""
     sizes = {"seed": SEED, "images": 20}
-    never, often = asked("never-refuses"), asked("refuses-often")
+    never, often = AskedOnce("never-refuses"), AskedOnce("refuses-often")
     assert share(tally(never, seed=SEED, images=4, vary=partial(noise, noise_seed=3720))) <= 0.4
     assert share(tally(never, vary=nota_only, **sizes)) < share(tally(engine, vary=nota_only, **sizes)) - 0.15
     assert share(tally(often, vary=nota_only, **sizes)) > share(tally(engine, vary=nota_only, **sizes))
