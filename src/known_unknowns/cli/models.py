@@ -1,17 +1,22 @@
-"""Command that lists the models."""
+"""Commands that list the models, and add one to params.yaml."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import yaml
 
 from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
+    from known_unknowns.config import Params
     from known_unknowns.engines.memory_needs import ListedModel, Machine
 
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
@@ -51,6 +56,91 @@ def models(
     else:
         print(_columns([_HEADS, *map(_row, listed)]))
         print(_below(listed, here))
+
+
+def new_model(
+    source: Annotated[
+        str, typer.Argument(metavar="PATH_OR_HUB_ID", help="A folder with a model, or OWNER/NAME on the hub.")
+    ],
+    name: Annotated[str | None, typer.Option(help="The entry's name; by default that of the folder.")] = None,
+    revision: Annotated[
+        str, typer.Option(help="A branch, tag or commit on the hub. The entry has its commit.")
+    ] = "main",
+    dtype: Annotated[
+        str | None, typer.Option(help="float32, bfloat16 or float16; by default that of config.json or of the weights.")
+    ] = None,
+    edition: Annotated[
+        str | None, typer.Option(help="An edition to whose models the name is added. Repeat the command for others.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the entry and write nothing.")] = False,
+    params: ParamsFile = PARAMS,
+) -> None:
+    """Add a model to params.yaml, with its revision, dtype and memory requirement.
+
+    The revision is the commit on the hub, or the sha256 of the weights of a folder. Comments in the file stay. No
+    weights are downloaded.
+
+    \b
+    Examples:
+      known-unknowns new-model ~/models/my-model --edition mine
+      known-unknowns new-model OWNER/NAME --name my-model --dry-run
+    """
+    from known_unknowns import tables
+    from known_unknowns.config import params_file
+    from known_unknowns.engines import memory_needs, new_model
+    from known_unknowns.workflow import configuration
+
+    text = _text_of(params)
+    before = configuration.load(params)
+    found = new_model.describe(source, revision=revision)
+    if dtype is not None:
+        if dtype not in memory_needs.BYTES:
+            raise ConfigError(unknown_name(dtype, memory_needs.BYTES), path="--dtype")
+        found.entry["dtype"] = dtype
+    chosen = name or found.name
+    _refuse_duplicates(before, chosen, found.entry, named=name is not None)
+    need = memory_needs.memory_gib(found.entry)
+    comment = f"needs {need} GiB of memory in {found.entry['dtype']}"
+    changed = params_file.add_model(text, chosen, found.entry, comment=comment)
+    if edition is not None:
+        changed = params_file.add_to_edition(changed, edition, chosen)
+    entry = yaml.safe_dump({chosen: found.entry}, sort_keys=False, allow_unicode=True, width=10**6)
+    print(entry, end="")
+    fits = {memory_needs.ON_GPU: "fits on the GPU", memory_needs.IN_RAM: "fits into main memory"}
+    where = memory_needs.this_machine().fits(found.entry) or ""
+    print(f"# {comment}: {fits.get(where, 'does not fit on this machine')}")
+    for note in found.notes:
+        print(f"# note: {note}")
+    if dry_run:
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as trial:
+        trial.write(changed)
+        trial.flush()
+        configuration.load(trial.name)
+    tables.write_text(params, changed)
+    where = f" and in editions.{edition}.models" if edition else f"; add {chosen} to the models of an edition"
+    print(f"# written under models in {params}{where}")
+
+
+def _text_of(params: Path) -> str:
+    try:
+        with params.open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {params}: {error}", path="--params") from error
+
+
+def _refuse_duplicates(params: Params, name: str, entry: Mapping[str, Any], *, named: bool) -> None:
+    """Raise ConfigError if there is an entry of the name, or, unless a name was given, one of the same weights."""
+    from known_unknowns.config import catalogue
+
+    known = catalogue.entries() | dict(params.raw["models"])
+    if name in known:
+        raise ConfigError("there is an entry of this name; choose another one with --name", path=f"models.{name}")
+    for other, each in known.items():
+        same = all(each.get(key) == entry[key] for key in ("engine", "source", "revision"))
+        if same and not each.get("adapter") and not named:
+            raise ConfigError("it is already this model; choose another name with --name", path=f"models.{other}")
 
 
 def _row(row: ListedModel) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,13 @@ from transformers import (
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import files, hub, lock_file
 from known_unknowns.engines import _adapters, _processors
+from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
 from known_unknowns.errors import ConfigError, DataError
 
 UNPINNED = "unpinned"
 """Revision of a folder whose weights still change. Nothing is compared; the actual hash is recorded."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_WEIGHTS = "*.safetensors"
 _SETTINGS = ("*.json", "*.jinja", "*.txt", "*.model")
 _IRRELEVANT_SETTINGS = (
     "transformers_version",
@@ -126,14 +126,6 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
     return Checkpoint(model, processor, identity)
 
 
-def weights_sha256(folder: str | Path) -> str:
-    """Return the sha256 of a folder's ``*.safetensors`` file.
-
-    For several files (shards), return the sha256 of the output of ``sha256sum *.safetensors``, sorted by file name.
-    """
-    return _files_sha256(sorted(Path(folder).glob(_WEIGHTS)))
-
-
 def decoding_facts(generation: GenerationConfig) -> dict[str, Any]:
     """Return the generation settings that can change a reply, as JSON values: all that differ from the defaults."""
     facts = generation.to_diff_dict()
@@ -157,25 +149,14 @@ def _is_folder_pin(revision: str) -> bool:
     return revision == UNPINNED or _SHA256.fullmatch(revision) is not None
 
 
-def _files_sha256(files: list[Path]) -> str:
-    digests = []
-    for file in files:
-        with file.open("rb") as data:
-            digests.append(file_digest(data, "sha256").hexdigest())
-    if len(files) == 1:
-        return digests[0]
-    lines = (f"{digest}  {file.name}\n" for digest, file in zip(digests, files, strict=True))
-    return _digest("".join(lines))
-
-
 def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
 def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
-    if not any(folder.glob(_WEIGHTS)):
+    if not any(folder.glob(WEIGHTS)):
         raise ConfigError(
-            f"{folder} has no {_WEIGHTS} file; weights in other formats are not loaded, because reading them can "
+            f"{folder} has no {WEIGHTS} file; weights in other formats are not loaded, because reading them can "
             "execute code; convert them with save_pretrained",
             path=f"{path}.source",
         )
@@ -187,7 +168,7 @@ def _check_folder(folder: Path, revision: str, *, path: str) -> dict[str, Any]:
             path=f"{path}.revision",
         )
     settings = sorted({file for pattern in _SETTINGS for file in folder.glob(pattern)})
-    return {"revision": found, "settings": _files_sha256(settings)}
+    return {"revision": found, "settings": files_sha256(settings)}
 
 
 def _check_locked_files(repository: str, locked: lock_file.LockEntry) -> None:

@@ -13,7 +13,7 @@ from known_unknowns.errors import ConfigError, DataError, MachineError
 
 NAMES = """open bundle metrics fetch lock questions vary variants infer score measure compare summarise track
 question-browser report check import-released released-numbers reply-tables rescore export
-audit compare-models power models"""
+audit compare-models power models new-model"""
 
 
 def commands() -> list[str]:

@@ -1,0 +1,224 @@
+"""The entry of a model in params.yaml, made from its folder or its repository on the hub."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from known_unknowns.data import download, hub
+from known_unknowns.data.files import FilePin, Files, difference
+from known_unknowns.engines._weights import WEIGHTS, weights_sha256
+from known_unknowns.engines.memory_needs import BYTES
+from known_unknowns.errors import ConfigError, DataError, MachineError
+
+_HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_STORED_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
+_DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+_MAX_FILE = 10_000_000
+"""Largest size of config.json and README.md in bytes."""
+_MAX_HEADER = 100_000_000
+_ADAPTER = "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class NewModel:
+    """An entry, a name for it, and notes for the user."""
+
+    name: str
+    entry: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+
+def describe(source: str, *, revision: str = "main") -> NewModel:
+    """Return the entry of a model.
+
+    Parameters
+    ----------
+    source : str
+        A folder with ``*.safetensors`` files and config.json, or a repository on the hub.
+    revision : str
+        A branch, tag or commit of the repository. The entry has its commit.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such folder or repository name, or the weights are not safetensors files.
+    MachineError
+        If the hub does not answer.
+    """
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return _of_folder(source, folder)
+    if not _HUB.fullmatch(source):
+        raise ConfigError(
+            f"there is no folder {source!r} in {Path.cwd()}, and a repository of the hub is called OWNER/NAME",
+            path="PATH_OR_HUB_ID",
+        )
+    return _of_hub(source, revision)
+
+
+def _of_folder(source: str, folder: Path) -> NewModel:
+    weights = sorted(folder.glob(WEIGHTS))
+    if not weights:
+        raise ConfigError(
+            f"{source} has no {WEIGHTS} file; weights in other formats are not loaded, because reading them can "
+            "execute code; convert them with save_pretrained",
+            path="PATH_OR_HUB_ID",
+        )
+    config, readme = folder / "config.json", folder / "README.md"
+    if not config.is_file():
+        raise ConfigError(f"{source} has no config.json", path="PATH_OR_HUB_ID")
+    counts: dict[str, int] = {}
+    for file in weights:
+        for kind, count in _stored(file).items():
+            counts[kind] = counts.get(kind, 0) + count
+    most = max(counts, key=lambda kind: counts[kind])
+    settings = _json(config.read_bytes(), str(config))
+    text = readme.read_bytes()[:_MAX_FILE] if readme.is_file() else b""
+    model = _entry(source, weights_sha256(folder), settings, text, sum(counts.values()), _DTYPES.get(most))
+    adapters = sorted(file.parent.name for file in folder.glob(f"*/{_ADAPTER}"))
+    if adapters:
+        model.notes.append(f"it has adapters, which are not used without `adapter: NAME`: {', '.join(adapters)}")
+    return model
+
+
+def _stored(file: Path) -> dict[str, int]:
+    """Return the number of parameters of each dtype, from the header of a safetensors file."""
+    with file.open("rb") as data:
+        first = data.read(8)
+        size = struct.unpack("<Q", first)[0] if len(first) == 8 else _MAX_HEADER + 1
+        if size > _MAX_HEADER:
+            raise DataError("not a safetensors file", file=file)
+        header = _json(data.read(size), str(file))
+    counts: dict[str, int] = {}
+    for name, tensor in header.items():
+        if name != "__metadata__":
+            counts[tensor["dtype"]] = counts.get(tensor["dtype"], 0) + prod(tensor["shape"])
+    if not counts:
+        raise DataError("it holds no tensors", file=file)
+    return counts
+
+
+def _of_hub(repository: str, revision: str) -> NewModel:
+    try:
+        commit, files = hub.resolve(repository, revision, "model")
+        config = _hub_file(repository, commit, files, "config.json")
+        readme = _hub_file(repository, commit, files, "README.md") if "README.md" in files else b""
+    except download.FAILURES as error:
+        raise MachineError(
+            f"{repository} at {revision}: {download.reason(error)}; HF_ENDPOINT names a mirror, HF_TOKEN a token"
+        ) from error
+    weights = sum(pinned.size for path, pinned in files.items() if "/" not in path and path.endswith(".safetensors"))
+    if not weights:
+        raise ConfigError(f"{repository} has no {WEIGHTS} file", path="PATH_OR_HUB_ID")
+    settings = _json(config, f"{repository}: config.json")
+    stored = _configured_dtype(settings)
+    model = _entry(repository, commit, settings, readme, weights // BYTES.get(stored or "bfloat16", 2), stored)
+    adapters = sorted(path.rpartition("/")[0] for path in files if path.endswith(f"/{_ADAPTER}"))
+    if adapters:
+        model.notes.append(f"it has adapters, which are not used without `adapter: NAME`: {', '.join(adapters)}")
+    return model
+
+
+def _hub_file(repository: str, commit: str, files: Files, path: str) -> bytes:
+    """Download a small file of a commit, and compare its hash with the hub's."""
+    if path not in files:
+        raise ConfigError(f"{repository} has no {path}", path="PATH_OR_HUB_ID")
+    pinned: FilePin = files[path]
+    if pinned.size > _MAX_FILE:
+        raise DataError(f"larger than {_MAX_FILE:,} bytes", file=f"{repository}: {path}")
+    with TemporaryDirectory() as folder:
+        part = Path(folder, "part")
+        download.download(hub.remote(repository, commit, "model", path), part, size=pinned.size, advance=_no_progress)
+        wrong = difference(pinned.of(part), pinned)
+        if wrong is not None:
+            raise DataError(f"{wrong}; it was refused", file=f"{repository}: {path}")
+        return part.read_bytes()
+
+
+def _no_progress(steps: int = 1) -> None:
+    """Show nothing: the files are small."""
+
+
+def _json(data: bytes, file: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON ({error})", file=file) from error
+    if not isinstance(found, dict):
+        raise DataError("not a JSON object", file=file)
+    return found
+
+
+def _configured_dtype(config: Mapping[str, Any]) -> str | None:
+    """Return the dtype in config.json, at the top or in the language model's part."""
+    for part in (config, config.get("text_config"), config.get("llm_config")):
+        if isinstance(part, Mapping):
+            dtype = part.get("dtype") or part.get("torch_dtype")
+            if dtype in BYTES:
+                return str(dtype)
+    return None
+
+
+def _entry(
+    source: str, revision: str, config: Mapping[str, Any], readme: bytes, parameters: int, stored: str | None
+) -> NewModel:
+    notes = []
+    dtype = _configured_dtype(config) or stored
+    if dtype is None:
+        dtype = "bfloat16"
+        notes.append(
+            "neither config.json nor the weights have one of the dtypes that are supported; bfloat16 is assumed"
+        )
+    model_type = config.get("model_type")
+    if not _is_supported(model_type):
+        notes.append(
+            f"the installed transformers has no class for images and text of the model type {model_type!r}; serve the "
+            "model behind an endpoint instead (docs/endpoints.md)"
+        )
+    if "quantization_config" in config:
+        notes.append("its weights are quantised, so that the number of parameters and the memory need are too small")
+    name = re.sub(r"[^a-z0-9._-]+", "-", Path(source).expanduser().resolve().name.lower()).strip("-._") or "model"
+    card = {
+        "family": str(model_type or name),
+        **({"model_type": model_type} if isinstance(model_type, str) and model_type else {}),
+        "parameters": max(round(parameters / 1e9, 4), 0.0001),
+        "licence": _licence(readme),
+    }
+    if card["licence"] == "unknown":
+        notes.append("its licence is unknown; write it into card.licence")
+    entry = {"engine": "transformers", "source": source, "revision": revision, "dtype": dtype, "card": card}
+    return NewModel(name, entry, notes)
+
+
+def _is_supported(model_type: Any) -> bool:
+    """Whether the installed transformers has a class for the model type; True if transformers is not installed."""
+    try:
+        from transformers.models.auto import modeling_auto
+    except ImportError:
+        return True
+    names = (
+        modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES,
+    )
+    return any(model_type in each for each in names)
+
+
+def _licence(readme: bytes) -> str:
+    """Return the licence in the header of a model card (YAML between two lines of dashes)."""
+    found = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(?:\n|\Z)", readme.decode("utf-8", errors="replace"), re.DOTALL)
+    try:
+        header = yaml.safe_load(found[1]) if found else None
+    except yaml.YAMLError:
+        header = None
+    licence = header.get("license_name") or header.get("license") if isinstance(header, dict) else None
+    return licence if isinstance(licence, str) and licence else "unknown"
