@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run open report test lint format lock upgrade schema pin clean
+.PHONY: help setup run open report test lint format lock upgrade schema pin clean audit-table
 
 PYTHON ?= python3
 CORES ?= all
@@ -76,6 +76,9 @@ upgrade: $(INSTALLED) ## Maintainers: the same, with the newest versions that fi
 schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and params.lock.yaml from their classes
 	@$(VENV)/bin/python -m known_unknowns.config.schema
 	@$(VENV)/bin/python -m known_unknowns.data.lock_format
+
+audit-table: $(INSTALLED) ## Maintainers: write the table of findings in docs/audit.md
+	@$(VENV)/bin/python scripts/audit_table.py
 
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)

@@ -12,6 +12,7 @@ from known_unknowns.comparison.audit.checks import distribution, generic_checks,
 from known_unknowns.comparison.audit.relations import inconsistent, product, ratio, total, weighted_mean
 from known_unknowns.comparison.published import Published, read
 from known_unknowns.errors import DataError
+from scripts import audit_table
 
 TOY = """
 benchmark: toy
@@ -254,3 +255,8 @@ def test_findings_become_notes(tmp_path):
     }
     (table,) = with_notes(published.cells[:1], [replace(elsewhere, table="Table 1")])
     assert table.note == "Not here."
+
+
+def test_the_table_of_the_documentation_is_up_to_date():
+    text = audit_table.FILE.read_text(encoding="utf-8")
+    assert text == audit_table.updated(text), "run make audit-table"

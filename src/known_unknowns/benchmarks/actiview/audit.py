@@ -204,7 +204,8 @@ def _impossible_recalls(cells: Iterable[PublishedCell], annotated: int) -> Itera
 def _more_shifts_than_views(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     for (table, _), row in cells_by_row(cells).items():
         if table == "Table 3" and row["#shift"].value > row["#view"].value:
-            text = f"More views shifted to than views used ({row['#view'].printed}): ours counts those that were used."
+            used = row["#view"].printed
+            text = f"More shifts than views used ({used}), so they are not all to a further view; ours counts views."
             arithmetic = f"{row['#shift'].printed} > {row['#view'].printed}"
             yield Finding.of(row["#shift"], text, arithmetic)
 

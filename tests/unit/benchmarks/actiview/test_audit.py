@@ -198,7 +198,7 @@ def test_sub_classes_of_some_models_disagree_with_table_2():
         ("Table 13", "MiniCPM-Llama3-V-2.5", "Shifting-R ACC_QA", "Table 2 has 60.92."),
         ("Table 14", "LLaVA-1.6 13B", "4 splits, Shifting-R", "Table 7 has 45.85."),
         ("Table 13", "Qwen2-VL", "Shifting-R R_select", "Equation 1 gives 100. Numbering the used views from 0"),
-        ("Table 3", "Qwen2-VL", "#shift", "More views shifted to than views used (2.12)"),
+        ("Table 3", "Qwen2-VL", "#shift", "More shifts than views used (2.12)"),
         ("Table 13", "LLaVA-1.6 13B", "ACC_GT", "Appendix F.3 does not name it"),  # by the zooming of the 7B model
         ("Table 13", "LLaVA-OneVision", "Zooming R_select", "859 annotated views gives it; the nearest is 46.68"),
         ("Table 13", "SEAL", "Shifting-R R_select", "With 3.83 of four views in use, Equation 1 gives at least 93.38"),
