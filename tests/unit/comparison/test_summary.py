@@ -48,7 +48,7 @@ def test_rendered_questions_need_another_edition():
     conditions = Conditions(other_questions="rendered")
     rows = compare_cells(load("humblebench"), [OURS], published_rows={}, scorers=SCORERS, conditions=conditions)
     (step,) = summarise(rows, params("pocket")).steps
-    expected = "humblebench: the questions are rendered; run an edition with the published data: full"
+    expected = "humblebench: the questions are rendered; run an edition with the published data: full, released"
     assert (step.text, step.numbers) == (expected, len(load("humblebench")))
 
 
