@@ -189,7 +189,7 @@ def test_dark_mode(visit):
 
 def test_every_control_has_a_name(visit):
     visit.show("#benchmark=humblebench&question=q1&other=always_a")
-    unnamed = """[...document.querySelectorAll('button, select, input, a, img, summary, [role=region]')].filter((e) =>
+    unnamed = """[...document.querySelectorAll('button, select, input, a, img, summary, [role=group]')].filter((e) =>
       !(
       e.textContent.trim() && !e.matches('select, input') || e.labels?.length || e.getAttribute('aria-label') || e.alt
       || e.querySelector?.('img'))).map((e) => e.outerHTML)"""

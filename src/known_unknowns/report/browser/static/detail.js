@@ -103,7 +103,7 @@ async function addVariants(index, opened, token) {
       last ? h("pre", { class: "text small", dir: "auto" }, visible(last[5].slice(0, 400) + (last[5].length > 400 ? " …" : ""))) : null);
   }, 4);
   if (token !== opening) return;
-  fill("variants", cards.some(Boolean) ? h("div", { class: "cards", tabindex: 0, role: "region", "aria-label": "Other variants" }, cards.filter(Boolean))
+  fill("variants", cards.some(Boolean) ? h("div", { class: "cards", tabindex: 0, role: "group", "aria-label": "Other variants" }, cards.filter(Boolean))
     : h("p", { class: "note" }, "There is no other variant of this question."));
 }
 
@@ -122,7 +122,7 @@ async function addModels(index, opened, question, token) {
     return h("tr", {}, h("th", { scope: "row" }, h("a", { href: linkTo({ ...opened, model: name }) }, plain(name)), manifest.models[entry[0]][1] ? h("span", { class: "note" }, " baseline") : null),
       h("td", {}, outcomeMark(code), ` ${OUTCOMES[code]}`), h("td", { dir: "auto" }, visible(option ? option[1] + option[2] : "–")), h("td", {}, beside));
   });
-  fill("models", h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Other models" }, h("table", {},
+  fill("models", h("div", { class: "scroll-x", tabindex: 0, role: "group", "aria-label": "Other models" }, h("table", {},
     h("thead", {}, h("tr", {}, ["Model", "Outcome", "Option", "Compare"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))));
 }
 

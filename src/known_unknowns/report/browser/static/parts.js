@@ -50,7 +50,7 @@ function passageNote(score, turn, scorer) {
 /** How each scorer parsed a turn. */
 function scoresPart(scores, turn, question, scorers) {
   if (!scores.length) return null;
-  return h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Parsed answers" }, h("table", { class: "scores" },
+  return h("div", { class: "scroll-x", tabindex: 0, role: "group", "aria-label": "Parsed answers" }, h("table", { class: "scores" },
     h("thead", {}, h("tr", {}, ["Parser", "Outcome", "Label", "Option", "Passage"].map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, scores.map((score) => {
       const [, scorer, code, label, choice] = score;
@@ -73,7 +73,7 @@ function logprobsPart(logprobs, question) {
       h("td", { class: "number" }, value === null ? "−∞" : value.toFixed(3).replace("-", "−")), h("td", {}, meter, ` ${(100 * share).toFixed(1)} %`));
   });
   return h("details", { open: true }, h("summary", {}, "Log-probabilities of the labels"),
-    h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Log-probabilities" }, h("table", {},
+    h("div", { class: "scroll-x", tabindex: 0, role: "group", "aria-label": "Log-probabilities" }, h("table", {},
       h("thead", {}, h("tr", {}, ["Label", "Option", "Log-probability", "Share of these labels"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, rows))));
 }
@@ -108,14 +108,15 @@ function provenancePart(index, opened, row, shared, question) {
   const { engine, source, revision, ...rest } = index.provenance.engines[opened.model]?.facts ?? {};
   const code = (value) => (value === undefined ? "" : h("code", {}, plain(value)));
   const digests = [...new Set(row[0].flatMap((turn) => turn[2]))].map((i) => (typeof i === "number" ? shared.images[i][0] : i));
-  const json = (value) => h("pre", { class: "text small" }, visible(JSON.stringify(value, null, 1)));
+  const json = (value, name) => [h("h5", {}, name),
+    h("pre", { class: "text small", tabindex: 0, role: "group", "aria-label": name }, visible(JSON.stringify(value, null, 1)))];
   return h("details", { class: "provenance" }, h("summary", {}, "Provenance"),
     definitions([["Engine", code(engine)], ["Source", code(source)], ["Revision", code(revision)],
       ...row[0].map((turn, i) => [`Journal key of turn ${i + 1}`, code(turn[4])]),
       ...digests.map((digest, i) => [`Image ${i + 1}, sha256`, code(digest)]),
       ["Group", code(question[6])], ["Version", `${plain(manifest.version)}, ${plain(manifest.edition)} edition`]]),
-    h("h5", {}, "Settings that can change a reply"), json(rest),
-    h("h5", {}, "Description of the engine"), json(index.provenance.engines[opened.model]?.about ?? null),
-    h("h5", {}, "Source of the questions"), json(index.provenance.data),
-    question[7] ? [h("h5", {}, "Other fields of the question"), json(JSON.parse(question[7]))] : null);
+    json(rest, "Settings that can change a reply"),
+    json(index.provenance.engines[opened.model]?.about ?? null, "Description of the engine"),
+    json(index.provenance.data, "Source of the questions"),
+    question[7] ? json(JSON.parse(question[7]), "Other fields of the question") : null);
 }
