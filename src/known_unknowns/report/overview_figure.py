@@ -8,6 +8,7 @@ from known_unknowns.records import Metric
 from known_unknowns.report.drawing import (
     GREY,
     INK,
+    MUTED,
     Coordinate,
     Figure,
     figure,
@@ -73,17 +74,26 @@ def _row(overview: Overview, model: str, no_option: str | None) -> dict[str, Any
 def _points(base: Any, colour: Any) -> list[Any]:
     import altair as alt
 
-    x_title, y_title = "accuracy, percent", "refused without a right option, percent"
+    x_title, y_title = "accuracy (%)", "refused, no right option (%)"
     x, y = alt.X(**percent_axis("x", x_title)), alt.Y(**percent_axis("y", y_title))
     bars = base.mark_rule(strokeWidth=1.4, opacity=0.6, aria=False)
-    left = "datum.x > 60"
     label = base.encode(x=x, y=y, text="label:N")
+    labels = [
+        label.transform_filter(f"(datum.x > 60) == {right} && (datum.shown == '{_BASELINE}') == {grey}").mark_text(
+            align="right" if right == "true" else "left",
+            dx=-7 if right == "true" else 7,
+            dy=11 if right == "true" else -8,
+            fontSize=10 if grey == "true" else 12,
+            color=MUTED if grey == "true" else INK,
+        )
+        for right in ("true", "false")
+        for grey in ("true", "false")
+    ]
     return [
         bars.encode(x=alt.X(**percent_axis("x_low", x_title)), x2="x_high:Q", y=y, color=colour),
         bars.encode(x=x, y=alt.Y(**percent_axis("y_low", y_title)), y2="y_high:Q", color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
-        label.transform_filter(f"!({left})").mark_text(align="left", dx=7, dy=-8, fontSize=12, color=INK),
-        label.transform_filter(left).mark_text(align="right", dx=-7, dy=11, fontSize=12, color=INK),
+        *labels,
     ]
 
 
@@ -93,9 +103,9 @@ def _bars(base: Any, colour: Any, order: list[str]) -> list[Any]:
     y = alt.Y("model:N", sort=order, title=None)
     return [
         base.mark_rule(strokeWidth=1.6, opacity=0.6, aria=False).encode(
-            x=alt.X(**percent_axis("x_low", "accuracy, percent")), x2="x_high:Q", y=y, color=colour
+            x=alt.X(**percent_axis("x_low", "accuracy (%)")), x2="x_high:Q", y=y, color=colour
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(
-            x=alt.X(**percent_axis("x", "accuracy, percent")), y=y, color=colour
+            x=alt.X(**percent_axis("x", "accuracy (%)")), y=y, color=colour
         ),
     ]

@@ -54,7 +54,7 @@ def _distance(overview: Overview) -> str:
         return f"It cannot be distinguished from {len(same)} other models ({', '.join(same)}); {closest}: {test}."
     if same:
         return f"It cannot be distinguished from {closest}: {test}."
-    count = "the other model" if len(others) == 1 else f"all {len(others)} other models"
+    count = {1: "the other model", 2: "both other models"}.get(len(others), f"all {len(others)} other models")
     return f"The paired tests distinguish it from {count}; {closest}: {test}."
 
 

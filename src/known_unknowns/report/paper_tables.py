@@ -18,7 +18,7 @@ from known_unknowns.report.formatting import (
     move_n_to_heading,
     percent,
 )
-from known_unknowns.report.tables import Run, confidence
+from known_unknowns.report.tables import Run, confidence, is_baseline
 from known_unknowns.report.verdict_tables import discrimination
 
 Conditions = tuple[str, str | None]
@@ -144,9 +144,9 @@ def _unmatched_rows(
     for model in run.models:
         for condition, row in conditions.items():
             if model not in matched and any(_metric(run, model, cell) is not None for cell in row):
-                yield Row(
-                    (_our_head(layout, model, condition),), tuple(_ours(run, layout, model, c, None) for c in row)
-                )
+                ours = tuple(_ours(run, layout, model, c, None) for c in row)
+                kind = "baseline" if is_baseline(run.params, model) else ""
+                yield Row((_our_head(layout, model, condition),), ours, kind)
 
 
 def _rows(name: str, cells: Iterable[PublishedCell]) -> dict[str, list[PublishedCell]]:

@@ -67,7 +67,7 @@ def best_pairs(overviews: Sequence[Overview]) -> Table:
         for overview in overviews
         for row in overview.tests
     ]
-    columns = ("n", "model", "other", "difference", "p, corrected", "result")
+    columns = ("result", "difference", "model", "other", "p, corrected", "n")
     caption = "All pairs of models by dual accuracy, or by accuracy where it is not defined, in percent"
     return Table(caption, ("Benchmark", "Model", "Other"), tuple(map(Head, columns)), tuple(rows))
 
@@ -79,12 +79,12 @@ def _cells(row: PairedRow, level: float) -> tuple[Cell, ...]:
         better = row.model_a if row.difference > 0 else row.model_b
         result = f"{better} is better" if row.p_holm <= level else "cannot be distinguished"
     return (
-        Cell(f"{row.n:,}", kind="plain"),
+        Cell(result, kind="text"),
+        Cell(percent(row.difference, signed=True), interval(row.low, row.high), title=row.method),
         Cell(percent(row.accuracy_a)),
         Cell(percent(row.accuracy_b)),
-        Cell(percent(row.difference, signed=True), interval(row.low, row.high), title=row.method),
         Cell(p, kind="plain", title=f"{row.test}, corrected for {row.pairs} pairs"),
-        Cell(result, kind="text"),
+        Cell(f"{row.n:,}", kind="plain"),
     )
 
 

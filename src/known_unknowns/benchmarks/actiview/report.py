@@ -67,13 +67,15 @@ LAYOUTS: dict[str, Layout] = {
     "Table 14": Layout(
         "Table 14, splits into more views",
         conditions={(of_split("zooming", split), None): f"{split} views" for split in SPLITS},
+        collapsed=True,
     ),
-    "Table 15": Layout("Table 15, images side by side and described in words"),
+    "Table 15": Layout("Table 15, images side by side and described in words", collapsed=True),
     "Appendix F.2": Layout(
         "Appendix F.2, recalls of Shifting-E and Shifting-H",
         secondary={"view_recall_as_published": ("view_recall", "by Equation 1: ")},
+        collapsed=True,
     ),
-    "Table 5": Layout("Table 5, without an image"),
+    "Table 5": Layout("Table 5, without an image", collapsed=True),
     **{
         f"Table {number}": _grouped(
             _CLASSES, f"Table {number}, the sub-classes in {name}", bands=_BANDS, collapsed=True

@@ -45,9 +45,9 @@ document.addEventListener("DOMContentLoaded", () => {
     return element("tr", {},
       element("th", { scope: "row" }, element("span", { class: "name" }, title)),
       element("th", { scope: "row" }, element("span", { class: "name" }, variant)),
-      cell(percent(pair.accuracy_a)), cell(percent(pair.accuracy_b)),
-      cell(percent(pair.difference, true), bounds),
       cell(result(pair, names)),
+      cell(percent(pair.difference, true), bounds),
+      cell(percent(pair.accuracy_a)), cell(percent(pair.accuracy_b)),
       cell(probability(pair.p_holm), "", `corrected for ${pair.pairs} pairs`),
       cell(percent(pair.detectable)),
       cell(pair.seeds > 1 ? `${pair.n} \u00d7 ${pair.seeds} seeds` : String(pair.n)),
@@ -58,7 +58,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const [a, b] = selects.map((select) => select.selectedIndex);
     const names = [data.names[a], data.names[b]];
     const rows = data.rows.filter((row) => (row[1] === a && row[2] === b) || (row[1] === b && row[2] === a));
-    const heads = [...names, "difference", "result", "p, corrected", "detectable", "n", "questions"];
+    const heads = ["result", "difference", ...names, "p, corrected", "detectable", "n", "questions"];
     const counts = { better: 0, worse: 0 };
     for (const row of rows) {
       const pair = oriented(row, row[1] !== a);
@@ -72,7 +72,7 @@ document.addEventListener("DOMContentLoaded", () => {
       element("thead", {}, element("tr", {}, ...["Benchmark", "Variant", ...heads].map((head) =>
         element("th", { scope: "col", class: "number" }, element("span", { class: "name" }, head))))),
       element("tbody", {}, ...rows.map((row) => line(row, names, row[1] !== a))));
-    const scroll = element("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Comparison" }, table);
+    const scroll = element("div", { class: "scroll", role: "group", tabindex: 0, "aria-label": "Comparison" }, table);
     const target = document.getElementById("pairs");
     target.replaceChildren(...(rows.length ? [element("div", { class: "table-box" }, scroll)] : []));
     enhance(target);

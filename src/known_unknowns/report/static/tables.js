@@ -1,8 +1,6 @@
 // Tables: sort by a column, filter rows, hide columns. Columns that do not fit are hidden until the reader chooses.
 "use strict";
 window.KnownUnknowns = (() => {
-  const NARROWEST = 2; // columns that always stay
-
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -118,14 +116,14 @@ window.KnownUnknowns = (() => {
     fit() {
       if (this.chosen || !this.scroll.clientWidth) return;
       if (this.left.size) { this.left.clear(); this.apply(); }
-      for (let index = this.heads.length - 1; index >= Math.max(NARROWEST, this.corner + 1); index--) {
+      let index = this.heads.length - 1;
+      for (;;) {
         const over = this.scroll.scrollWidth - this.scroll.clientWidth;
-        if (over <= 1) break;
-        let width = 0; // hide as many columns as are too wide, in one step
-        do {
+        if (over <= 1 || index <= this.corner) break;
+        for (let width = 0; width < over && index > this.corner; index--) { // as many columns as are too wide, at once
           width += this.heads[index].offsetWidth;
           this.left.add(index);
-        } while (width < over && --index > Math.max(NARROWEST, this.corner + 1));
+        }
         this.apply();
       }
     }
