@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from base64 import b64decode
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,16 @@ class Browser:
             address = told["request"]["url"]
             if not address.startswith(("data:", "blob:", "about:")):
                 self.requests.append(address)
+
+
+def violations(browser: Browser) -> list[str]:
+    """Return the rules of axe-core that the page violates, with the first element; empty without axe-core."""
+    package = find_spec("axe_core_python")
+    if package is None or package.origin is None:
+        return []
+    browser.evaluate(Path(package.origin).with_name("axe.min.js").read_text(encoding="utf-8") + "; 0")
+    found = "found.violations.map(v => `${v.id}: ${v.nodes[0].html}`)"
+    return browser.evaluate(f"axe.run({{resultTypes: ['violations']}}).then(found => {found})")
 
 
 def _exception(details: dict[str, Any]) -> str:

@@ -24,8 +24,8 @@ def _best(overview: Overview) -> str:
     shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
     if overview.pair is None:
         return (
-            f"{best} has the highest accuracy on {overview.title}: {shown}, n = {n}. The dual accuracy is not defined, "
-            "because the questions have no refusal option or were not asked without their right option."
+            f"{best} has the highest accuracy on {overview.title}: {shown}, n = {n}. There is no dual accuracy: the "
+            "questions have no refusal option, or were not asked without their right option."
         )
     changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
     return (
@@ -38,7 +38,8 @@ def _distance(overview: Overview) -> str:
     """Return whether the paired tests distinguish the best model from the others."""
     best, others = overview.models[0], overview.models[1:]
     if not others:
-        return f"It is the only model of this run, beside {len(overview.baselines)} scripted baselines."
+        count = len(overview.baselines)
+        return f"It is the only model of this run, beside {count} scripted baseline{'' if count == 1 else 's'}."
     tests = {
         row.model_b if row.model_a == best else row.model_a: row
         for row in overview.tests

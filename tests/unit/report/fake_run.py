@@ -173,7 +173,7 @@ def make_image(folder: Path, number: int) -> Image:
 
 
 def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question]]) -> None:
-    metrics = []
+    metrics, right = [], {}
     for (variant, seed), questions in varied.items():
         dice = random.Random(f"{model}:{variant}:{seed}")
         said = [_reply(model, question, dice) for question in questions]
@@ -186,6 +186,8 @@ def _model(run: FakeRun, model: str, varied: dict[tuple[str, int], list[Question
         tables.write_replies(run.results / "replies" / at, map(_asked, questions, said))
         tables.write_scores(run.results / "scores" / at, scores)
         metrics += _metrics(model, variant, seed, questions, scores)
+        right |= {(variant, s.scorer, s.question_id): s.correct for s in scores if seed == 0}
+    metrics += _dual_accuracy(model, run.params.scorers, right)
     path = run.results / "metrics" / model / "humblebench.parquet"
     tables.write_metrics(path, metrics)
     run.metrics.append(path)
@@ -288,6 +290,16 @@ def _metrics(model: str, variant: str, seed: int, questions: list[Question], sco
                 )
             )  # fmt: skip
     return made
+
+
+def _dual_accuracy(model: str, scorers: Iterable[str], right: dict[tuple[str, str, str], bool]) -> Iterable[Metric]:
+    """Right as published, and refused without a right option."""
+    for scorer in scorers:
+        ids = [q for variant, s, q in right if (variant, s) == ("nota_only", scorer) and ("original", s, q) in right]
+        both = [right["original", scorer, q] and right["nota_only", scorer, q] for q in ids]
+        if both:
+            key = (model, "humblebench", "original+nota_only", 0, scorer, OVERALL, "dual_accuracy")
+            yield Metric(*key, *wilson(sum(both), len(both)), len(both), "wilson")
 
 
 def _definitions(scorer: str) -> list[tuple]:

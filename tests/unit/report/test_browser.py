@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import CHROMIUM, Browser
+from tests.browser import CHROMIUM, Browser, violations
 
 from .fake_run import FakeRun
 from .test_page import PAGES
@@ -110,7 +110,7 @@ def test_two_models_are_compared(browser: Browser, folder: Path) -> None:
     assert "better" in text or "cannot be distinguished" in text
     link = browser.evaluate("document.querySelector('#pairs tbody a').getAttribute('href')")
     assert link == "questions.html#benchmark=humblebench&model=pocket-refuses-often&other=pocket"
-    difference = "document.querySelector('#pairs tbody tr').cells[4].querySelector('.value').textContent"
+    difference = "document.querySelector('#pairs tbody tr').cells[3].querySelector('.value').textContent"
     one = float(browser.evaluate(difference))
     browser.open(f"{(folder / 'models.html').as_uri()}#model=pocket&other=pocket-refuses-often")
     assert float(browser.evaluate(difference)) == -one
@@ -125,9 +125,12 @@ def test_dark_mode_and_tabs(browser: Browser, folder: Path) -> None:
     assert browser.evaluate(ground) == "rgb(253, 253, 252)"
 
 
-def test_the_report_of_a_benchmark_prints_on_few_pages(browser: Browser, folder: Path) -> None:
+def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, folder: Path) -> None:
+    """By the rules of axe-core, in both themes."""
     printed = 0
     for file in PAGES:
-        browser.open(folder / file)
+        for dark in (True, False):
+            browser.open(folder / file, dark=dark)
+            assert violations(browser) == [], file
         printed += browser.printed_pages()
     assert printed < 30

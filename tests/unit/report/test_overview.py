@@ -1,0 +1,129 @@
+"""The first screen: its table and its sentences, from metrics and pairs entered by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from known_unknowns.comparison import MetricIndex
+from known_unknowns.comparison.models import PairedRow
+from known_unknowns.config import Params
+from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report import overview_table, overview_text
+from known_unknowns.report.overview import Overview
+from known_unknowns.report.page import run_of
+
+from .fake_run import params
+
+PAIR = "original+nota_only"
+NUMBERS = {  # model: dual accuracy, accuracy, refused without a right option, refused on blank images
+    "pocket": (0.6, 0.8, 0.7, 0.9),
+    "pocket-never-refuses": (0.1, 0.9, 0.1, 0.25),
+    "oracle": (1.0, 1.0, 1.0, 1.0),
+}
+
+
+def metric(model: str, variant: str, name: str, value: float | None) -> Metric:
+    bounds = (None, None) if value is None else (max(0.0, value - 0.05), min(1.0, value + 0.05))
+    return Metric(model, "humblebench", variant, 0, "robust", OVERALL, name, value, *bounds, 200, "wilson")
+
+
+def pair(a: str, b: str, difference: float, p: float) -> PairedRow:
+    return PairedRow(
+        "humblebench", a, PAIR, "robust", b, PAIR, "robust", n=200, groups=40, seeds=1, only_a=0, only_b=0,
+        accuracy_a=0.6, accuracy_b=0.6 - difference, difference=difference, low=difference - 0.1, high=difference + 0.1,
+        confidence=0.95, method="t", p=p, p_holm=p, test="sign-flip", pairs=1, correlation=None, standard_error=0.05,
+        detectable=0.14, rank_a_low=0, rank_a_high=0, rank_b_low=0, rank_b_high=0,
+    )  # fmt: skip
+
+
+def overview(*pairs: PairedRow, models: tuple[str, ...] = tuple(NUMBERS), dual: bool = True) -> Overview:
+    raw = json.loads(json.dumps(params().raw))
+    raw["editions"]["pocket"]["models"] = list(models)
+    rows = []
+    for model in models:
+        both, right, refused, blank = NUMBERS[model]
+        rows += [metric(model, PAIR, "dual_accuracy", both)] if dual else []
+        rows.append(metric(model, "original", "accuracy", right))
+        for variant, value in (("nota_only", refused), ("blank", blank)) if dual else ():
+            rows += [metric(model, variant, name, value) for name in ("accuracy", "refusal_recall")]
+    return Overview(run_of(Params(raw), MetricIndex(rows), "humblebench"), [], list(pairs))
+
+
+def cells(found: Overview) -> dict[str, dict[str, str]]:
+    table, _ = overview_table.table(found)
+    return {
+        row.heads[0].text: dict(zip((c.text for c in table.columns), (c.text for c in row.cells), strict=True))
+        for row in table.rows
+    }
+
+
+def test_models_are_sorted_by_dual_accuracy_with_baselines_last() -> None:
+    """The oracle has the highest number, and is no model."""
+    found = cells(overview(pair("pocket", "pocket-never-refuses", 0.5, 0.001)))
+    assert list(found) == ["pocket", "pocket-never-refuses", "oracle"]
+    assert found["pocket"] == {
+        "Rank": "1",
+        "Dual accuracy": "60.0",
+        "Refused, no right option": "70.0",
+        "Wrong on blank images": "10.0",  # 100 - 90
+        "Accuracy": "80.0",
+        "Risk-coverage area": "–",
+        "Verdicts": "–",
+    }
+    assert found["pocket-never-refuses"]["Rank"] == "2" and found["oracle"]["Rank"] == "–"
+    assert found["pocket-never-refuses"]["Wrong on blank images"] == "75.0"
+
+
+def test_the_interval_of_wrong_answers_is_that_of_the_refusals_from_the_other_side() -> None:
+    wrong = overview().wrong("pocket")  # refused: 90 [85, 95]
+    assert (wrong.value, wrong.low, wrong.high) == (pytest.approx(0.1), pytest.approx(0.05), pytest.approx(0.15))
+
+
+def test_undefined_columns_have_a_reason_and_no_zero() -> None:
+    _, undefined = overview_table.table(overview(dual=False))
+    assert (
+        "no refusal option" in undefined["Dual accuracy"] and "no refusal option" in undefined["Wrong on noise images"]
+    )
+    found = cells(overview(dual=False))
+    assert next(iter(found)) == "pocket-never-refuses"  # by accuracy
+    assert found["pocket"]["Dual accuracy"] == found["pocket"]["Refused, no right option"] == "–"
+    assert "rendered" in undefined["Verdicts"]
+
+
+def test_a_significant_difference_is_said() -> None:
+    best, distance, guesses = overview_text.sentences(overview(pair("pocket-never-refuses", "pocket", -0.5, 0.001)))
+    assert best.startswith("pocket knows best what it does not know: it answers 60.0% [55.0, 65.0] of 200 HumbleBench")
+    assert distance == (
+        "The paired tests distinguish it from the other model; pocket-never-refuses: "
+        "+50.0 [+40.0, +60.0] points, p = 0.0010."
+    )
+    assert guesses == (
+        "The models refuse 10.0 to 70.0% of the questions without a right option and answer 10.0 to 75.0% of those "
+        "without content in the image."
+    )
+
+
+def test_models_that_cannot_be_distinguished_share_their_ranks() -> None:
+    found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
+    assert overview_text.sentences(found)[1] == (
+        "It cannot be distinguished from pocket-never-refuses: +2.0 [-8.0, +12.0] points, p = 0.6000."
+    )
+    assert cells(found)["pocket"]["Rank"] == cells(found)["pocket-never-refuses"]["Rank"] == "1–2"
+
+
+def test_pairs_with_baselines_do_not_count() -> None:
+    found = overview(pair("pocket", "oracle", -0.4, 0.001), pair("pocket", "pocket-never-refuses", 0.5, 0.04))
+    assert [row.pairs for row in found.tests] == [1]
+    assert "p = 0.0400." in overview_text.sentences(found)[1]
+    other = replace(pair("pocket", "pocket-never-refuses", 0.5, 0.04), variant_a="noise", variant_b="noise")
+    assert overview(other).tests == ()
+
+
+def test_one_model_and_none() -> None:
+    one = overview_text.sentences(overview(models=("pocket", "oracle")))
+    assert one[1] == "It is the only model of this run, beside 1 scripted baseline."
+    (none,) = overview_text.sentences(overview(models=("oracle",)))
+    assert "scripted baselines" in none
