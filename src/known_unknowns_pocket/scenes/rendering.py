@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image, ImageDraw
 
 from known_unknowns_pocket.scenes.model import COLOURS, RGB, Background, Scene, SceneObject, Viewport, viewport
@@ -52,14 +53,17 @@ def drawing_colours(colour: str) -> tuple[RGB, RGB, RGB]:
 def _background(background: Background, view: Viewport, width: int, height: int) -> Image.Image:
     share = ((np.arange(height) + 0.5) / height)[:, None, None]
     top, bottom = np.array(background.top, float), np.array(background.bottom, float)
-    levels = np.broadcast_to(top + (bottom - top) * share, (height, width, 3)).copy()
+    levels = top + (bottom - top) * share
     if background.pattern != "none":
-        x, y = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
-        lines = _lines(x + y, view.scale)
+        # Pixel centres are at halves, so that x + y and x - y are integers: one value for each diagonal.
+        falling = _lines(np.arange(1, width + height), view.scale)
+        lines = sliding_window_view(falling, width)
         if background.pattern == "grid":
-            lines = np.maximum(lines, _lines(x - y, view.scale))
-        levels -= lines[:, :, None] * background.contrast
-    return Image.fromarray(np.clip(np.rint(levels), 0, 255).astype(np.uint8))
+            rising = _lines(np.arange(1 - height, width), view.scale)
+            lines = np.maximum(lines, sliding_window_view(rising, width)[::-1])
+        levels = levels - lines[:, :, None] * background.contrast
+    np.clip(np.rint(levels, out=levels), 0, 255, out=levels)
+    return Image.fromarray(np.broadcast_to(levels.astype(np.uint8), (height, width, 3)))
 
 
 def _lines(across: np.ndarray, scale: float) -> np.ndarray:
