@@ -5,6 +5,7 @@ No module that is imported here imports a heavy library, so that ``known-unknown
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import sys
@@ -28,7 +29,7 @@ from known_unknowns.cli import (
     share,
     workflow,
 )
-from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.errors import KnownUnknownsError, MachineError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
 
@@ -102,6 +103,16 @@ def _version(
         raise typer.Exit
 
 
+_MACHINE_ERRORS = frozenset(
+    (
+        *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
+        *(errno.ENAMETOOLONG, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ESTALE),
+        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+    )
+)
+"""Numbers of system errors that the user can correct. Others, such as a missing file, may be faults of the package."""
+
+
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
     try:
@@ -111,3 +122,9 @@ def main() -> None:
             raise
         print(f"known-unknowns: error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        print(f"known-unknowns: error: {where}{error.strerror}; correct this and run again", file=sys.stderr)
+        sys.exit(MachineError.exit_code)

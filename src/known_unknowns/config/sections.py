@@ -214,6 +214,8 @@ def _sound_store(uri: str) -> str:
         server = False
     database = re.fullmatch(r"sqlite:///(?!:memory:)[^?]+", uri) is not None
     other = uri.partition(":")[0].partition("+")[0] in _STORES
+    if uri.startswith("sqlite:") and not database:
+        raise ValueError("names no file; write sqlite:///mlflow.db")
     if re.search(r"[\s\x00-\x1f]", uri.strip(" ")) or not (server or database or other):
         raise ValueError("not an address of MLflow; write sqlite:///mlflow.db, or http://host:5000 for a server")
     return uri

@@ -34,7 +34,7 @@ from known_unknowns.config import TransformersModel
 from known_unknowns.data import files, hub, lock_file
 from known_unknowns.engines import _adapters, _processors
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError
 
 UNPINNED = "unpinned"
 """Revision of a folder whose weights still change. Nothing is compared; the actual hash is recorded."""
@@ -187,8 +187,13 @@ def _from_pretrained(source: str, where: Mapping[str, Any], entry: TransformersM
         processor = _processors.load(source, _image_backend(entry), where)
         kind = model_class(type(AutoConfig.from_pretrained(source, **where)))
         model = kind.from_pretrained(source, dtype=getattr(torch, entry.dtype), use_safetensors=True, **where)
+    except (KnownUnknownsError, MemoryError, torch.OutOfMemoryError):
+        raise
     except (OSError, ValueError, ImportError) as error:
         raise ConfigError(f"cannot load {source!r}: {error}", path=f"{path}.source") from error
+    except Exception as error:  # readers of damaged files raise errors of many types
+        reason = f"a file of it may be damaged ({type(error).__name__}: {error})"
+        raise ConfigError(f"cannot load {source!r}: {reason}; fetch it again", path=f"{path}.source") from error
     return processor, model
 
 

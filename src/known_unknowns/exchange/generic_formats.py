@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks
+from known_unknowns.csv_cells import escape_row
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import FileFormat, Prediction, parse_reply, parse_rows, reply_text
 from known_unknowns.exchange.rows import Row, parse_identifier
@@ -163,7 +164,7 @@ def _parse_plain(row: Row) -> Prediction:
 
 def _write_csv(answers: Answers) -> str:
     """Write CSV. It has no null: a failed reply is empty, which is then unparsed."""
-    return _separated(_plain_rows(answers), delimiter=",")
+    return _separated([escape_row(row) for row in _plain_rows(answers)], delimiter=",")
 
 
 def _write_jsonl(answers: Answers) -> str:

@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from known_unknowns.csv_cells import unescape_cell
 from known_unknowns.errors import DataError, MachineError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -144,7 +145,7 @@ def _separated(file: Path) -> Iterator[Row]:
         line = reader.line_num + 1
         for cells in reader:
             if cells:
-                yield _row(file, line, header, cells)
+                yield _row(file, line, header, list(map(unescape_cell, cells)) if delimiter == "," else cells)
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(f"not readable as a table ({error})", file=file, line=line) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks, tables
+from known_unknowns.csv_cells import escape_row
 from known_unknowns.metrics import leaderboard
 from known_unknowns.metrics.measure import headline
 from known_unknowns.metrics.summary import headline_rows, rounded
@@ -76,7 +77,7 @@ def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str
         for path in metrics:
             rows = [asdict(metric) for metric in sorted(tables.read_metrics(path), key=_order)]
             rows = [row for row in rows if all(value is None or row[name] == value for name, value in chosen.items())]
-            writer.writerows(rows)  # None is written as an empty cell
+            writer.writerows(map(escape_row, rows))  # None is written as an empty cell
             count += len(rows)
     return count
 
@@ -120,7 +121,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)  # None is written as an empty cell
+    writer.writerows(map(escape_row, rows))  # None is written as an empty cell
     return text.getvalue()
 
 

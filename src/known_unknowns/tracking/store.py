@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import socket
 import sqlite3
 import warnings
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from known_unknowns.config import without_password
 from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError, MachineError
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
+CONNECT_SECONDS = 10.0
 LOCK_SECONDS = 60.0
 """How long to wait for another writer."""
 
@@ -30,6 +34,8 @@ _ENVIRONMENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # two lines per run
     "MLFLOW_SQLALCHEMYSTORE_POOLCLASS": "NullPool",  # a pooled connection outlives a deleted database
 }
+_SERVER_ENVIRONMENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
+"""MLflow's own limits are 7 retries and 120 seconds each, without a message."""
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # model training, not traces
 _REMEDIES: dict[str, tuple[type[KnownUnknownsError], str]] = {
     "could not be acquired": (MachineError, "another run is writing to it; wait for that run, or stop it,"),
@@ -77,8 +83,12 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
     MachineError
         If the database is locked or cannot be written.
     """
-    for name, value in _ENVIRONMENT.items():
+    uri, artifacts = tracking["uri"], None
+    is_server = uri.startswith(("http://", "https://"))
+    for name, value in {**_ENVIRONMENT, **(_SERVER_ENVIRONMENT if is_server else {})}.items():
         os.environ.setdefault(name, value)
+    if is_server:
+        _connect(uri)
     try:
         from mlflow import MlflowClient
     except ImportError as error:
@@ -86,7 +96,6 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
         raise ConfigError(message, path="tracking.enabled") from error
     from filelock import FileLock
 
-    uri, artifacts = tracking["uri"], None
     if database := _database(uri):
         database.parent.mkdir(parents=True, exist_ok=True)
         uri, artifacts = f"sqlite:///{database}", Path(tracking["artifacts"]).absolute()
@@ -96,6 +105,21 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
             _create(database, artifacts)
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         yield Store(client, _experiment(client, tracking["experiment"], artifacts, uri))
+
+
+def _connect(uri: str) -> None:
+    """Raise MachineError unless the server accepts a connection. MLflow would try for minutes."""
+    parts = urlsplit(uri)
+    if getproxies().get(parts.scheme) and not proxy_bypass(parts.hostname or ""):
+        return
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise MachineError(
+            f"{without_password(uri)}: the MLflow server cannot be reached ({error}); start it, correct tracking.uri, "
+            "or set tracking.enabled to false, and run the same command again"
+        ) from None
 
 
 def _database(uri: str) -> Path | None:

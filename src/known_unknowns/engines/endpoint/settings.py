@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import html
+import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from known_unknowns.config import OpenAIModel
 from known_unknowns.config.redaction import address_mistake
@@ -15,6 +20,7 @@ from known_unknowns.errors import ConfigError
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 _NO_KEY = "none"  # the client requires a key; local servers ignore it
+_SHORTEST_PREFIX = 12  # "sk-proj-" is a beginning of many keys
 _SHORTEST_SECRET = 8  # "none" or "EMPTY" is not secret, and removing it would alter replies
 
 
@@ -128,6 +134,7 @@ class ApiKey:
 
     def __init__(self, value: str) -> None:
         self._value = value
+        self._pattern = _secret_pattern(value)
 
     def __repr__(self) -> str:
         return "ApiKey(...)"
@@ -139,17 +146,35 @@ class ApiKey:
     def redact(self, value: Any) -> Any:
         """Return a JSON value that is safe to keep.
 
-        The key is removed from all its texts, because endpoints repeat it in their errors. Unpaired surrogates, which
-        JSON can hold and tables cannot, are replaced.
+        The key, its beginnings and its usual encodings are removed from all its texts, because endpoints repeat it in
+        their errors. Unpaired surrogates, which JSON can hold and tables cannot, are replaced.
         """
         if isinstance(value, str):
             text = value.encode("utf-8", "replace").decode("utf-8")
-            return text.replace(self._value, "[key]") if len(self._value) >= _SHORTEST_SECRET else text
+            return self._pattern.sub("[key]", text) if self._pattern else text
         if isinstance(value, Mapping):
             return {self.redact(key): self.redact(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.redact(item) for item in value]
         return value
+
+
+def _secret_pattern(key: str) -> re.Pattern[str] | None:
+    """Return a pattern of the key, its beginnings of `_SHORTEST_PREFIX` and more characters, and its encodings."""
+    if len(key) < _SHORTEST_SECRET:
+        return None
+    data = key.encode()
+    forms = {key, quote(key, safe=""), data.hex(), data.hex().upper(), json.dumps(key)[1:-1], html.escape(key)}
+    for offset in range(3):  # the key may stand anywhere in the encoded bytes, as in "Bearer <key>"
+        whole = base64.b64encode(bytes(offset) + data).decode("ascii").rstrip("=")
+        part = whole[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
+        forms |= {part, part.replace("+", "-").replace("/", "_")}
+    longest = sorted(forms, key=len, reverse=True)
+    beginning = ""
+    for character in reversed(key[_SHORTEST_PREFIX:]):
+        beginning = f"(?:{re.escape(character)}{beginning})?"
+    beginning = re.escape(key[:_SHORTEST_PREFIX]) + beginning
+    return re.compile("|".join([*map(re.escape, longest), *([beginning] if len(key) > _SHORTEST_PREFIX else [])]))
 
 
 def _from_file(variable: str) -> str | None:

@@ -1,0 +1,100 @@
+"""Faults of the machine and of files end with one line, not with a traceback, and soon."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from known_unknowns import tables
+from known_unknowns.cli import main
+from known_unknowns.errors import ConfigError, MachineError
+from tests.factories import question
+from tests.paths import ROOT
+
+UNWRITABLE = Path("/sys")  # not even by root
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["known-unknowns", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code
+
+
+@pytest.fixture
+def questions(tmp_path):
+    folder = tmp_path / "questions"
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    raw["editions"]["pocket"]["seeds"] = [0]
+    benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
+    raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants", "data")}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
+    tables.write_questions(folder / "original/seed0.parquet", [question(str(n)) for n in range(3)])
+    return folder
+
+
+@pytest.mark.skipif(not UNWRITABLE.is_dir(), reason="needs a folder in which nobody can write")
+@pytest.mark.parametrize("unwritable", ["journal", "out"])
+def test_an_unwritable_folder_is_named(questions, tmp_path, monkeypatch, capsys, unwritable):
+    folders = {name: tmp_path / name for name in ("journal", "out")} | {unwritable: UNWRITABLE / "project"}
+    arguments = ["--questions", questions, "--out", folders["out"], "--journal", folders["journal"] / "j.jsonl"]
+    code = call(monkeypatch, "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
+    said = capsys.readouterr().err
+    assert code == MachineError.exit_code
+    assert f"error: {UNWRITABLE / 'project'}" in said and said.strip().splitlines()[-1].endswith("and run again")
+    assert "Traceback" not in said
+
+
+def test_a_file_where_a_folder_is_needed_is_named(questions, tmp_path, monkeypatch, capsys):
+    (tmp_path / "journal").write_text("")
+    arguments = ["--questions", questions, "--out", tmp_path / "out", "--journal", tmp_path / "journal" / "j.jsonl"]
+    code = call(monkeypatch, "infer", "oracle", "humblebench", "--params", tmp_path / "params.yaml", *arguments)
+    assert code == MachineError.exit_code
+    assert f"error: {tmp_path / 'journal'}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("tokenizer.json", b'{"a": [1, 2]}'), ("tokenizer.json", None), ("model.safetensors", b"\0" * 100)],
+)
+def test_a_broken_checkpoint_is_named(tmp_path, name, content):
+    pytest.importorskip("transformers")
+    from known_unknowns import engines
+
+    ignored = shutil.ignore_patterns("never-refuses", "refuses-often")
+    shutil.copytree(ROOT / "models/pocket", tmp_path / "model", ignore=ignored)
+    data = (tmp_path / "model" / name).read_bytes()
+    (tmp_path / "model" / name).write_bytes(data[: len(data) // 2] if content is None else content)
+    entry = {"engine": "transformers", "source": str(tmp_path / "model"), "revision": "unpinned", "dtype": "float32"}
+    with pytest.raises(ConfigError, match=r"models\.m\.source: cannot load"):
+        engines.create("m", entry | {"device": "cpu"})
+
+
+def test_an_mlflow_server_that_is_gone_is_named_at_once():
+    pytest.importorskip("mlflow")
+    from known_unknowns.tracking.store import open_store
+
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    tracking = {"uri": f"http://user:pw@127.0.0.1:{port}", "artifacts": "a", "experiment": "e"}
+    start = time.monotonic()
+    with pytest.raises(MachineError, match="the MLflow server cannot be reached") as error, open_store(tracking):
+        pass
+    assert time.monotonic() - start < 15
+    assert "pw@" not in str(error.value)
+
+
+def test_deep_nesting_is_refused_by_every_command(tmp_path, monkeypatch, capsys):
+    (tmp_path / "params.yaml").write_text("a: " + "[" * 100_000)
+    assert call(monkeypatch, "infer", "m", "b", "--params", tmp_path / "params.yaml", *_folders(tmp_path)) == 2
+    assert "more than 50 levels" in capsys.readouterr().err
+
+
+def _folders(folder):
+    return ["--questions", folder, "--out", folder, "--journal", folder / "j.jsonl"]
