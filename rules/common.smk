@@ -126,6 +126,13 @@ def data_entry(wildcards):
     return PARAMS.data(wildcards.benchmark).as_dict()
 
 
+def own_questions(wildcards):
+    """The benchmark's own questions, if they are there: released replies get their images."""
+    folder = data_entry(wildcards).get("questions")
+    table = Path(folder or "", "questions.parquet")
+    return [table.as_posix()] if folder and table.is_file() else []
+
+
 def data_lock(wildcards):
     """Changes if params.lock.yaml has another state of the benchmark's source."""
     entry = PARAMS.data(wildcards.benchmark)

@@ -22,6 +22,7 @@ rule fetch:
 rule questions:
     input:
         raw="<data>/raw/{benchmark}",
+        own=own_questions,
     output:
         table="<data>/questions/{benchmark}/questions.parquet",
         images=directory("<data>/questions/{benchmark}/images"),

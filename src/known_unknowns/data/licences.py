@@ -51,6 +51,8 @@ def terms_of(benchmark: str, entry: Mapping[str, Any] | None) -> Terms:
         If there is no such benchmark.
     """
     published = benchmarks.get(benchmark).terms
+    if entry is not None and entry["source"] == "released":
+        return replace(published, title=f"{published.title}: released replies", url=entry["repository"])
     if entry is None or entry["source"] != RENDERED:
         return published
     rendered = rendered_terms(benchmark)

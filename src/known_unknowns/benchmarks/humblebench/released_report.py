@@ -111,16 +111,17 @@ def _exact(run: Run) -> Table:
         tuple(
             Row(
                 (Head(model),),
-                tuple(
-                    metric_cell(run.numbers.get(model, run.benchmark, variant, scorer, name))
-                    for variant in shown
-                    for scorer, name, _ in columns
-                ),
+                tuple(_metric(run, model, variant, scorer, name) for variant in shown for scorer, name, _ in columns),
             )
             for model in run.models
         ),
         groups=tuple(Head(run.section.name(variant), span=len(columns)) for variant in shown),
     )
+
+
+def _metric(run: Run, model: str, variant: str, scorer: str, name: str) -> Cell:
+    found = run.numbers.get(model, run.benchmark, variant, scorer, name)
+    return Cell("not run") if found is None else metric_cell(found)
 
 
 def _parsers(run: Run, frame: pd.DataFrame) -> Table:
