@@ -77,10 +77,10 @@ def right_answers(
     return np.add.reduceat(by_question, np.concatenate([[0], np.cumsum(sizes)[:-1]]), axis=1).astype(float)
 
 
-def proportion_cells(seed: int, samples: int) -> Iterator[Cell]:
+def proportion_cells(seed: int, samples: int, numbers_of_groups: Iterable[int] = GROUPS) -> Iterator[Cell]:
     """Simulate the grid."""
     grid: list[tuple[str, int, float, float, int, float]] = []
-    for design, groups, share in itertools.product(SIZES, GROUPS, SHARES):
+    for design, groups, share in itertools.product(SIZES, numbers_of_groups, SHARES):
         grid += [(design, groups, share, icc, 1, 0.0) for icc in (ICCS if design != "1 question" else ICCS[:1])]
         if design in ("1 question", "5 questions"):
             iccs = (0.0,) if design == "1 question" else (0.2,)
@@ -235,12 +235,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=2, help="constants were chosen on seed 1")
     parser.add_argument("--samples", type=int, default=4000, help="samples of a cell of the proportions")
     parser.add_argument("--slow-samples", type=int, default=400, help="samples of a row of ratios and areas")
+    parser.add_argument("--groups", nargs="+", type=int, default=GROUPS, help="numbers of groups of the proportions")
     parser.add_argument("--csv", type=Path, help="file for all cells of the proportions")
     parts = ("proportions", "ratios", "differences", "areas")
     parser.add_argument("--part", nargs="+", choices=parts, default=parts)
     chosen = parser.parse_args()
     if "proportions" in chosen.part:
-        cells = list(proportion_cells(chosen.seed, chosen.samples))
+        cells = list(proportion_cells(chosen.seed, chosen.samples, chosen.groups))
         print(markdown(by_method(cells)), markdown(by_design(cells)), sep="\n\n", flush=True)
         if chosen.csv is not None:
             with chosen.csv.open("w", newline="", encoding="utf-8") as file:
