@@ -64,10 +64,9 @@ rule summarise:
         "../envs/core.yaml"
     params:
         code=code_of("summarise", PARAMS.benchmarks),
-        models=lambda wildcards, output: Path(output.models[0]).parent.as_posix(),
     shell:
         "python -m known_unknowns summarise {input} --out {output.records} --headline {output.headline}"
-        " --leaderboard {output.leaderboard} --models {params.models} --plot {output.plot} > {log} 2>&1"
+        " --leaderboard {output.leaderboard} --plot {output.plot} > {log} 2>&1"
 
 
 rule compare:

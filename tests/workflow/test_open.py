@@ -13,13 +13,13 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.workflow.project import Project
+from tests.workflow.project import RESPONDENTS, Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def addresses(process: subprocess.Popen, names: list[str]) -> dict[str, str]:
-    """Read lines of the output until each name has its address."""
+    """Read lines of the output until each name has its address. What follows is left to `Popen.stdout`."""
     found: dict[str, str] = {}
     while not set(names) <= found.keys():
         line = process.stdout.readline()
@@ -53,7 +53,8 @@ def test_the_report_and_mlflow_are_served_until_sigterm(finished):
         answer = json.loads(body(f"{server}ajax-api/2.0/mlflow/experiments/get?experiment_id={experiment}"))
         assert f"mlflow.sharedViewState.{key}" in {tag["key"] for tag in answer["experiment"]["tags"]}
         os.kill(process.pid, signal.SIGTERM)
-        rest = process.communicate(timeout=60)[0]
+        rest = process.stdout.read()
+        process.wait(timeout=60)
     finally:
         project.kill(process)
     assert process.returncode == 0
@@ -71,7 +72,8 @@ def test_ctrl_c_ends_it_without_a_traceback(finished, tmp_path):
         found = addresses(process, ["Report"])
         assert b"<html" in body(found["Report"])
         os.killpg(process.pid, signal.SIGINT)
-        rest = process.communicate(timeout=60)[0]
+        rest = process.stdout.read()
+        process.wait(timeout=60)
     finally:
         project.kill(process)
     assert process.returncode == 0
@@ -89,6 +91,17 @@ def test_a_taken_port_and_a_missing_run_say_what_to_do(finished, tmp_path):
         project.kill(process)
     printed = project.run("known-unknowns", "open", "--edition", "full", code=3).stdout
     assert "make run EDITION=full" in printed and "Traceback" not in printed
+
+
+def test_a_bundle_of_the_run_has_its_report_and_questions(finished, tmp_path):
+    project, _ = finished
+    printed = project.run("known-unknowns", "bundle", tmp_path / "public").stdout
+    assert re.search(rf"^{tmp_path}/public: \d+ files, \d+\.\d MB; open ", printed, re.MULTILINE)
+    report = project.root / "results/pocket/report"
+    for path in report.rglob("*"):  # nothing private is in the report of the pocket edition
+        assert path.is_dir() or (tmp_path / "public" / path.relative_to(report)).read_bytes() == path.read_bytes()
+    rows = (tmp_path / "public/leaderboard.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[:3] for row in rows[1:]] == [[name, "true", "humblebench"] for name in sorted(RESPONDENTS)]
 
 
 def _report_only(project: Project, root: Path) -> Project:

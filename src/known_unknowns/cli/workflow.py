@@ -195,7 +195,8 @@ def summarise(
         typer.Option(help="The CSV file with a row per model and benchmark. [default: leaderboard.csv beside --out]"),
     ] = None,
     models: Annotated[
-        Path | None, typer.Option(help="The folder of each model's record (dvc metrics show). [default: models]")
+        Path | None,
+        typer.Option(help="The folder of each model's record (dvc metrics show). [default: models beside --out]"),
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Also write all metrics to this CSV file, which is large.")] = None,
 ) -> None:
