@@ -114,12 +114,12 @@ rule compare_models:
         "../envs/core.yaml"
     params:
         models=PARAMS.models,
-        scorers=[f"--scorer {scorer}" for scorer in PARAMS.scorers],
+        scorers=PARAMS.scorers,
         statistics=PARAMS.statistics.as_dict(),
         code=code_of(modules=["known_unknowns.comparison.model_pairs"]),
         data=folder_of("questions", 4),
         results=subpath(output[0], parent=True),
         settings=RESOLVED,
     shell:
-        "python -m known_unknowns compare-models {params.scorers} --data {params.data}"
+        "python -m known_unknowns compare-models --data {params.data}"
         " --results {params.results} --out {output} --params {params.settings} > {log} 2>&1"

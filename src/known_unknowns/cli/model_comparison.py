@@ -15,7 +15,9 @@ def compare_models(
     models: Annotated[list[str] | None, typer.Argument(help="Models; by default all of the edition.")] = None,
     benchmark: Annotated[list[str] | None, typer.Option(help="A benchmark; by default all. Repeatable.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="A variant; by default all. Repeatable.")] = None,
-    scorer: Annotated[list[str] | None, typer.Option(help="A parser; by default robust. Repeatable.")] = None,
+    scorer: Annotated[
+        list[str] | None, typer.Option(help="A parser; by default robust, or the first. Repeatable.")
+    ] = None,
     results: Annotated[Path | None, typer.Option(help="The results folder; by default results/EDITION.")] = None,
     data: Annotated[Path | None, typer.Option(help="The data folder; by default that of the edition.")] = None,
     out: Annotated[Path | None, typer.Option("--out", help="A Parquet table to write as well.")] = None,
@@ -37,9 +39,9 @@ def compare_models(
       known-unknowns compare-models MODEL --variant original --variant noise
       known-unknowns compare-models MODEL --scorer official --scorer robust
     """
-    from known_unknowns.comparison import ROBUST
     from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
     from known_unknowns.comparison.models import write_model_comparison
+    from known_unknowns.metrics.summary import main_scorer
     from known_unknowns.workflow import configuration
 
     chosen = configuration.load(params, edition=edition)
@@ -47,7 +49,7 @@ def compare_models(
         models=models or chosen.models,
         benchmarks=benchmark or chosen.benchmarks,
         variants=variant or (),
-        scorers=scorer or (ROBUST,),
+        scorers=scorer or (main_scorer(chosen.scorers),),
     )
     if out is not None and not models and len(chosen.models) < 2:
         write_model_comparison(out, [])

@@ -24,7 +24,7 @@ class _Column:
 
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
     """Return the table of models, best first and baselines last, and the undefined columns with their reasons."""
-    columns = _columns(overview)
+    columns = sorted(_columns(overview), key=lambda column: column.undefined != "")  # on a phone, the first ones fit
     order = [(name, "") for name in overview.models]
     order += [(name, "baseline") for name in overview.sorted(overview.baselines)]
     rows: Sequence[Row] = [

@@ -77,7 +77,7 @@ def _guesses(overview: Overview) -> str:
     if overview.refusing(NO_RIGHT_OPTION):
         parts.append(f"refuse {_range(overview, overview.refused)} of the questions without a right option")
     if overview.refusing(NO_CONTENT):
-        parts.append(f"answer {_range(overview, overview.wrong)} of those without content in the image")
+        parts.append(f"do not refuse {_range(overview, overview.wrong)} of those without content in the image")
     if not parts:
         accuracy = _range(overview, lambda model: overview.number(model, overview.main, ACCURACY))
         chance = _shown(overview.run.chance(overview.models[0], overview.main))

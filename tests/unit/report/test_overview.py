@@ -101,8 +101,8 @@ def test_a_significant_difference_is_said() -> None:
         "+50.0 [+40.0, +60.0] points, p = 0.0010."
     )
     assert guesses == (
-        "The models refuse 10.0 to 70.0% of the questions without a right option and answer 10.0 to 75.0% of those "
-        "without content in the image."
+        "The models refuse 10.0 to 70.0% of the questions without a right option and do not refuse 10.0 to 75.0% of "
+        "those without content in the image."
     )
 
 
