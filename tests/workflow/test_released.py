@@ -145,6 +145,7 @@ def test_the_report_has_released_models_without_images(project):
     assert "Released predictions" in pages
     assert "No file was released of Insight-V: not run." in pages
     assert "Released logs, recomputed from the raw predictions" in pages
+    assert "Released logs, cautious_prompt, with 95% intervals of ours" in pages
     assert "questions.html#benchmark=humblebench" in pages
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
+from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.comparison.released import read_released
 from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, percent
 from known_unknowns.report.tables import Run
@@ -65,6 +66,11 @@ def released_part(run: Run, results: Path) -> ReleasedPart | None:
         hard_count=len(hard),
         files=tuple(f"../released/{run.benchmark}/{name}.csv" for name in sorted(frames)),
     )
+
+
+def released_cells(run: Run, results: Path) -> list[PublishedCell]:
+    """Return the numbers of the released logs."""
+    return read_released(results / "released" / f"{run.benchmark}.json")[0]
 
 
 def _text(value: Any) -> Cell:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from known_unknowns.benchmarks.humblebench.released_report import released_part
+from known_unknowns.benchmarks.humblebench.released_report import released_cells, released_part
 from known_unknowns.comparison import ComparisonRow, load
 from known_unknowns.report.page import ExtraContent
 from known_unknowns.report.paper_tables import Layout, paper_table
@@ -26,10 +26,12 @@ LAYOUTS = {
 
 def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: Path) -> ExtraContent:
     """Build the content of papers.html.j2."""
-    cells = load(run.benchmark)
-    tables = [paper_table(name, layout, run, cells, compared) for name, layout in LAYOUTS.items()]
-    links = {"papers": "The paper's tables"}
     released = released_part(run, results)
+    of_logs = released_cells(run, results) if released is not None else []
+    cells = [*load(run.benchmark), *of_logs]
+    layouts = LAYOUTS | {cell.table: Layout(cell.table, collapsed=True) for cell in of_logs}
+    tables = [paper_table(name, layout, run, cells, compared) for name, layout in layouts.items()]
+    links = {"papers": "The paper's tables"}
     if released is not None:
         links["released"] = "Released predictions"
     return ExtraContent(links=links, values={"tables": tables, "released": released})
