@@ -20,7 +20,7 @@ def test_a_failed_job_is_explained_and_other_jobs_continue(rerun):
     printed = rerun.snakemake(code=None)
     assert "results/pocket/logs/score/oracle/humblebench.log" in printed
     assert "known-unknowns: error: results/pocket/replies/oracle/humblebench/noise/seed0.parquet" in printed
-    assert "No reply is lost: run the same command again to continue." in printed
+    assert "Recorded replies are kept." in printed
     assert not (scores / "oracle/humblebench/noise/seed0.parquet").exists()
     assert (scores / "uniform/humblebench/noise/seed0.parquet").is_file()
 

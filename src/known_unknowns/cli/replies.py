@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
@@ -39,3 +40,31 @@ def retry(
         print(each)
     if any(each.asked for each in retried):
         print("Run the workflow (make run) to update the results.")
+
+
+def journal(
+    action: Annotated[Literal["check", "repair"], typer.Argument(help="What to do.")],
+    paths: Annotated[list[Path] | None, typer.Argument(help="Journals. [default: all below journal/]")] = None,
+) -> None:
+    """Check journals of replies for damaged lines, or move such lines to <journal>.damaged.
+
+    Every sound reply is kept. The next run asks the questions of the damaged lines again. With damage, check exits
+    with 1.
+
+    \b
+    Example:
+      known-unknowns journal check
+      known-unknowns journal repair journal/pocket/MODEL/BENCHMARK.jsonl
+    """
+    from known_unknowns.inference import journal_repair
+
+    damaged = False
+    for path in journal_repair.journals(paths or ()):
+        found = (journal_repair.repair if action == "repair" else journal_repair.check)(path)
+        damaged = damaged or bool(found.damaged)
+        print(found)
+        if found.damaged and action == "repair":
+            print(f"  moved to {path}.damaged; {len(found.lost_keys)} named replies are lost and will be asked again")
+    if damaged and action == "check":
+        print("Set the damaged lines aside with: known-unknowns journal repair")
+        raise typer.Exit(1)

@@ -12,7 +12,7 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import ItemsView, Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -77,9 +77,7 @@ class Journal:
 
     def append(self, batch: Sequence[tuple[str, Reply]]) -> None:
         """Add a batch of (key, reply). When this returns, the batch is on the disk, whole."""
-        data = b"".join(
-            _line({"key": key, "i": i, "n": len(batch), "reply": asdict(reply)}) for i, (key, reply) in enumerate(batch)
-        )
+        data = b"".join(journal_line(key, i, len(batch), reply) for i, (key, reply) in enumerate(batch))
         try:
             written = 0
             while written < len(data):
@@ -108,7 +106,8 @@ class Journal:
                 if parsed is None:
                     if line.endswith(b"\n"):
                         raise DataError(
-                            "this line is damaged; delete it to have its reply asked again",
+                            "this line is damaged; `known-unknowns journal repair` moves it to another file, and its "
+                            "question is then asked again",
                             file=self.path,
                             line=number,
                         )
@@ -123,9 +122,9 @@ class Journal:
         return replies, end
 
 
-def _line(entry: Mapping[str, Any]) -> bytes:
-    """Return an entry as a line that ends with the checksum of what precedes it."""
-    text = json.dumps(entry, allow_nan=False).encode().removesuffix(b"}")
+def journal_line(key: str, i: int, n: int, reply: Reply) -> bytes:
+    """Return the line of the ``i``-th reply of a batch of ``n``. It ends with the checksum of what precedes it."""
+    text = json.dumps({"key": key, "i": i, "n": n, "reply": asdict(reply)}, allow_nan=False).encode().removesuffix(b"}")
     return text + _SUFFIX % crc32(text)
 
 

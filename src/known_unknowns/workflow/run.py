@@ -191,4 +191,6 @@ def failure_message(logs: Iterable[str], lines: int = 5) -> str:
         path = Path(name)
         log = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
         parts += [name, *(f"    {line}" for line in log[-lines:])]
-    return "\n".join([*parts, "No reply is lost: run the same command again to continue.", ""])
+    return "\n".join(
+        [*parts, "Correct what the logs say and run the same command again. Recorded replies are kept.", ""]
+    )
