@@ -17,6 +17,7 @@ RESULTS = [
     "metrics.json",
     "models/oracle.json",
     "comparison.parquet",
+    "model_comparison.parquet",
     "headline.csv",
     "report/index.html",
     "plots/humblebench.csv",
