@@ -93,9 +93,9 @@ def test_accuracy_of_the_respondents(finished, model, expected):
 
 def test_the_report_names_the_benchmark_and_draws_its_labels(finished):
     report = finished.root / "results/yes_no/report"
-    page = (report / "index.html").read_text(encoding="utf-8")
-    assert "<h2>POPE</h2>" in page
-    assert "the benchmark defines no check of its published files" in page
+    assert "<h2>POPE</h2>" in (report / "index.html").read_text(encoding="utf-8")
+    audit = (report / "audit.html").read_text(encoding="utf-8")
+    assert "the benchmark defines no check of its published files" in audit
     figure = (report / "figures/pope_answers.svg").read_text(encoding="utf-8")
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", figure)
     assert {"yes", "no"} < set(texts)
