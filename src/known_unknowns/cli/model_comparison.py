@@ -42,9 +42,9 @@ def compare_models(
     from known_unknowns.comparison.model_pairs import Selection, as_text, compare_selection
     from known_unknowns.comparison.models import write_model_comparison
     from known_unknowns.metrics.summary import main_scorer
-    from known_unknowns.workflow import configuration
+    from known_unknowns.workflow import configuration, prerequisites
 
-    chosen = configuration.load(params, edition=edition)
+    chosen = prerequisites.as_run(configuration.load(params, edition=edition))
     selection = Selection(
         models=models or chosen.models,
         benchmarks=benchmark or chosen.benchmarks,

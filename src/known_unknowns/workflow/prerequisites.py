@@ -14,6 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from known_unknowns import benchmarks, variants
 from known_unknowns.benchmarks import Contents
 from known_unknowns.config import Params
@@ -43,6 +45,22 @@ def checked(params: Params) -> tuple[Params, list[str]]:
     errors = [error for error in found.values() if isinstance(error, ConfigError)]
     raise_all([*errors, *_of_models(params)])
     return fitted(params, {name: each for name, each in found.items() if isinstance(each, Contents)})
+
+
+def as_run(params: Params) -> Params:
+    """Return the configuration without the variants that the edition's last run left out of the user's own data."""
+    settings = Path("results", params.edition, "params.yaml")
+    own = [name for name in params.benchmarks if params.data(name).source == "folder"]
+    if not own or not settings.is_file():
+        return params
+    last = yaml.safe_load(settings.read_text(encoding="utf-8"))["benchmarks"]
+    raw = deepcopy(dict(params.raw))
+    for name in own:
+        asked = last.get(name, {}).get("variants", ())
+        entry = raw["benchmarks"][name]
+        entry["variants"] = [variant for variant in entry.get("variants", ()) if variant in asked]
+        entry["seeds"] = {variant: seeds for variant, seeds in entry.get("seeds", {}).items() if variant in asked}
+    return Params(raw)
 
 
 def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, list[str]]:

@@ -176,3 +176,13 @@ def test_fetch_copies_the_folder_and_the_stamp_follows_every_change(project):
     (own / "link.csv").symlink_to("/etc/hostname")
     with pytest.raises(DataError, match="a link that leads out of the folder"):
         folder.stamp(entry)
+
+
+def test_variants_that_the_last_run_left_out_are_not_compared(project):
+    params = configured()
+    assert prerequisites.as_run(params) == params  # no run yet
+    last, _ = prerequisites.fitted(params, {"multiple_choice": Contents(5, 0, 5)})
+    (project / "results/mine").mkdir(parents=True)
+    (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.raw))
+    assert prerequisites.as_run(params).variants("multiple_choice") == last.variants("multiple_choice")
+    assert "nota_only" not in prerequisites.as_run(params).variants("multiple_choice")
