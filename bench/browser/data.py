@@ -1,8 +1,6 @@
 """Tables of a large run with invented replies: questions, replies and scores as the workflow writes them.
 
-Four sets of replies are written for each variant, and the models share them as hard links, because the page does not
-become smaller or faster by it: each model has its own shards of outcomes, which are the same bytes only for models of
-the same set. ``--distinct`` gives each model a set of its own.
+A few sets of replies are written for each variant, and the models share them as hard links.
 """
 
 from __future__ import annotations

@@ -13,10 +13,13 @@ import resource
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from bench.browser import data
 from known_unknowns.report.browser import build
+from known_unknowns.report.browser.benchmark import BenchmarkWriter
+from known_unknowns.report.browser.shards import read
 from tests.browser import Browser
 
 READY = "document.getElementById('scroll')?.getAttribute('aria-busy') === 'false'"
@@ -64,23 +67,46 @@ def main() -> None:
     if not (chosen.folder / "replies").exists():
         data.write(chosen.folder, settings, chosen.questions, chosen.sets)
     if not page.exists():
-        print(json.dumps(measure_build(chosen.folder, settings, page)), flush=True)
+        print(json.dumps(measure_build(chosen.folder, settings, page, chosen.sets)), flush=True)
     for name, value in measure_page(page).items():
         print(f"| {name} | {value} |", flush=True)
 
 
-def measure_build(folder: Path, settings: data.Params, page: Path) -> dict[str, float]:
-    """Return CPU seconds, seconds, the largest memory in MB and the size of the shards in MB."""
+def measure_build(folder: Path, settings: data.Params, page: Path, sets: int) -> dict[str, float]:
+    """Return replies, CPU seconds, seconds, the largest memory in MB, and size in MB and number of the files."""
+    share_replies(settings, sets)
     cpu, start = time.process_time(), time.monotonic()
     build(settings, results=folder, data=folder, out=page, with_images=False)
     sizes = [path.stat().st_size for path in page.parent.rglob("*.*")]
     return {
+        "models_built": sets,
         "cpu_seconds": round(time.process_time() - cpu, 1),
         "seconds": round(time.monotonic() - start, 1),
         "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "size_mb": round(sum(sizes) / 1e6),
         "files": len(sizes),
     }
+
+
+def share_replies(settings: data.Params, sets: int) -> None:
+    """Build the replies of each set once. Every model has its own shard of outcomes: the set's, rolled."""
+    build_replies, built = BenchmarkWriter._replies, {}
+
+    def replies(self: BenchmarkWriter, model: str, cell: tuple[str, int], *arguments: Any) -> tuple[str, list[str]]:
+        number = settings.models.index(model)
+        key = (number % sets, cell)
+        if key not in built:
+            built[key] = build_replies(self, model, cell, *arguments)
+        flags, chunks = built[key]
+        size = len(self._places)
+        planes = read(self._shards._folder / f"{flags}.js")
+        planes = b"".join(
+            planes[start + number : start + size] + planes[start : start + number]
+            for start in range(0, len(planes), size)
+        )
+        return self._shards.write(planes), chunks
+
+    BenchmarkWriter._replies = replies
 
 
 def measure_page(page: Path) -> dict[str, str]:
