@@ -76,12 +76,9 @@ async function testOf(values, index, entry) {
   const scorer = index.scorers.indexOf(values.parser);
   const own = await loadFlags(index, entry);
   const { outcome } = own[scorer];
-  const tests = [(q) => (outcome[q] & 7) !== NOT_ASKED];
-  if (values.outcome in OUTCOME_FILTERS) {
-    const [, matches] = OUTCOME_FILTERS[values.outcome];
-    const table = Uint8Array.from({ length: 256 }, (_, byte) => Number(matches(byte)));
-    tests.push((q) => table[outcome[q]] === 1);
-  }
+  const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
+  const table = Uint8Array.from({ length: 256 }, (_, byte) => Number((byte & 7) !== NOT_ASKED && matches(byte)));
+  const tests = [(q) => table[outcome[q]] === 1];
   if (values.parsers) {
     const names = values.parsers === "any" ? index.scorers : values.parsers.split("~");
     const planes = names.map((name) => own[index.scorers.indexOf(name)]).filter(Boolean);
