@@ -167,8 +167,12 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
             known(variant["protocol"], names["protocols"], f"variants.{name}.protocol")
     if sound.get("edition") in sound["editions"]:
         for model, entry in sound["models"].items():
-            if entry["engine"] == "imported":
-                errors += _imported_cells(params, model, entry.get("cells", {}))
+            if entry["engine"] != "imported":
+                continue
+            if not entry.get("cells") and not entry.get("released"):
+                reason = "this key is required, unless `released` has the model's name in released files"
+                errors.append(ConfigError(reason, path=f"models.{model}.cells"))
+            errors += _imported_cells(params, model, entry.get("cells", {}))
     return errors
 
 
