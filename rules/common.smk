@@ -85,6 +85,7 @@ def start_run():
         raise WorkflowError(str(error)) from None
     for note in NOTES:
         print(note, file=sys.stderr)
+    workflow_run.forward_sigterm()
     workflow_run.write_job_settings(PARAMS, SETTINGS.parent)
     workflow_run.remove_other_settings(SETTINGS)
     workflow_run.write_settings(

@@ -18,6 +18,7 @@ def project(tmp_path: Path) -> Project:
     root.mkdir()
     for name in ("rules", "src"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (root / "models").symlink_to(ROOT / "models")
     shutil.copy(ROOT / "params.yaml", root)
     (root / "Snakefile").write_text('include: "rules/common.smk"\n\nrule all:\n    default_target: True\n')
     return Project(root)

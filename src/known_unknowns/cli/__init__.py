@@ -48,6 +48,7 @@ Exit codes:
   2  a mistake in params.yaml or in the arguments
   3  data that cannot be used
   4  a fault of the machine or the network; run the same command again
+  5  stopped by a signal; run the same command again
 
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """

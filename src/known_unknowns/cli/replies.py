@@ -29,11 +29,13 @@ def retry(
       known-unknowns retry MODEL
       known-unknowns retry MODEL BENCHMARK --finish error --finish rejected
     """
+    from known_unknowns.engines import stopping
     from known_unknowns.inference import failures
     from known_unknowns.workflow import configuration
     from known_unknowns.workflow.run import LOCK_FILE, lock
 
     settings = configuration.load(params, edition=edition)
+    stopping.install()
     with lock(LOCK_FILE):
         retried = failures.retry(settings, model, benchmark, finishes=finish or failures.FINISHES)
     for each in retried:

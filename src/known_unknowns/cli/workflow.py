@@ -96,9 +96,11 @@ def infer(
       known-unknowns infer MODEL BENCHMARK --questions questions \\
         --out replies --journal journal.jsonl
     """
+    from known_unknowns.engines import stopping
     from known_unknowns.inference import infer as run
     from known_unknowns.workflow import configuration
 
+    stopping.install()
     run(configuration.load(params, edition=edition), model, benchmark, questions=questions, out=out, journal=journal)
 
 

@@ -56,6 +56,7 @@ class OpenAIEngine:
     """
 
     scripted = False
+    ends_requests = True  # after a signal, requests under way are finished
 
     def __init__(self, name: str, entry: OpenAIModel) -> None:
         self.settings = EndpointSettings.from_entry(name, entry)

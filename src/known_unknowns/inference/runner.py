@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn
+from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn, stopping
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.asking import answer_key
 from known_unknowns.inference.journal import Journal
@@ -140,6 +140,8 @@ def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, 
             journal.append([(keys[index], reply) for index, reply in batch])
             answered.update(indices)
             advance(len(batch))
+            if len(answered) < len(turns) and not getattr(engine, "ends_requests", False):
+                stopping.raise_if_requested()
     if len(answered) < len(turns):
         raise KnownUnknownsError(
             f"the engine answered {len(answered)} of {len(turns)} turns, which is a fault in the engine"

@@ -6,10 +6,13 @@ import fcntl
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from types import FrameType
 from typing import Any, TextIO
 
 import yaml
@@ -45,6 +48,23 @@ def lock(path: Path) -> TextIO:
         file.close()
         raise MachineError("another run is active in this folder; wait for it to end, or stop it") from None
     return file
+
+
+def forward_sigterm() -> None:
+    """Send a SIGTERM that this process receives to its jobs as well. Snakemake's own handler then waits for them."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        import psutil
+
+        for child in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if "known_unknowns" in child.cmdline():  # not the shell around it, which would leave it alone
+                    child.terminate()
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGTERM, forward)
 
 
 def prepend_to_path(folder: Path) -> None:

@@ -21,6 +21,7 @@ from typing import IO, Any
 import openai
 from openai.types import Batch
 
+from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.batch_log import BatchLog, BatchRecord
 from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.client import redirect_error
@@ -207,7 +208,8 @@ class BatchRunner:
                     f"{batch.id} is {batch.status} ({done}); run the same command again later: it collects, and "
                     "submits nothing twice"
                 )
-            await asyncio.sleep(self._poll)
+            await stopping.sleep(self._poll)
+            stopping.raise_if_requested()
 
     def _row(self, line: Mapping[str, Any], record: BatchRecord) -> Rows:
         """Return the reply in a line of an output or error file; none if the question is to be asked again."""

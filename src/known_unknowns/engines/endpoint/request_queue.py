@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from known_unknowns.engines import stopping
 from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError, WrongModelError
 from known_unknowns.engines.endpoint.request import PendingTurn, Requester, RetryableError
@@ -108,8 +109,10 @@ class RequestQueue:
         """
         while self._waiting or self._running or self._suspects_endpoint():
             self._launch()
+            if self._must_stop():
+                raise stopping.StoppedError
             if self._running:
-                done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(self._running, timeout=1.0, return_when=asyncio.FIRST_COMPLETED)
                 batch = [row for task in done for row in self._outcome(task)]
             elif self._suspects_endpoint():
                 batch = await self._check_endpoint()
@@ -121,6 +124,10 @@ class RequestQueue:
             raise self._stop
         return self._timed(self._series.end())
 
+    def _must_stop(self) -> bool:
+        """Whether a signal has come, and no request is under way or may take longer."""
+        return stopping.requested() and (not self._running or stopping.out_of_time())
+
     async def close(self) -> None:
         """Cancel the questions under way."""
         for task in self._running:
@@ -129,10 +136,13 @@ class RequestQueue:
 
     def _launch(self) -> None:
         most = self._concurrency if self.answered else 1
-        while self._waiting and len(self._running) < most and self._stop is None and not self._suspects_endpoint():
+        while self._waiting and len(self._running) < most and self._may_launch():
             pending = self._waiting.popleft()
             pending.asked = time.monotonic()
             self._running[asyncio.create_task(self._requester.ask(pending))] = pending
+
+    def _may_launch(self) -> bool:
+        return self._stop is None and not self._suspects_endpoint() and not stopping.requested()
 
     def _outcome(self, task: asyncio.Task[Reply]) -> Rows:
         pending = self._running.pop(task)
@@ -188,13 +198,13 @@ class RequestQueue:
                     f"the endpoint has sent nothing usable for {waited:.0f} s (last: {reason}); the replies so far are "
                     "kept. Run the same command again when it works: it asks only what is missing"
                 )
-            if self._stop is not None:
+            if self._stop is not None or stopping.requested():
                 return []
             if first:
                 text = f"the endpoint fails ({reason}); pausing, then trying it with an answered question"
                 print_message(self._requester.settings.name, text)
             first = False
-            await asyncio.sleep(min(pause, patience - waited))
+            await stopping.sleep(min(pause, patience - waited))
             pause = min(2 * pause, LONGEST_PAUSE)
         self.answered = True
         rows: Rows = []

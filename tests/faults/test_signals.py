@@ -1,0 +1,97 @@
+"""SIGTERM during inference and during a workflow. Real processes, signals and HTTP."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+pytest.importorskip("openai")
+
+from known_unknowns import tables
+from known_unknowns.inference.journal import Journal
+from tests.factories import question
+from tests.paths import ROOT
+from tests.servers.endpoint import MODEL, Endpoint
+
+JOB = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (open("told", "w"), sys.exit(5)))
+open("started", "w")
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def infer(tmp_path):
+    """Starts `infer` with a model behind a slow endpoint."""
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text())
+    raw["editions"]["pocket"] |= {"models": ["parrot"], "benchmarks": ["humblebench"], "seeds": [0]}
+    benchmark = raw["benchmarks"]["humblebench"] | {"variants": ["original"]}
+    raw["benchmarks"]["humblebench"] = {key: benchmark[key] for key in ("protocol", "variants", "data")}
+    questions = [question(f"q{n}", text=f"[q{n}] Which?", images=()) for n in range(60)]
+    tables.write_questions(tmp_path / "questions/original/seed0.parquet", questions)
+
+    def start(url):
+        raw["models"]["parrot"] = {"engine": "openai", "source": MODEL, "base_url": url, "concurrency": 4}
+        (tmp_path / "params.yaml").write_text(yaml.safe_dump(raw))
+        command = [sys.executable, "-m", "known_unknowns", "infer", "parrot", "humblebench", "--params", "params.yaml"]
+        folders = ["--questions", "questions", "--out", "out", "--journal", "j.jsonl"]
+        return subprocess.Popen([*command, *folders], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_requests_under_way_are_journaled(infer, tmp_path, number):
+    with Endpoint(latency=0.4) as server:
+        process = infer(server.url)
+        until(lambda: len(server.asked) >= 6 and server.under_way == 4)
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+        answered = sum(server.answered.values())
+        assert sum(server.asked.values()) == answered < 60
+    assert process.returncode == 5
+    assert "stopped by a signal" in said and "Traceback" not in said
+    with Journal(tmp_path / "j.jsonl") as journal:
+        assert len(journal) == answered
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_signal_ends_it_without_a_traceback(infer):
+    with Endpoint(latency=20.0) as server:
+        process = infer(server.url)
+        until(lambda: server.asked or server.under_way)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=15)[1]
+    assert process.returncode not in (0, 5) and "Traceback" not in said
+
+
+def test_the_workflow_forwards_sigterm(project):
+    (project.root / "job.py").write_text(JOB)
+    rule = "rule slow:\n    output: 'made'\n    shell: 'python job.py known_unknowns'\n"
+    start = "onstart:\n    start_run()\n"
+    text = 'include: "rules/common.smk"\n\nrule all:\n    default_target: True\n    input: "made"\n\n'
+    (project.root / "Snakefile").write_text(f"{text}{rule}\n{start}")
+    process = project.start("snakemake", "--cores", "1", "--nolock")
+    try:
+        until(lambda: (project.root / "started").is_file())
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+        assert process.returncode != 0
+        assert (project.root / "told").is_file()
+    finally:
+        project.kill(process)
