@@ -43,7 +43,7 @@ def test_the_example_uses_options_of_the_command(name):
 
 def test_the_exit_codes_are_listed():
     codes = dict(re.findall(r"^ *(\d) {2}(.+)$", shown("--help"), re.MULTILINE))
-    assert set(codes) == {"0", "1", "2", "3", "4"}
+    assert set(codes) == {"0", "1", "2", "3", "4", "5"}
     assert "params.yaml" in codes[str(ConfigError.exit_code)]
     assert "data" in codes[str(DataError.exit_code)]
     assert "machine" in codes[str(MachineError.exit_code)]

@@ -59,7 +59,7 @@ def test_the_pages_have_only_the_text_of_this_benchmark(pages: dict[str, Page], 
 
 def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
     files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
-    assert {path.stem for path in files} == {*PAGES, "table", *FIGURES}
+    assert {path.stem for path in files} == {*PAGES, *FIGURES}
     write(run)
     assert {path: path.read_bytes() for path in files} == files
     for name in FIGURES:

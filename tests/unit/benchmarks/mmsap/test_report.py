@@ -110,7 +110,7 @@ def test_the_headline_is_score_sa(made: Run, page: Page):
 
 def test_the_same_run_gives_the_same_bytes_and_every_figure(run: FakeRun):
     files = {path: path.read_bytes() for path in run.page.parent.rglob("*.*") if path.is_file()}
-    assert {path.stem for path in files} == {*PAGES, "table", *FIGURES}
+    assert {path.stem for path in files} == {*PAGES, *FIGURES}
     write(run)
     assert {path: path.read_bytes() for path in files} == files
     for name in FIGURES:
