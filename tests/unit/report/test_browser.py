@@ -126,11 +126,12 @@ def test_dark_mode_and_tabs(browser: Browser, folder: Path) -> None:
 
 
 def test_the_report_prints_on_few_pages_and_is_accessible(browser: Browser, folder: Path) -> None:
-    """By the rules of axe-core, in both themes."""
+    """By the rules of axe-core. The dark theme has other colours and nothing else."""
     printed = 0
     for file in PAGES:
-        for dark in (True, False):
-            browser.open(folder / file, dark=dark)
-            assert violations(browser) == [], file
+        browser.open(folder / file, dark=True)
+        assert violations(browser, "color-contrast") == [], file
+        browser.open(folder / file)
+        assert violations(browser) == [], file
         printed += browser.printed_pages()
     assert printed < 30

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.browser import CHROMIUM, Browser
+from tests.browser import CHROMIUM, Browser, violations
 
 from .tiny_run import HOSTILE, LONG, TinyRun
 
@@ -185,6 +185,13 @@ def test_dark_mode(visit):
     light = visit.evaluate(ground)
     visit.show(dark=True)
     assert sum(map(int, re.findall(r"\d+", visit.evaluate(ground)))) < 150 < sum(map(int, re.findall(r"\d+", light)))
+
+
+def test_the_rules_of_axe_core(visit):
+    visit.show("#benchmark=humblebench&question=q1&other=always_a", dark=True)
+    assert violations(visit, "color-contrast") == []
+    visit.show("#benchmark=humblebench&question=q1&other=always_a")
+    assert violations(visit) == []
 
 
 def test_every_control_has_a_name(visit):
