@@ -20,7 +20,8 @@ def written_again(project: Project, *targets: str) -> set[str]:
     before = project.made()
     project.snakemake(*targets)
     after = project.made()
-    assert after.keys() >= before.keys()
+    # The files of the question browser are named by their content.
+    assert {path for path in before if "/report/questions/" not in path} <= after.keys()
     changed = {path.removeprefix("results/pocket/") for path in after if after[path] != before.get(path)}
     return {path for path in changed if not path.startswith(("logs/", "benchmarks/"))}
 
