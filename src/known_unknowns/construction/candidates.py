@@ -1,0 +1,269 @@
+"""Candidates: generated questions before a person has reviewed them, and their file.
+
+The file has one JSON object on each line, so that it is read, written and appended without holding it in memory. Paths
+of images are relative to the folder of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from known_unknowns.errors import DataError
+
+LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Labels of options. The first option is A."""
+
+Outline = tuple[tuple[float, float], ...]
+"""A polygon as (x, y) corners in pixels of the image. The last corner is joined to the first."""
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateImage:
+    """The image of a candidate.
+
+    Parameters
+    ----------
+    path : str
+        POSIX path relative to the folder of the candidate file.
+    sha256 : str
+        Digest of the file's bytes, in hexadecimal.
+    width, height : int
+        Size in pixels.
+    licence : str, optional
+        SPDX identifier or URL of the image's licence; None if it is not known.
+    """
+
+    path: str
+    sha256: str
+    width: int
+    height: int
+    licence: str | None = None
+
+    def __post_init__(self) -> None:
+        path = PurePosixPath(self.path)
+        if not self.path or path.is_absolute() or ".." in path.parts or "\\" in self.path or "\0" in self.path:
+            raise ValueError(f"the image path {self.path!r} is not a relative path inside the folder of the file")
+        if not _SHA256.fullmatch(self.sha256):
+            raise ValueError(f"the image's sha256 {self.sha256!r} is not 64 hexadecimal digits")
+        if self.width < 1 or self.height < 1:
+            raise ValueError(f"the image's size {self.width} x {self.height} is not positive")
+
+
+@dataclass(frozen=True, slots=True)
+class SceneObject:
+    """An object that a candidate is about.
+
+    Parameters
+    ----------
+    id : str
+        Identifier of the object in the scene graph of the image.
+    name : str
+        Name of the object's class, without an index.
+    box : tuple of float
+        Left, top, width and height in pixels.
+    outline : tuple of Outline
+        Polygons around the object's mask; empty if it has no mask.
+    """
+
+    id: str
+    name: str
+    box: tuple[float, float, float, float]
+    outline: tuple[Outline, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = [*self.box, *(value for polygon in self.outline for corner in polygon for value in corner)]
+        if len(self.box) != 4 or not all(map(math.isfinite, numbers)):
+            raise ValueError(f"object {self.id}: the box or the outline is not made of finite numbers")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A finding of a filter. ``filter`` is the filter's name, ``reason`` a sentence for the reviewer."""
+
+    filter: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A generated question.
+
+    Parameters
+    ----------
+    id : str
+        Unique within the file.
+    image : CandidateImage
+        The image that the question is about.
+    question : str
+        The question without its options.
+    options : tuple of str
+        Texts of the options without their labels. The first is labelled A.
+    answer : str
+        Label of the correct option.
+    kind : str
+        Category of the question, such as "object", "relation" or "attribute".
+    objects : tuple of SceneObject
+        The objects that the question is about. A review outlines them.
+    flags : tuple of Flag
+        Findings of the automatic filters.
+    source : Mapping
+        What generated the question: ``generator``, ``model``, ``revision`` and ``prompt``, as far as they exist.
+    group : str
+        Identifier of the image. Intervals and queues group candidates by it.
+
+    Raises
+    ------
+    ValueError
+        If there are no options or too many, or if the answer is not a label of an option.
+    """
+
+    id: str
+    image: CandidateImage
+    question: str
+    options: tuple[str, ...]
+    answer: str
+    kind: str
+    group: str
+    objects: tuple[SceneObject, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.options) <= len(LABELS):
+            raise ValueError(f"candidate {self.id}: {len(self.options)} options; give 1 to {len(LABELS)}")
+        if self.answer not in self.labels:
+            labels = ", ".join(self.labels)
+            raise ValueError(f"candidate {self.id}: the answer {self.answer!r} is not one of the labels {labels}")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the options, from A."""
+        return tuple(LABELS[: len(self.options)])
+
+    @property
+    def answer_index(self) -> int:
+        """Index of the correct option."""
+        return self.labels.index(self.answer)
+
+
+def read_candidates(path: str | Path) -> Iterator[Candidate]:
+    """Yield the candidates of a file, one line at a time.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `write_candidates` wrote.
+
+    Raises
+    ------
+    DataError
+        If a line is not a candidate, or repeats the id of an earlier line. The message names the file and the line.
+    """
+    path = Path(path)
+    seen: dict[str, int] = {}
+    try:
+        lines = path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read the candidates: {error.strerror}", file=path) from error
+    with lines:
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            candidate = _parse(line, path, number)
+            first = seen.setdefault(candidate.id, number)
+            if first != number:
+                raise DataError(f"the id {candidate.id!r} is also on line {first}", file=path, line=number)
+            yield candidate
+
+
+def write_candidates(path: str | Path, candidates: Iterable[Candidate]) -> int:
+    """Write candidates to a file, atomically, and return their number.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Its folder is created. An existing file is replaced when the last candidate is written.
+    candidates : iterable of Candidate
+        They are consumed one at a time.
+    """
+    from known_unknowns.tables import atomic_path
+
+    count = 0
+    with atomic_path(Path(path)) as partial, partial.open("wb") as file:
+        for candidate in candidates:
+            file.write(candidate_line(candidate))
+            count += 1
+    return count
+
+
+def candidate_line(candidate: Candidate) -> bytes:
+    """Return the line of a candidate, with its line feed."""
+    return json.dumps(asdict(candidate), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def _parse(line: bytes, path: Path, number: int) -> Candidate:
+    try:
+        values = json.loads(line)
+        if not isinstance(values, dict):
+            raise TypeError("the line is not a JSON object")
+        return candidate_from_dict(values)
+    except KeyError as error:
+        raise DataError(f"the candidate has no {error.args[0]!r}", file=path, line=number) from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(f"not a candidate: {error}", file=path, line=number) from error
+
+
+def candidate_from_dict(values: Mapping[str, Any]) -> Candidate:
+    """Return the candidate of a parsed line.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If a field is missing or has another type.
+    """
+    image = values["image"]
+    return Candidate(
+        id=_text(values, "id"),
+        image=CandidateImage(
+            path=_text(image, "path"),
+            sha256=_text(image, "sha256"),
+            width=int(image["width"]),
+            height=int(image["height"]),
+            licence=None if image.get("licence") is None else _text(image, "licence"),
+        ),
+        question=_text(values, "question"),
+        options=tuple(_texts(values["options"])),
+        answer=_text(values, "answer"),
+        kind=_text(values, "kind"),
+        group=_text(values, "group"),
+        objects=tuple(_object(entry) for entry in values.get("objects", ())),
+        flags=tuple(Flag(_text(entry, "filter"), _text(entry, "reason")) for entry in values.get("flags", ())),
+        source=dict(values.get("source", {})),
+    )
+
+
+def _object(entry: Mapping[str, Any]) -> SceneObject:
+    left, top, width, height = map(float, entry["box"])
+    outline = tuple(tuple((float(x), float(y)) for x, y in polygon) for polygon in entry.get("outline", ()))
+    return SceneObject(_text(entry, "id"), _text(entry, "name"), (left, top, width, height), outline)
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values[name]
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {type(value).__name__}, not a string")
+    return value
+
+
+def _texts(values: Any) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("options is not a list of strings")
+    return values

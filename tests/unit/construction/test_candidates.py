@@ -1,0 +1,89 @@
+"""The file of candidates: a round trip, one line at a time, and errors that name file and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.construction.candidates import (
+    Candidate,
+    CandidateImage,
+    Flag,
+    SceneObject,
+    candidate_line,
+    read_candidates,
+    write_candidates,
+)
+from known_unknowns.errors import DataError
+
+IMAGE = CandidateImage("images/1.png", "0" * 64, 40, 30, "CC-BY-4.0")
+SQUARE = ((1.0, 2.0), (11.0, 2.0), (11.0, 12.0), (1.0, 12.0))
+
+
+def candidate(number: int = 1) -> Candidate:
+    return Candidate(
+        id=f"c{number}",
+        image=IMAGE,
+        question="Which <b>colour</b> is the cat?",
+        options=("Red", "Grün", "None of the above"),
+        answer="B",
+        kind="attribute",
+        group="1",
+        objects=(SceneObject("3", "cat", (1.0, 2.0, 10.0, 10.0), (SQUARE,)),),
+        flags=(Flag("leaked_index", "an option contains 'cat_0'"),),
+        source={"generator": "template", "model": None, "revision": None, "prompt": None},
+    )
+
+
+def test_candidates_survive_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "candidates.jsonl"
+    written = [candidate(number) for number in range(3)]
+    assert write_candidates(path, iter(written)) == 3
+    assert list(read_candidates(path)) == written
+    assert written[0].labels == ("A", "B", "C") and written[0].answer_index == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answer": "D"}, "answer 'D' is not one of the labels A, B, C"),
+        ({"options": []}, "0 options"),
+        ({"options": "Red"}, "options is not a list of strings"),
+        ({"question": None}, "question is NoneType"),
+        ({"id": 3}, "id is int"),
+    ],
+)
+def test_a_wrong_line_is_named(tmp_path: Path, change: dict, message: str) -> None:
+    path = tmp_path / "candidates.jsonl"
+    wrong = {**json.loads(candidate_line(candidate(2))), **change}
+    path.write_bytes(candidate_line(candidate(1)) + json.dumps(wrong).encode() + b"\n")
+    with pytest.raises(DataError, match=message) as caught:
+        list(read_candidates(path))
+    assert f"{path}, line 2" in str(caught.value)
+
+
+@pytest.mark.parametrize("image_path", ["/etc/passwd", "../1.png", "images/../../1.png", "", "a\\b.png"])
+def test_an_image_outside_the_folder_is_refused(image_path: str) -> None:
+    with pytest.raises(ValueError, match="is not a relative path inside the folder"):
+        CandidateImage(image_path, "0" * 64, 1, 1)
+
+
+def test_a_missing_field_a_torn_line_and_a_repeated_id_are_named(tmp_path: Path) -> None:
+    path, line = tmp_path / "candidates.jsonl", candidate_line(candidate())
+    values = json.loads(line)
+    del values["group"]
+    for content, message in [
+        (json.dumps(values).encode(), "line 1: the candidate has no 'group'"),
+        (line + line[:40], "line 2: not a candidate"),
+        (line + line, "line 2: the id 'c1' is also on line 1"),
+    ]:
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            list(read_candidates(path))
+
+
+def test_an_absent_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent\.jsonl: cannot read the candidates"):
+        list(read_candidates(tmp_path / "absent.jsonl"))
