@@ -1,0 +1,1 @@
+"""Human review of candidates, published questions and wrong answers: decisions, agreement, and the web application."""

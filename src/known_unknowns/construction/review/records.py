@@ -1,0 +1,138 @@
+"""The records of a review: the content of a question, and a decision on it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+KEEP, MODIFY, DELETE, TAG, UNDO = "keep", "modify", "delete", "tag", "undo"
+ACTIONS = (KEEP, MODIFY, DELETE, TAG, UNDO)
+REVIEWER, ADJUDICATOR = "reviewer", "adjudicator"
+ROLES = (REVIEWER, ADJUDICATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The part of a question that a reviewer judges and can change.
+
+    Parameters
+    ----------
+    question : str
+        The question without its options.
+    labels, options : tuple of str
+        Labels and texts of the options. Their number never changes.
+    answer : str or None
+        Label of the correct option; None if none is correct.
+    """
+
+    question: str
+    labels: tuple[str, ...]
+    options: tuple[str, ...]
+    answer: str | None
+
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.options):
+            raise ValueError(f"{len(self.options)} options with {len(self.labels)} labels")
+        if self.answer is not None and self.answer not in self.labels:
+            raise ValueError(f"the answer {self.answer!r} is not one of the labels {', '.join(self.labels)}")
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the content. A decision names it, so that it never counts for another version of the question."""
+        values = [self.question, list(zip(self.labels, self.options, strict=True)), self.answer]
+        return sha256(json.dumps(values, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content as JSON-able values."""
+        return {
+            "question": self.question,
+            "labels": list(self.labels),
+            "options": list(self.options),
+            "answer": self.answer,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Content:
+        """Return the content that `as_dict` gave. Raises KeyError, TypeError or ValueError for other values."""
+        texts = [values["question"], *values["labels"], *values["options"], values["answer"] or ""]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("a text is not a string")
+        return cls(values["question"], tuple(values["labels"]), tuple(values["options"]), values["answer"])
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One line of a decision file.
+
+    Parameters
+    ----------
+    key : str
+        Identifier of the decision, unique within all files. The same key twice is the same decision.
+    item : str
+        Id of the question.
+    sha256 : str
+        `Content.sha256` of the question as the reviewer saw it.
+    reviewer : str
+        Name of the reviewer.
+    time : str
+        When the server wrote the decision: ISO 8601, UTC.
+    action : str
+        One of `ACTIONS`.
+    role : str
+        One of `ROLES`.
+    reason : str
+        Why, in the reviewer's words.
+    after : Content, optional
+        The question as the reviewer changed it, for the action "modify".
+    tag : str
+        The kind of error, for the action "tag".
+    undoes : str
+        Key of the decision that is withdrawn, for the action "undo".
+    seconds : float, optional
+        Time that the question was shown before the decision.
+    """
+
+    key: str
+    item: str
+    sha256: str
+    reviewer: str
+    time: str
+    action: str
+    role: str = REVIEWER
+    reason: str = ""
+    after: Content | None = None
+    tag: str = ""
+    undoes: str = ""
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.action not in ACTIONS:
+            raise ValueError(f"the action {self.action!r} is not one of {', '.join(ACTIONS)}")
+        if self.role not in ROLES:
+            raise ValueError(f"the role {self.role!r} is not one of {', '.join(ROLES)}")
+        for action, given, name in (
+            (MODIFY, self.after is not None, "the changed question"),
+            (TAG, bool(self.tag), "a tag"),
+            (UNDO, bool(self.undoes), "the key of the decision that is withdrawn"),
+        ):
+            if (self.action == action) != given:
+                raise ValueError(f"the action {self.action!r} {'without' if self.action == action else 'with'} {name}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the decision as JSON-able values, without those that are empty."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        values["after"] = self.after.as_dict() if self.after else None
+        return {name: value for name, value in values.items() if value not in (None, "")}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Decision:
+        """Return the decision that `as_dict` gave. Raises KeyError, TypeError or ValueError for other values."""
+        after, seconds = values.get("after"), values.get("seconds")
+        texts = {name: values[name] for name in ("key", "item", "sha256", "reviewer", "time", "action")}
+        texts |= {name: values[name] for name in ("role", "reason", "tag", "undoes") if name in values}
+        if not all(isinstance(text, str) for text in texts.values()) or isinstance(seconds, str | bool):
+            raise TypeError("a field has the wrong type")
+        return cls(**texts, after=Content.from_dict(after) if after else None, seconds=seconds)
