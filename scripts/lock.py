@@ -25,6 +25,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "models": ("models", "adapters", "api"),
     "report": ("report",),
     "workflow": ("workflow",),
+    "construction": ("construction", "models", "adapters", "api"),
 }
 """Environment file to the extras of pyproject.toml that its jobs need besides the core."""
 

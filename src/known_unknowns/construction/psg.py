@@ -1,0 +1,215 @@
+"""Panoptic scene graphs (PSG): a streaming parser of ``psg.json``, and the import of its images and masks.
+
+``psg.json`` is one JSON object: ``thing_classes``, ``stuff_classes`` and ``predicate_classes`` are lists of names, and
+``data`` is a list with an object for each image:
+
+| key                 | content                                                                              |
+|---------------------|--------------------------------------------------------------------------------------|
+| `image_id`          | identifier                                                                           |
+| `file_name`         | path of the image, such as train2017/000000000009.jpg                                |
+| `pan_seg_file_name` | path of the panoptic PNG                                                             |
+| `width`, `height`   | size in pixels                                                                       |
+| `segments_info`     | for each object its `id` in the PNG, `category_id`, `isthing` and `iscrowd`          |
+| `annotations`       | for each object, in the same order, its `bbox` (left, top, right, bottom)            |
+| `relations`         | [subject, object, predicate]: positions in the lists                                 |
+
+Three further keys of an image are read if they exist: ``captions`` and ``extra`` of `SceneGraph`, and ``attributes`` in
+an entry of ``annotations``.
+
+References
+----------
+Yang et al., "Panoptic scene graph generation", ECCV 2022; https://github.com/Jingkang50/OpenPSG.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.errors import ConfigError, DataError
+
+CLASSES = ("thing_classes", "stuff_classes", "predicate_classes")
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Names of the object classes, things first, and of the predicates."""
+
+    objects: tuple[str, ...]
+    things: int
+    predicates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """An object as annotated: its class, its box (left, top, width, height), and the id of its pixels."""
+
+    name: str
+    box: tuple[float, float, float, float]
+    thing: bool
+    crowd: bool
+    segment: int | None
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """An image as annotated. ``relations`` are (position of the subject, predicate, position of the object)."""
+
+    id: str
+    file_name: str
+    mask_name: str | None
+    width: int
+    height: int
+    segments: tuple[Segment, ...]
+    relations: tuple[tuple[int, str, int], ...]
+    captions: tuple[str, ...]
+    extra: Mapping[str, Any]
+
+
+def read_classes(path: Path) -> Classes:
+    """Return the class names of a ``psg.json`` without holding its images in memory.
+
+    Raises
+    ------
+    DataError
+        If the file is not JSON, or a list of classes is missing.
+    """
+    found: dict[str, list[str]] = {}
+    for prefix, event, value in _events(path):
+        name, _, item = prefix.partition(".")
+        if name in CLASSES:
+            if event == "start_array":
+                found.setdefault(name, [])
+            elif item == "item" and isinstance(value, str):
+                found[name].append(value)
+            elif event == "end_array" and len(found) == len(CLASSES):
+                break  # the classes usually precede the images
+    missing = [name for name in CLASSES if name not in found]
+    if missing:
+        raise DataError(f"not a PSG annotation: it has no {', '.join(missing)}", file=path)
+    things = found["thing_classes"]
+    return Classes((*things, *found["stuff_classes"]), len(things), tuple(found["predicate_classes"]))
+
+
+def read_annotations(path: Path, classes: Classes | None = None) -> Iterator[Annotation]:
+    """Yield the images of a ``psg.json``, one at a time, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    classes : Classes, optional
+        Its class names, if they are known; else the file is read twice.
+
+    Raises
+    ------
+    DataError
+        If the file is not JSON, or an image is not as described above. The message names the position of the image.
+    """
+    import ijson
+
+    known = classes or read_classes(path)
+    with _open(path) as file:
+        position = 0
+        try:
+            for entry in ijson.items(file, "data.item", use_float=True):
+                yield _annotation(entry, known)
+                position += 1
+        except ijson.JSONError as error:
+            raise DataError(f"not readable as JSON after {position:,} images: {error}", file=path) from error
+        except KeyError as error:
+            raise DataError(f"the image has no {error.args[0]!r}", file=path, row=position) from error
+        except (ValueError, TypeError, AttributeError, IndexError) as error:
+            raise DataError(f"not a PSG image: {error}", file=path, row=position) from error
+
+
+def sample(path: Path, images: int | None, seed: int) -> frozenset[str] | None:
+    """Return the ids of a random sample of the images with relations; None for all images.
+
+    Parameters
+    ----------
+    path : Path
+        A ``psg.json``.
+    images : int, optional
+        The size of the sample; None for all images.
+    seed : int
+        The seed of the sample.
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer images.
+    """
+    if images is None:
+        return None
+    every = sorted({annotation.id for annotation in read_annotations(path) if annotation.relations})
+    if len(every) < images:
+        raise ConfigError(f"{path} has {len(every):,} images with relations, fewer than {images:,}", path="--images")
+    return frozenset(random.Random(f"psg/{seed}").sample(every, images))
+
+
+def _annotation(entry: Mapping[str, Any], classes: Classes) -> Annotation:
+    boxes, infos = entry["annotations"], entry.get("segments_info") or [{}] * len(entry["annotations"])
+    if len(boxes) != len(infos):
+        raise ValueError(f"{len(boxes)} annotations and {len(infos)} segments")
+    segments = tuple(_segment(box, info, classes) for box, info in zip(boxes, infos, strict=True))
+    return Annotation(
+        id=str(entry["image_id"]),
+        file_name=str(entry["file_name"]),
+        mask_name=entry.get("pan_seg_file_name"),
+        width=int(entry["width"]),
+        height=int(entry["height"]),
+        segments=segments,
+        relations=tuple(_relations(entry["relations"], len(segments), classes.predicates)),
+        captions=tuple(str(caption) for caption in entry.get("captions", ())),
+        extra=entry.get("extra", {}),
+    )
+
+
+def _segment(annotation: Mapping[str, Any], info: Mapping[str, Any], classes: Classes) -> Segment:
+    left, top, right, bottom = map(float, annotation["bbox"])
+    category = int(annotation["category_id"])
+    if not 0 <= category < len(classes.objects):
+        raise ValueError(f"the class {category} is not one of {len(classes.objects)}")
+    return Segment(
+        name=classes.objects[category],
+        box=(left, top, right - left, bottom - top),
+        thing=bool(info.get("isthing", category < classes.things)),
+        crowd=bool(info.get("iscrowd", 0)),
+        segment=None if info.get("id") is None else int(info["id"]),
+        attributes=annotation.get("attributes", {}),
+    )
+
+
+def _relations(
+    entries: Iterable[Sequence[int]], objects: int, predicates: Sequence[str]
+) -> Iterator[tuple[int, str, int]]:
+    """Yield each relation once; the published file repeats some."""
+    seen = set()
+    for subject, target, predicate in entries:
+        if not (0 <= subject < objects and 0 <= target < objects and 0 <= predicate < len(predicates)):
+            raise ValueError(f"the relation {[subject, target, predicate]} is out of range")
+        if (subject, target, predicate) not in seen:
+            seen.add((subject, target, predicate))
+            yield subject, predicates[predicate], target
+
+
+def _events(path: Path) -> Iterator[tuple[str, str, Any]]:
+    import ijson
+
+    with _open(path) as file:
+        try:
+            yield from ijson.parse(file, use_float=True)
+        except ijson.JSONError as error:
+            raise DataError(f"not readable as JSON: {error}", file=path) from error
+
+
+def _open(path: Path) -> Any:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read the annotation: {error.strerror}", file=path) from error

@@ -1,0 +1,226 @@
+"""Scene graphs: the parser of psg.json in bounded memory, masks and their outlines, import from archives."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from known_unknowns.construction import importing, masks, psg
+from known_unknowns.construction.scene_graph import Node, Relation, SceneGraph, read_graphs, write_graphs
+from known_unknowns.errors import ConfigError, DataError
+
+CLASSES = {
+    "thing_classes": ["person", "cup"],
+    "stuff_classes": ["sky-other-merged"],
+    "predicate_classes": ["over", "in front of", "holding"],
+}
+SEGMENTS = (1, 300, 70_000)
+
+
+def entry(number: int, **changes) -> dict:
+    """An image of 40 x 30 pixels: a person, a cup and the sky; the person holds the cup (annotated twice)."""
+    boxes = [[2, 5, 12, 25], [20, 10, 30, 20], [0, 0, 40, 30]]
+    return {
+        "file_name": f"train2017/{number:012d}.png",
+        "pan_seg_file_name": f"panoptic_train2017/{number:012d}.png",
+        "image_id": str(number),
+        "width": 40,
+        "height": 30,
+        "segments_info": [
+            {"id": segment, "category_id": k, "isthing": int(k < 2), "iscrowd": 0, "area": 10}
+            for k, segment in enumerate(SEGMENTS)
+        ],
+        "annotations": [{"bbox": box, "bbox_mode": 0, "category_id": k} for k, box in enumerate(boxes)],
+        "relations": [[0, 1, 2], [0, 1, 2], [2, 0, 0]],
+        **changes,
+    }
+
+
+def write(path: Path, entries, *, classes_last: bool = False) -> Path:
+    data = {"data": list(entries)}
+    path.write_text(json.dumps({**data, **CLASSES} if classes_last else {**CLASSES, **data}))
+    return path
+
+
+def png(image: Image.Image) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def panoptic() -> Image.Image:
+    image = Image.new("RGB", (40, 30), masks.colour_of(SEGMENTS[2]))
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((2, 5, 11, 24), fill=masks.colour_of(SEGMENTS[0]))
+    draw.rectangle((20, 10, 29, 19), fill=masks.colour_of(SEGMENTS[1]))
+    return image
+
+
+@pytest.mark.parametrize("classes_last", [False, True])
+def test_an_annotation_is_parsed_wherever_its_classes_are(tmp_path, classes_last):
+    path = write(tmp_path / "psg.json", [entry(9, captions=["A cup."])], classes_last=classes_last)
+    (found,) = psg.read_annotations(path)
+    assert [segment.name for segment in found.segments] == ["person", "cup", "sky-other-merged"]
+    assert [segment.thing for segment in found.segments] == [True, True, False]
+    assert found.segments[0].box == (2, 5, 10, 20)
+    assert found.relations == ((0, "holding", 1), (2, "over", 0))
+    assert (found.id, found.width, found.height, found.captions) == ("9", 40, 30, ("A cup.",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"relations": [[0, 3, 0]]}, "row 1: not a PSG image: the relation"),
+        ({"relations": None}, "row 1: not a PSG image"),
+        ({"segments_info": [{"id": 1}]}, "row 1: not a PSG image: 3 annotations and 1 segments"),
+        ({"annotations": [{"bbox": [0, 0, 1, 1], "category_id": 7}], "segments_info": [{}]}, "the class 7 is not"),
+    ],
+)
+def test_a_wrong_image_is_named_by_its_position(tmp_path, changes, message):
+    path = write(tmp_path / "psg.json", [entry(1), entry(2, **changes)])
+    with pytest.raises(DataError, match=message):
+        list(psg.read_annotations(path))
+
+
+def test_a_missing_key_a_torn_file_and_another_file_are_named(tmp_path):
+    without = entry(1)
+    del without["width"]
+    with pytest.raises(DataError, match="row 0: the image has no 'width'"):
+        list(psg.read_annotations(write(tmp_path / "psg.json", [without])))
+    torn = tmp_path / "torn.json"
+    torn.write_text(write(tmp_path / "psg.json", [entry(1), entry(2)]).read_text()[:-300])
+    with pytest.raises(DataError, match="not readable as JSON after 1 images"):
+        list(psg.read_annotations(torn))
+    torn.write_text('{"images": []}')
+    with pytest.raises(DataError, match="it has no thing_classes, stuff_classes, predicate_classes"):
+        list(psg.read_annotations(torn))
+
+
+# The resident memory is that of a process of its own, after importing what it needs, so that the peak is the parser's.
+_MEASURE = """
+import resource, sys
+from pathlib import Path
+import ijson
+from known_unknowns.construction import psg
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+count = sum(len(each.segments) for each in psg.read_annotations(Path(sys.argv[1])))
+print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_five_thousand_images_take_bounded_memory(tmp_path):
+    """11 objects in each image, as in the published file. The peak grows by less than 16 MiB; the file has 63 MiB."""
+    rich = entry(1)
+    rich["annotations"] = [{"bbox": [0, 0, 10.5, 10], "bbox_mode": 0, "category_id": k % 3} for k in range(11)]
+    rich["segments_info"] = [{"id": 256 * k, "category_id": k % 3, "isthing": 1, "iscrowd": 0} for k in range(11)]
+    rich["captions"] = ["A person holds a cup below the sky. " * 8] * 40
+    text = json.dumps(rich)
+    path = tmp_path / "psg.json"
+    with path.open("w") as file:
+        file.write(json.dumps(CLASSES)[:-1] + ', "data": [')
+        for number in range(5000):
+            file.write(("," if number else "") + text.replace('"image_id": "1"', f'"image_id": "{number}"'))
+        file.write("]}")
+    assert path.stat().st_size > 60 * 2**20
+    done = subprocess.run([sys.executable, "-c", _MEASURE, path], capture_output=True, text=True, check=True)
+    objects, kibibytes = map(int, done.stdout.split())
+    assert objects == 55_000
+    assert kibibytes < 16 * 1024
+
+
+def test_a_sample_is_drawn_from_images_with_relations(tmp_path):
+    path = write(tmp_path / "psg.json", [entry(k, **({"relations": []} if k % 2 else {})) for k in range(20)])
+    chosen = psg.sample(path, 4, seed=3)
+    assert len(chosen) == 4 and all(int(name) % 2 == 0 for name in chosen)
+    assert psg.sample(path, 4, seed=3) == chosen != psg.sample(path, 4, seed=4)
+    assert psg.sample(path, None, seed=0) is None
+    with pytest.raises(ConfigError, match="has 10 images with relations, fewer than 11"):
+        psg.sample(path, 11, seed=0)
+
+
+def test_segments_have_ids_of_their_colours():
+    assert masks.colour_of(70_000) == (112, 17, 1)
+    ids = masks.segment_ids(panoptic())
+    assert ids.shape == (30, 40) and ids[6, 3] == 1 and ids[12, 25] == 300 and ids[0, 0] == 70_000
+
+
+def test_outlines_enclose_their_masks():
+    square = np.zeros((30, 40), dtype=bool)
+    square[5:25, 2:12] = True
+    (outline,) = masks.outlines(square, tolerance=0)
+    xs, ys = zip(*outline, strict=True)
+    assert (min(xs), max(xs), min(ys), max(ys)) == (2, 12, 5, 25)
+    ring = square.copy()
+    ring[10:20, 4:9] = False
+    assert len(masks.outlines(ring)) == 2
+    assert masks.outlines(np.zeros((3, 3), dtype=bool)) == ()
+    y, x = np.mgrid[:100, :100]
+    disc = (x - 50) ** 2 + (y - 50) ** 2 < 40**2
+    (outline,) = masks.outlines(disc)
+    redrawn = Image.new("1", (100, 100))
+    ImageDraw.Draw(redrawn).polygon([(a - 0.5, b - 0.5) for a, b in outline], fill=1)
+    assert len(outline) < 60
+    assert (np.asarray(redrawn) != disc).mean() < 0.02
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_images_and_masks_are_imported_from_folders_and_nested_archives(tmp_path, packed):
+    source, out = tmp_path / "source", tmp_path / "out"
+    path = tmp_path / "psg.json"
+    write(path, [entry(1), entry(2), entry(3)])
+    image, mask = png(Image.new("RGB", (40, 30), "red")), png(panoptic())
+    if packed:
+        source.mkdir()
+        inner = io.BytesIO()
+        with zipfile.ZipFile(inner, "w") as archive:
+            archive.writestr("panoptic_train2017/000000000002.png", mask)
+        with zipfile.ZipFile(source / "panoptic_annotations.zip", "w") as archive:
+            archive.writestr("annotations/panoptic_train2017.zip", inner.getvalue())
+        with zipfile.ZipFile(source / "train2017.zip", "w") as archive:
+            archive.writestr("train2017/000000000002.png", image)
+    else:
+        for name, data in (("train2017", image), ("panoptic_train2017", mask)):
+            (source / name).mkdir(parents=True)
+            (source / name / "000000000002.png").write_bytes(data)
+    found = importing.import_graphs(psg.read_annotations(path), source, out, only={"2"}, licence="CC-BY-4.0")
+    assert write_graphs(out / "graphs.jsonl", found) == 1
+    (graph,) = read_graphs(out / "graphs.jsonl")
+    assert (out / graph.image.path).read_bytes() == image and (out / graph.mask).read_bytes() == mask
+    assert graph.relations == (Relation("0", "holding", "1"), Relation("2", "over", "0"))
+    assert graph.image.licence == "CC-BY-4.0"
+    person, cup, sky = graph.objects
+    assert person.countable and not sky.countable and sky.spoken == "sky"
+    assert cup.as_scene_object().box == (20, 10, 10, 10)
+    assert len(person.outline) == 1 and len(person.outline[0]) < 10
+    assert graph.indexed_names() == {"0": "person_0", "1": "cup_1", "2": "sky-other-merged_2"}
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd", "a\\b.png"])
+def test_files_outside_the_source_are_not_read(tmp_path, name):
+    with importing.SourceFiles(tmp_path) as files, pytest.raises(DataError, match="leads out of the folder"):
+        files.read(name)
+
+
+def test_an_absent_image_and_another_size_are_named(tmp_path):
+    annotation = next(psg.read_annotations(write(tmp_path / "psg.json", [entry(1)])))
+    with pytest.raises(DataError, match=r"there is no 'panoptic_train2017/000000000001\.png'"):
+        list(importing.import_graphs([annotation], tmp_path, tmp_path / "out"))
+    with pytest.raises(DataError, match="has 10 x 30 pixels, the annotation says 40 x 30"):
+        importing.scene_graph(annotation, png(Image.new("RGB", (10, 30))), None, tmp_path, None)
+
+
+def test_a_wrong_line_of_the_file_is_named(tmp_path):
+    path = tmp_path / "graphs.jsonl"
+    path.write_text('{"id": "1"}\n')
+    with pytest.raises(DataError, match=r"graphs.jsonl, line 1: the scene graph has no 'image'"):
+        list(read_graphs(path))
+    with pytest.raises(ValueError, match="names the object '7'"):
+        SceneGraph("1", None, (Node("0", "cup", (0, 0, 1, 1)),), (Relation("0", "on", "7"),))
