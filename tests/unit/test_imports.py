@@ -35,7 +35,9 @@ assert tables.read_metrics({path!r}) == [metric]
 def test_tables_do_without_pandas_until_it_is_needed(tmp_path):
     program = WRITE_AND_READ.format(path=str(tmp_path / "metrics.parquet"))
     assert "pandas" not in loaded(program)
-    program += "frame = tables.read_table({path!r}).to_pandas()\n".format(path=str(tmp_path / "metrics.parquet"))
+    program += "frame = tables.read_columns({path!r}, tables.METRICS).to_pandas()\n".format(
+        path=str(tmp_path / "metrics.parquet")
+    )
     program += "assert tables.pa.Table.from_pandas(frame)['n'].to_pylist() == [2]\n"
     assert "pandas" in loaded(program)
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -47,13 +44,8 @@ def with_own_images(questions: Iterable[Question], settings: Mapping[str, Any], 
 
 
 def _link(source: Path, target: Path) -> None:
-    """Create a hard link, or a copy if the file system has no links."""
+    """Link an image unless it is there already."""
     if target.exists() or not source.is_file():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        os.link(source, target)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        shutil.copyfile(source, target)
+    tables.link_or_copy(source, target)

@@ -24,6 +24,7 @@ from known_unknowns.cli import (
     exchange,
     model_comparison,
     models,
+    released,
     replies,
     results,
     share,
@@ -53,7 +54,7 @@ Exit codes:
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
-MODULES = (results, data, workflow, exchange, audit, model_comparison, models, share, endpoints, replies)
+MODULES = (results, data, workflow, exchange, released, audit, model_comparison, models, share, endpoints, replies)
 """The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,73 +56,6 @@ def check(
     print(checks.as_json(found) if as_json else _printable(checks.as_table(found)))
     if found.exit_code:
         raise typer.Exit(found.exit_code)
-
-
-def import_released(
-    model: str,
-    benchmark: str,
-    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
-    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet and engine.json.")],
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Write the released replies of a model as the workflow writes replies.
-
-    \b
-    Example:
-      known-unknowns import-released MODEL BENCHMARK --edition released \\
-        --raw data/released/raw/BENCHMARK --out replies \\
-        --questions data/released/questions/BENCHMARK
-    """
-    from known_unknowns.exchange.released import import_released as run
-    from known_unknowns.workflow import configuration
-
-    run(configuration.load(params, edition=edition), model, benchmark, raw=raw, questions=questions, out=out)
-
-
-def released_numbers(
-    benchmark: str,
-    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
-    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
-    out: Out,
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Write the numbers that were released with replies, and whether the replies reproduce them, as JSON.
-
-    \b
-    Example:
-      known-unknowns released-numbers BENCHMARK --edition released \\
-        --raw data/released/raw/BENCHMARK --out numbers.json \\
-        --questions data/released/questions/BENCHMARK
-    """
-    from known_unknowns.exchange.released import write_published
-    from known_unknowns.workflow import configuration
-
-    write_published(configuration.load(params, edition=edition), benchmark, raw=raw, questions=questions, out=out)
-
-
-def reply_tables(
-    benchmark: str,
-    questions: Annotated[Path, typer.Option(help="The benchmark's folder of questions.")],
-    scores: Annotated[Path, typer.Option(help="The edition's folder of scores.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder to write: CSV files.")],
-    params: ParamsFile = PARAMS,
-    edition: Edition = None,
-) -> None:
-    """Compare parsers, variants and models question by question, and write the tables as CSV.
-
-    \b
-    Example:
-      known-unknowns reply-tables BENCHMARK --edition released \\
-        --questions data/released/questions/BENCHMARK \\
-        --scores results/released/scores --out reply_tables
-    """
-    from known_unknowns.comparison.raw_replies import write_tables
-    from known_unknowns.workflow import configuration
-
-    write_tables(configuration.load(params, edition=edition), benchmark, questions=questions, scores=scores, out=out)
 
 
 def _settings(params: Params, benchmark: str) -> Mapping[str, Any] | None:

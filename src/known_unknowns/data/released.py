@@ -28,7 +28,7 @@ from known_unknowns.data.files import safe
 from known_unknowns.data.store import Store, replace_folder
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.progress import progress
-from known_unknowns.tables import write_text
+from known_unknowns.tables import link_or_copy, write_text
 
 MANIFEST = "released.json"
 OTHERS = "other_versions"
@@ -110,7 +110,7 @@ def _assemble(store: Store, blobs: Path, files: Sequence[ReleasedFile], entry: M
     shutil.rmtree(new, ignore_errors=True)
     for file in files:
         (new / file.place).parent.mkdir(parents=True, exist_ok=True)
-        store.link(blobs / file.blob, new / file.place)
+        link_or_copy(blobs / file.blob, new / file.place)
     sized = [replace(file, size=(new / file.place).stat().st_size) for file in files]
     content = {"entry": dict(entry), "files": [asdict(file) for file in sized]}
     write_text(new / MANIFEST, json.dumps(content, indent=1) + "\n")

@@ -10,7 +10,6 @@ continues, and a folder is restored from the store by hard links, without a down
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from filelock import FileLock
 
 from known_unknowns.data.files import FilePin, Files, difference, is_right
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.tables import link_or_copy
 
 FOLDER = ".fetched"
 _IGNORED = (".snakemake_timestamp",)
@@ -107,18 +107,8 @@ class Store:
         new.mkdir(parents=True)
         for path, pinned in files.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
-            self.link(self.path_of(pinned), new / path)
+            link_or_copy(self.path_of(pinned), new / path)
         replace_folder(new, self.out, self.root / f"{self.out.name}.old")
-
-    @staticmethod
-    def link(source: Path, target: Path) -> None:
-        """Create a hard link, or a copy if the file system has no links."""
-        try:
-            os.link(source, target)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            shutil.copyfile(source, target)
 
 
 def replace_folder(new: Path, out: Path, old: Path) -> None:

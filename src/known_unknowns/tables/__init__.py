@@ -14,158 +14,31 @@ checksum, which is verified when the table is read.
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from known_unknowns import pandas_import
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
+from known_unknowns.tables._files import atomic_path as atomic_path
+from known_unknowns.tables._files import link_or_copy as link_or_copy
+from known_unknowns.tables._files import write_text as write_text
+from known_unknowns.tables._schemas import METRICS, QUESTIONS, REPLIES, SCORES
 
 pandas_import.prevent()
 
 
-def _required(name: str, kind: pa.DataType) -> pa.Field:
-    return pa.field(name, kind, nullable=False)
-
-
 _BATCH_ROWS = 1024
 Row = TypeVar("Row")
-_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
-_OPTION = pa.struct([_required("letter", _TEXT), _required("text", _TEXT), _required("mark", _TEXT)])
-_IMAGE = pa.struct(
-    [
-        _required("source", _TEXT),
-        _required("sha256", _TEXT),
-        _required("width", _INT),
-        _required("height", _INT),
-    ]
-)
-
-QUESTIONS = pa.schema(
-    [
-        _required("id", _TEXT),
-        _required("benchmark", _TEXT),
-        _required("text", _TEXT),
-        _required("options", pa.list_(_OPTION)),
-        pa.field("answer", _INT),
-        pa.field("refusal", _INT),
-        _required("images", pa.list_(_IMAGE)),
-        _required("category", _TEXT),
-        _required("group", _TEXT),
-        _required("extra", _TEXT),  # a JSON object: the benchmark's own fields
-    ]
-)
-REPLIES = pa.schema(
-    [
-        _required("question_id", _TEXT),
-        _required("turn", _INT),
-        _required("step", _TEXT),
-        _required("text", _TEXT),  # the prompt's text
-        _required("images", pa.list_(_TEXT)),  # their sha256
-        pa.field("letters", pa.list_(_TEXT)),
-        _required("key", _TEXT),
-        _required("reply", _TEXT),
-        pa.field("logprobs", pa.map_(_TEXT, _FLOAT)),
-        pa.field("input_tokens", _INT),
-        pa.field("visual_tokens", _INT),
-        pa.field("output_tokens", _INT),
-        _required("finish", _TEXT),
-        pa.field("error", _TEXT),
-    ]
-)
-SCORES = pa.schema(
-    [
-        _required("question_id", _TEXT),
-        _required("turn", _INT),
-        _required("step", _TEXT),
-        _required("scorer", _TEXT),
-        _required("outcome", _TEXT),
-        pa.field("letter", _TEXT),
-        pa.field("choice", _INT),
-        _required("correct", pa.bool_()),
-    ]
-)
-METRICS = pa.schema(
-    [
-        _required("model", _TEXT),
-        _required("benchmark", _TEXT),
-        _required("variant", _TEXT),
-        pa.field("seed", _INT),
-        _required("scorer", _TEXT),
-        _required("category", _TEXT),
-        _required("name", _TEXT),
-        pa.field("value", _FLOAT),
-        pa.field("low", _FLOAT),
-        pa.field("high", _FLOAT),
-        _required("n", _INT),
-        _required("method", _TEXT),
-        pa.field("spread", _FLOAT),
-        pa.field("denominator", _FLOAT),
-    ]
-)
-
-
-@contextlib.contextmanager
-def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``, which replaces ``path`` if the block succeeds and is removed otherwise.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file to write. Its folder is created.
-
-    Yields
-    ------
-    Path
-        The file to write to.
-
-    Raises
-    ------
-    MachineError
-        If the disk is full. ``path`` is unchanged.
-    """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    partial = Path(name)
-    try:
-        yield partial
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
-        partial.chmod(0o666 & ~_umask())
-        partial.replace(path)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise MachineError(
-                f"{path}: the disk is full, so nothing was written; free some space and run the same command again"
-            ) from error
-        raise
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 text file atomically."""
-    with atomic_path(path) as partial:
-        partial.write_text(text, encoding="utf-8")
 
 
 def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, *, expect: int | None) -> None:
@@ -174,11 +47,29 @@ def _write(path: str | Path, rows: Iterable[dict[str, Any]], schema: pa.Schema, 
     parts = [schema.empty_table()]
     while batch := list(islice(rows, _BATCH_ROWS)):
         parts.append(_as_table(batch, schema, path))
-    table = pa.concat_tables(parts).combine_chunks()
+    write_table(path, pa.concat_tables(parts), expect=expect)
+
+
+def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None) -> None:
+    """Check a table against its schema and write it atomically. Its pages have checksums.
+
+    Parameters
+    ----------
+    path : str or Path
+    table : pyarrow.Table
+    expect : int, optional
+        The expected number of rows.
+
+    Raises
+    ------
+    DataError
+        If the number of rows is not ``expect``, or a required column has nulls. Nothing is written.
+    """
+    table = table.combine_chunks()
     if expect is not None and len(table) != expect:
         raise DataError(f"{len(table)} rows instead of {expect}: rows were lost or duplicated", file=path)
     table.validate(full=True)
-    for column in schema:
+    for column in table.schema:
         if not column.nullable and table.column(column.name).null_count:
             raise DataError(f"column {column.name!r} must not contain nulls", file=path)
     _store(path, table)
@@ -192,30 +83,49 @@ def _as_table(rows: list[dict[str, Any]], schema: pa.Schema, path: str | Path) -
 
 
 def _store(path: str | Path, table: pa.Table) -> None:
-    """Write a table atomically. Its pages have checksums."""
     with atomic_path(path) as partial:
         pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
 
 
-def read_table(path: str | Path) -> pa.Table:
-    """Read a Parquet file, and verify its checksums. Files of earlier versions have none.
+def read_columns(
+    path: str | Path, schema: pa.Schema, names: Iterable[str] | None = None, *, what: str = "a readable table"
+) -> pa.Table:
+    """Read columns of a table without building records, which takes far less time and memory.
 
-    `pyarrow.parquet.read_table` gives the same table but imports pandas.
+    Parameters
+    ----------
+    path : str or Path
+        The table.
+    schema : pyarrow.Schema
+        Its schema, such as `REPLIES`. Other columns are ignored.
+    names : iterable of str, optional
+        The columns; by default all of the schema.
+    what : str
+        What the table is, for messages.
+
+    Returns
+    -------
+    pyarrow.Table
+        The columns in the order of ``names``, each of one chunk.
+
+    Raises
+    ------
+    DataError
+        If the file is absent, is not such a table, or is damaged.
+    MachineError
+        If the file cannot be read.
     """
-    return pq.ParquetFile(path, page_checksum_verification=True).read()
-
-
-def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
-    """The rows, each with its values in the order of the schema."""
-    path = Path(path)
+    path, names = Path(path), schema.names if names is None else list(names)
     if not path.is_file():
         raise DataError("no such file", file=path)
     try:
-        table = read_table(path)
-        missing = [name for name in schema.names if name not in table.column_names]
+        file = pq.ParquetFile(path, page_checksum_verification=True)
+        missing = [name for name in schema.names if name not in file.schema_arrow.names]
         if not missing:
-            columns = table.select(schema.names).cast(schema).columns
-            return zip(*(column.to_pylist() for column in columns), strict=True)
+            chosen = pa.schema([schema.field(name) for name in names])
+            table = file.read(columns=names).select(names).cast(chosen).combine_chunks()
+            table.validate(full=True)
+            return table
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
             raise MachineError(f"{path}: {error.strerror}") from error
@@ -223,9 +133,15 @@ def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any,
     raise DataError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
 
 
-def _records(path: str | Path, schema: pa.Schema, build: Callable[..., Row]) -> list[Row]:
+def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
+    """The rows, each with its values in the order of the schema."""
+    table = read_columns(path, schema, what=what)
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def _records(path: str | Path, rows: Iterable[tuple[Any, ...]], build: Callable[..., Row]) -> list[Row]:
     records = []
-    for number, values in enumerate(_read(path, schema, "a readable table")):
+    for number, values in enumerate(rows):
         try:
             records.append(build(*values))
         except (ValueError, TypeError, KeyError) as error:
@@ -267,16 +183,40 @@ def write_questions(path: str | Path, questions: Iterable[Question], *, expect: 
     _write(path, rows, QUESTIONS, expect=expect)
 
 
+def _parts(column: pa.ChunkedArray) -> Iterator[list[tuple[Any, ...]]]:
+    """The structs of each list of a column, as tuples. `to_pylist` would build a mapping for each struct."""
+    for chunk in column.chunks:
+        fields = [field.to_pylist() for field in chunk.flatten().flatten()]
+        rows = list(zip(*fields, strict=True))
+        ends = np.cumsum(pc.list_value_length(chunk).to_numpy(zero_copy_only=False)).tolist()
+        for start, end in zip([0, *ends], ends, strict=False):
+            yield rows[start:end]
+
+
+def _questions(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """The values of `_question`. Equal options and images are one object each."""
+    options: dict[tuple[Any, ...], Option] = {}
+    images: dict[tuple[Any, ...], Image] = {}
+    columns = {name: table.column(name) for name in QUESTIONS.names}
+    parsed = {
+        "options": (
+            _shared(parts, options, lambda label, text, mark: Option(label, text, mark))
+            for parts in _parts(columns["options"])
+        ),
+        "images": (_shared(parts, images, Image) for parts in _parts(columns["images"])),
+    }
+    return zip(*(parsed.get(name) or column.to_pylist() for name, column in columns.items()), strict=True)
+
+
+def _shared(
+    parts: Iterable[tuple[Any, ...]], known: dict[tuple[Any, ...], Row], build: Callable[..., Row]
+) -> tuple[Row, ...]:
+    return tuple(known.get(part) or known.setdefault(part, build(*part)) for part in parts)
+
+
 def _question(*values: Any) -> Question:
-    row = dict(zip(QUESTIONS.names, values, strict=True))
-    return Question(
-        **row
-        | {
-            "options": tuple(Option(o["letter"], o["text"], o["mark"]) for o in row["options"]),
-            "images": tuple(Image(**image) for image in row["images"]),
-            "extra": json.loads(row["extra"]),
-        }
-    )
+    *others, extra = values
+    return Question(*(*others, {} if extra == "{}" else json.loads(extra)))
 
 
 def read_questions(path: str | Path) -> list[Question]:
@@ -288,7 +228,7 @@ def read_questions(path: str | Path) -> list[Question]:
         If the file is not such a table, a record is not sound, or two rows have the same id. The error names the file
         and the row.
     """
-    questions = _records(path, QUESTIONS, _question)
+    questions = _records(path, _questions(read_columns(path, QUESTIONS)), _question)
     seen: dict[str, int] = {}
     for number, question in enumerate(questions):
         if question.id in seen:
@@ -323,25 +263,32 @@ def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
     _write(path, rows, REPLIES, expect=None)
 
 
-def _answered_turn(*values: Any) -> AnsweredTurn:
-    row = dict(zip(REPLIES.names, values, strict=True))
-    reply = Reply(
-        text=row.pop("reply"),
-        logprobs=None if row["logprobs"] is None else dict(row["logprobs"]),
-        **{name: row.pop(name) for name in ("input_tokens", "visual_tokens", "output_tokens", "finish", "error")},
-    )
-    del row["logprobs"]
-    labels = row.pop("letters")
+def _answered_turn(  # the columns of `REPLIES`
+    question_id: str,
+    turn: int,
+    step: str,
+    text: str,
+    images: list[str],
+    labels: list[str] | None,
+    key: str,
+    reply: str,
+    logprobs: list[tuple[str, float]] | None,
+    *others: Any,
+) -> AnsweredTurn:
+    answer = Reply(reply, None if logprobs is None else dict(logprobs), *others)
     return AnsweredTurn(
-        **row | {"images": tuple(row["images"])},
-        labels=None if labels is None else tuple(labels),
-        reply=reply,
+        question_id, turn, step, text, tuple(images), None if labels is None else tuple(labels), key, answer
     )
+
+
+def replies_of(path: str | Path, table: pa.Table) -> list[AnsweredTurn]:
+    """Return the rows of a table of replies (`read_columns`) as records; ``path`` is named in errors."""
+    return _records(path, zip(*(column.to_pylist() for column in table.columns), strict=True), _answered_turn)
 
 
 def read_replies(path: str | Path) -> list[AnsweredTurn]:
     """Read a table of answered turns. Raises DataError, as all readers of tables do."""
-    return _records(path, REPLIES, _answered_turn)
+    return replies_of(path, read_columns(path, REPLIES))
 
 
 def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
@@ -349,14 +296,9 @@ def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | Non
     _write(path, [_shallow(score) | {"letter": score.label} for score in scores], SCORES, expect=expect)
 
 
-def _score(*values: Any) -> Score:
-    row = dict(zip(SCORES.names, values, strict=True))
-    return Score(label=row.pop("letter"), **row)
-
-
 def read_scores(path: str | Path) -> list[Score]:
     """Read a table of scores."""
-    return _records(path, SCORES, _score)
+    return _records(path, _read(path, SCORES, "a readable table"), Score)
 
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
@@ -366,7 +308,7 @@ def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
 
 def read_metrics(path: str | Path) -> list[Metric]:
     """Read a table of metrics."""
-    return _records(path, METRICS, Metric)
+    return _records(path, _read(path, METRICS, "a readable table"), Metric)
 
 
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
