@@ -66,6 +66,7 @@ JOURNAL = f"journal/{PARAMS.edition}"
 SETTINGS = workflow_run.write_job_settings(PARAMS, Path(".snakemake/known-unknowns"))
 RESOLVED = f"${workflow_run.SETTINGS_VARIABLE}"
 ASKED = TARGETS.asked_models
+SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 

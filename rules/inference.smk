@@ -1,7 +1,8 @@
 # Ask models. There is one job per model and benchmark: it loads the model once and answers every variant and seed.
 #
 # The outputs of a rule cannot depend on a wildcard, and benchmarks differ in their variants, so that each benchmark has
-# its own rule. The journal is not an output, because Snakemake deletes the outputs of a job that it restarts.
+# its own rule. The journal is not an output, because Snakemake deletes the outputs of a job that it restarts. A model with
+# `shards` has one job for each, and the job that writes the tables then asks nothing.
 
 
 rule served:
@@ -30,6 +31,7 @@ for benchmark in PARAMS.benchmarks:
             images=f"<data>/questions/{benchmark}/images",
             weights=of_model(rule_parameters.weights),
             endpoint=endpoint,
+            shards=of_model(rule_parameters.shard_records, RESULTS, benchmark),
         output:
             replies=TARGETS.per_question_set(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
@@ -46,7 +48,7 @@ for benchmark in PARAMS.benchmarks:
             "../envs/models.yaml"
         threads: of_model(rule_parameters.threads)
         resources:
-            gpu=of_model(rule_parameters.gpus),
+            gpu=of_model(rule_parameters.gpus_besides_shards),
         params:
             entry=of_model(rule_parameters.reply_settings),
             protocols=rule_parameters.protocols(PARAMS, benchmark),
@@ -60,3 +62,45 @@ for benchmark in PARAMS.benchmarks:
         shell:
             "python -m known_unknowns infer {wildcards.model} {params.benchmark} --questions {params.questions}"
             " --out {params.out} --journal {params.journal} --params {params.settings} > {log} 2>&1"
+
+    if SHARDED:
+
+        rule:
+            name:
+                f"infer_{benchmark}_shard"
+            input:
+                questions=TARGETS.per_question_set(
+                    "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
+                    benchmark,
+                ),
+                images=f"<data>/questions/{benchmark}/images",
+                weights=of_model(rule_parameters.weights),
+            output:
+                record=f"<results>/replies/{{model}}/{benchmark}/shards/{{shard}}-of-{{shards}}.json",
+            log:
+                f"<logs>/infer/{{model}}/{benchmark}-{{shard}}-of-{{shards}}.log",
+            benchmark:
+                f"<benchmarks>/infer/{{model}}/{benchmark}-{{shard}}-of-{{shards}}.tsv"
+            wildcard_constraints:
+                model=any_of(SHARDED),
+                shard=r"\d+",
+                shards=r"\d+",
+            conda:
+                "../envs/models.yaml"
+            threads: of_model(rule_parameters.threads)
+            resources:
+                gpu=of_model(rule_parameters.gpus),
+            params:
+                entry=of_model(rule_parameters.reply_settings),
+                protocols=rule_parameters.protocols(PARAMS, benchmark),
+                scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
+                code=of_model(rule_parameters.engine_code, benchmark),
+                benchmark=benchmark,
+                questions=subpath(input.images, parent=True),
+                out=subpath(output.record, ancestor=2),
+                journal=f"{JOURNAL}/{{model}}/{benchmark}.jsonl",
+                settings=RESOLVED,
+            shell:
+                "python -m known_unknowns infer {wildcards.model} {params.benchmark} --questions {params.questions}"
+                " --out {params.out} --journal {params.journal} --shard {wildcards.shard}/{wildcards.shards}"
+                " --params {params.settings} > {log} 2>&1"

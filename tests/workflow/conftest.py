@@ -19,6 +19,7 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project without a run. Tests must not run jobs in it; they copy it with `twin`."""
     project = Project.copy_of_tree(tmp_path_factory.mktemp("untouched"))
     project.change_params(partial(reduce, models=RESPONDENTS, variants=VARIANTS, images=6, tracking=True))
+    project.change_params(lambda params: params["models"]["uniform"].update(shards=2))
     project.commit("a small configuration")
     return project
 

@@ -84,24 +84,37 @@ def infer(
     questions: QuestionFolder,
     out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet.")],
     journal: Annotated[Path, typer.Option(help="Journal of replies. Only turns that it lacks are sent to the model.")],
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Ask one part of the questions only: 2/4 is the second of four. Writes no tables."),
+    ] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
     """Ask a model every question of a benchmark, in all its variants and seeds.
 
-    The model is loaded once. A run that was killed continues from its journal.
+    The model is loaded once. A run that was killed continues from its journal. Shards may run at the same time; the
+    command without --shard then writes the tables, and asks what is missing.
 
     \b
-    Example:
+    Examples:
       known-unknowns infer MODEL BENCHMARK --questions questions \\
         --out replies --journal journal.jsonl
+      known-unknowns infer MODEL BENCHMARK --questions questions \\
+        --out replies --journal journal.jsonl --shard 1/4
     """
+    from known_unknowns import inference
     from known_unknowns.engines import stopping
-    from known_unknowns.inference import infer as run
+    from known_unknowns.inference.shards import Shard
     from known_unknowns.workflow import configuration
 
+    part = None if shard is None else Shard.parse(shard)
+    settings = configuration.load(params, edition=edition)
     stopping.install()
-    run(configuration.load(params, edition=edition), model, benchmark, questions=questions, out=out, journal=journal)
+    if part is None:
+        inference.infer(settings, model, benchmark, questions=questions, out=out, journal=journal)
+    else:
+        inference.infer_shard(settings, model, benchmark, part, questions=questions, out=out, journal=journal)
 
 
 def score(

@@ -7,7 +7,6 @@ shuffled, by the shuffles. `docs/verdicts.md` has the formulas.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 from scipy.stats import beta, binom, t
 
+from known_unknowns import json_files
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
 from known_unknowns.errors import DataError
 from known_unknowns.records import Metric
@@ -145,8 +145,8 @@ def read_flips(replies: Path, model: str) -> Flips:
     changed = compared = 0
     for path in sorted(replies.glob(f"{model}/*/engine.json")):
         try:
-            certificate: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))["about"].get("certificate")
-        except (ValueError, KeyError) as error:
+            certificate: Mapping[str, Any] = json_files.read(path)["about"].get("certificate")
+        except KeyError as error:
             raise DataError(f"not an engine's record ({error}); delete it and run again", file=path) from error
         if certificate:
             changed, compared = changed + certificate["flips"], compared + certificate["compared"]

@@ -33,6 +33,7 @@ def _no_secret_address(name: str) -> str:
 
 
 Address = Annotated[str, Field(pattern=r"^https?://"), AfterValidator(_sound_address)]
+Shards = Annotated[int, Field(ge=1, le=1024)]
 Images = Literal["many", "concatenated", "captioned"]
 """What a model accepts in one turn: several images; one image, with several placed side by side; or one image, with
 descriptions by the model itself in place of all images but the current one."""
@@ -112,7 +113,7 @@ class RespondentModel(_Settings):
     """A scripted respondent: a baseline with a known score. It corresponds to no row of a published table."""
 
     implementation = f"{ENGINES}.respondents:Respondent"
-    not_in_the_reply = frozenset({"seconds_per_reply"})
+    not_in_the_reply = frozenset({"seconds_per_reply", "shards"})
 
     engine: Literal["respondent"]
     images: Images = "many"
@@ -120,6 +121,8 @@ class RespondentModel(_Settings):
     behaviour: Literal["oracle", "always_refuse", "always_a", "uniform"]
     seconds_per_reply: NotNegative = 0
     """Delay of each reply, to simulate a slow model."""
+    shards: Shards | None = None
+    """Number of jobs that ask the questions of a benchmark, for tests."""
 
 
 class TransformersDecoding(Entry):
@@ -133,7 +136,14 @@ class TransformersModel(ModelSettings):
     """A checkpoint that runs in this process."""
 
     implementation = f"{ENGINES}.transformers:TransformersEngine"
-    not_in_the_reply = ModelSettings.not_in_the_reply | {"batch_size", "cache_gib", "device", "sharing", "threads"}
+    not_in_the_reply = ModelSettings.not_in_the_reply | {
+        "batch_size",
+        "cache_gib",
+        "device",
+        "shards",
+        "sharing",
+        "threads",
+    }
 
     engine: Literal["transformers"]
     source: Text
@@ -151,6 +161,9 @@ class TransformersModel(ModelSettings):
     """Compute the tokens of an image once for all questions on it (docs/shared_prefixes.md). auto does so if it saves
     time, on for every turn with an image. Both are checked against generate at the first use and disabled if the
     replies differ. (YAML reads off and on as false and true.)"""
+    shards: Shards | None = None
+    """Number of jobs that ask the questions of a benchmark, one for each GPU. The tables are the same for every number
+    (docs/workflow.md). By default one job asks them, in other batches than shards do."""
     cache_gib: NotNegative | None = None
     """Memory for images that are kept from one batch of turns to the next (1)."""
     adapter: Text | None = None

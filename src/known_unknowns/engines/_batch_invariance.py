@@ -88,3 +88,10 @@ class BatchInvarianceCheck:
             "gaps": [gap for flip, gap in zip(self._flips, self._gaps, strict=True) if flip],
             "apart": self.largest_difference if self._flips else None,
         }
+
+
+def recorded_certificate(facts: Mapping[str, Any], notes: Path) -> dict[str, Any]:
+    """Return the summary of all comparisons of an engine with these facts in a file of notes."""
+    check = BatchInvarianceCheck(facts, half=True)
+    check.load(notes)
+    return check.summary()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from known_unknowns import json_files
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply
@@ -33,7 +33,7 @@ def recorded(params: Params, results: Path) -> list[str]:
     for model in params.models:
         for benchmark in params.benchmarks:
             path = results / "replies" / model / benchmark / "engine.json"
-            found = json.loads(path.read_text(encoding="utf-8")).get("failures") if path.is_file() else None
+            found = json_files.read(path).get("failures") if path.is_file() else None
             if found:
                 reasons = ", ".join(f"{number} {finish}" for finish, number in found.items())
                 lines.append(f"{model} {benchmark}: {sum(found.values())} without a usable reply ({reasons})")
@@ -81,7 +81,7 @@ def retry(
         The names are unknown, or the model has no replies yet.
     """
     from known_unknowns import inference
-    from known_unknowns.inference.journal import Journal
+    from known_unknowns.inference.shards import whole_journal
 
     if unknown := set(finishes) - set(FINISHES):
         raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(FINISHES)}", path="--finish")
@@ -93,7 +93,7 @@ def retry(
         journal = root / "journal" / params.edition / model / f"{name}.jsonl"
         if not journal.is_file():
             raise ConfigError(f"{model} has no replies to {name} yet: {journal} is missing")
-        with Journal(journal) as kept:
+        with whole_journal(journal) as kept:
             failed = {key for key, reply in kept.items() if is_failure(reply, finishes)}
         if not failed:
             found.append(Retried(name, 0, 0))

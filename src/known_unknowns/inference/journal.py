@@ -43,7 +43,7 @@ class Journal:
             os.close(self._file)
             raise MachineError(f"{self.path}: another run is writing this journal; wait for it, or stop it") from None
         try:
-            self._replies, self._end = self._read()
+            self._replies, self._end = read_batches(self.path)
             os.ftruncate(self._file, self._end)
         except BaseException:
             os.close(self._file)
@@ -55,6 +55,10 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file."""
         os.close(self._file)
 
     def __len__(self) -> int:
@@ -94,32 +98,36 @@ class Journal:
         self._end += len(data)
         self._replies.update(batch)
 
-    def _read(self) -> tuple[dict[str, Reply], int]:
-        """All whole batches, and the offset at which the last of them ends."""
-        replies: dict[str, Reply] = {}
-        batch: list[tuple[str, Reply]] = []
-        offset = end = 0
-        with self.path.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                offset += len(line)
-                parsed = parse_line(line)
-                if parsed is None:
-                    if line.endswith(b"\n"):
-                        raise DataError(
-                            "this line is damaged; `known-unknowns journal repair` moves it to another file, and its "
-                            "question is then asked again",
-                            file=self.path,
-                            line=number,
-                        )
-                    break
-                key, i, n, reply = parsed
-                if i == 0:
-                    batch = []
-                batch.append((key, reply))
-                if len(batch) == n == i + 1:
-                    replies.update(batch)
-                    batch, end = [], offset
-        return replies, end
+
+def read_batches(path: Path) -> tuple[dict[str, Reply], int]:
+    """Return the replies of all whole batches of a journal, and the offset at which the last of them ends.
+
+    Another process may be appending to the file. DataError if a line is damaged.
+    """
+    replies: dict[str, Reply] = {}
+    batch: list[tuple[str, Reply]] = []
+    offset = end = 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            offset += len(line)
+            parsed = parse_line(line)
+            if parsed is None:
+                if line.endswith(b"\n"):
+                    raise DataError(
+                        "this line is damaged; `known-unknowns journal repair` moves it to another file, and its "
+                        "question is then asked again",
+                        file=path,
+                        line=number,
+                    )
+                break
+            key, i, n, reply = parsed
+            if i == 0:
+                batch = []
+            batch.append((key, reply))
+            if len(batch) == n == i + 1:
+                replies.update(batch)
+                batch, end = [], offset
+    return replies, end
 
 
 def journal_line(key: str, i: int, n: int, reply: Reply) -> bytes:

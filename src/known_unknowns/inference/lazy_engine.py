@@ -15,9 +15,10 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import engines, tables
+from known_unknowns import engines, json_files
 from known_unknowns.config import ModelEntry, TransformersModel
 from known_unknowns.engines import Batches, Engine, ScriptedEngine
+from known_unknowns.errors import DataError
 from known_unknowns.records import Turn
 
 _FORMAT = 1
@@ -97,15 +98,14 @@ def engine(name: str, entry: ModelEntry, journal: Path) -> Engine | ScriptedEngi
     return engines.create(name, entry)
 
 
-def write_facts(journal: Path, entry: ModelEntry, engine: Engine | ScriptedEngine) -> None:
+def write_facts(journal: Path, entry: ModelEntry, facts: Mapping[str, Any], about: Mapping[str, Any]) -> None:
     """Write the facts of an engine that has answered all questions, unless the file has them already."""
     if not isinstance(entry, TransformersModel):
         return
     path = facts_file(journal)
-    stored = {"format": _FORMAT, "of": _origin(entry), "facts": dict(engine.facts), "about": dict(engine.about)}
-    text = json.dumps(stored, indent=2, sort_keys=True) + "\n"
-    if not path.is_file() or path.read_bytes() != text.encode():
-        tables.write_text(path, text)
+    stored = {"format": _FORMAT, "of": _origin(entry), "facts": dict(facts), "about": dict(about)}
+    if not path.is_file() or path.read_bytes() != json_files.dumps(stored).encode():
+        json_files.write(path, stored)
 
 
 def _origin(entry: TransformersModel) -> dict[str, Any]:
@@ -137,11 +137,11 @@ def _is_locked_at(entry: TransformersModel, commit: str | None) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """The file's content, or None if it is missing or invalid."""
+    """The file's content, or None if it is missing, changed or invalid: the engine is then created."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = json_files.read(path)
         valid = stored["format"] == _FORMAT and all(isinstance(stored[key], dict) for key in ("of", "facts", "about"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, DataError, KeyError, TypeError):
         return None
     return stored if valid else None
 

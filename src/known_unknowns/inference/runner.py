@@ -11,6 +11,7 @@ from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTu
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.inference.asking import answer_key
 from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
 from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
 
@@ -86,11 +87,12 @@ def run(
     journal: Journal,
     *,
     folder: Path,
+    shard: Shard | None = None,
 ) -> Outcome:
     """Ask every question of every cell by the cell's protocol, except the turns that the journal has.
 
     Turns with the same key are asked once, in the first cell that needs them. Scripted engines receive the answer key
-    of each turn as well.
+    of each turn as well. With a ``shard``, only its questions are asked, a block at a time.
     """
 
     def key_of(question: Question, turn: Turn) -> str:
@@ -105,20 +107,25 @@ def run(
         dialogue.advance(None, key_of)
     distinct: dict[str, Reply] = {}
     newly_asked = 0
-    while waiting := [dialogue for dialogue in dialogues if dialogue.turn is not None]:
-        newly_asked += _ask_missing(waiting, engine, journal, folder)
-        for dialogue in waiting:
-            reply = journal[dialogue.key]
-            distinct[dialogue.key] = reply
-            dialogue.record(reply)
-            dialogue.advance(reply, key_of)
+    parts = [dialogues] if shard is None else list(blocks(dialogues, shard))
+    for number, block in enumerate(parts, 1):
+        description = "questions answered" + (f" (block {number} of {len(parts)})" if len(parts) > 1 else "")
+        while waiting := [dialogue for dialogue in block if dialogue.turn is not None]:
+            newly_asked += _ask_missing(waiting, engine, journal, folder, description)
+            for dialogue in waiting:
+                reply = journal[dialogue.key]
+                distinct[dialogue.key] = reply
+                dialogue.record(reply)
+                dialogue.advance(reply, key_of)
     replies: dict[Cell, list[AnsweredTurn]] = {cell: [] for cell in cells}
     for dialogue in dialogues:
         replies[dialogue.cell].extend(dialogue.answered)
     return Outcome(replies, newly_asked, distinct)
 
 
-def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, journal: Journal, folder: Path) -> int:
+def _ask_missing(
+    waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, journal: Journal, folder: Path, description: str
+) -> int:
     missing = {d.key: (d.question, d.turn) for d in waiting if d.key not in journal and d.turn is not None}
     keys, turns = list(missing), [turn for _, turn in missing.values()]
 
@@ -132,7 +139,7 @@ def _ask_missing(waiting: Iterable[_Dialogue], engine: Engine | ScriptedEngine, 
         usable = (d.turn for d in waiting if d.key in journal and journal[d.key].error is None)
         engine.proven = next(usable, engine.proven)
     answered: set[int] = set()
-    with progress("questions answered", len(turns)) as advance:
+    with progress(description, len(turns)) as advance:
         for batch in answers() if turns else ():
             indices = [index for index, _ in batch]
             if len(set(indices)) < len(indices) or answered.intersection(indices):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks
+from known_unknowns import benchmarks, inference
 from known_unknowns.config import Params, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import asking
+from known_unknowns.inference.shards import Shard, record_path
 from known_unknowns.workflow.rerun_digest import code_of
 
 _ADAPTER_SETTINGS = "adapter_config.json"
@@ -40,6 +41,17 @@ def weights(params: Params, model: str) -> list[str]:
     return sorted(path.as_posix() for path in files if path.suffix != ".dvc")
 
 
+def shards(params: Params, model: str) -> int | None:
+    """Return the number of shards of a model; None if one job asks all questions."""
+    return inference.shards_of(params.model(model))
+
+
+def shard_records(params: Params, model: str, results: str, benchmark: str) -> list[str]:
+    """Return the records of a model's shards of a benchmark, below the edition's folder of results."""
+    count, replies = shards(params, model) or 0, Path(results, "replies", model, benchmark)
+    return [record_path(replies, Shard(number, count)).as_posix() for number in range(1, count + 1)]
+
+
 def threads(params: Params, model: str) -> int:
     """Return the CPU threads of a model. Snakemake tells them to the numeric libraries."""
     entry = params.model(model)
@@ -47,9 +59,14 @@ def threads(params: Params, model: str) -> int:
 
 
 def gpus(params: Params, model: str) -> int:
-    """Return 1 for a model that may use a GPU. It counts only if a profile limits the resource."""
+    """Return 1 for a job of a model that may use a GPU. It counts only if a profile limits the resource."""
     entry = params.model(model)
     return int(isinstance(entry, TransformersModel) and entry.device != "cpu")
+
+
+def gpus_besides_shards(params: Params, model: str) -> int:
+    """Return the same for the job that writes the tables: after shards it loads no model."""
+    return 0 if shards(params, model) else gpus(params, model)
 
 
 def needs_endpoint_check(params: Params, model: str, *, check: Path, journal: Path) -> bool:

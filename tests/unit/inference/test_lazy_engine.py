@@ -63,7 +63,7 @@ def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
         except lazy_engine.FactsChanged as changed:
             engine = changed.engine
             outcome = run(cells, engine, kept, folder=Path())
-        lazy_engine.write_facts(journal, entry, engine)
+        lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
     return [row.reply.text for row in outcome.replies["original", 0]], outcome.newly_asked
 
 
@@ -157,5 +157,5 @@ def test_facts_of_a_failed_run_are_not_stored(monkeypatch):
 def test_respondents_have_no_facts_file():
     entry = model_entry(engine="respondent", behaviour="oracle")
     engine = engines.create("oracle", entry)
-    lazy_engine.write_facts(Path("j/humblebench.jsonl"), entry, engine)
+    lazy_engine.write_facts(Path("j/humblebench.jsonl"), entry, engine.facts, engine.about)
     assert not Path("j").exists()
