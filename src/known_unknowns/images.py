@@ -145,11 +145,36 @@ def _side_by_side(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
     return row
 
 
+def _cutout(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+    """Crop a box of an image, and paint what is not of one segment of its panoptic mask white."""
+    from PIL import Image as Pillow
+
+    image, mask = (np.asarray(parts(source).crop(values["box"]), dtype=np.int64) for source in values["of"])
+    inside = mask @ np.array([1, 256, 65536]) == values["segment"]
+    return Pillow.fromarray(np.where(inside[..., None], image, 255).astype(np.uint8))
+
+
+def _marked(values: Mapping[str, Any], parts: Parts) -> Pillow.Image:
+    """Draw boxes (left, top, right, bottom) in red, with their numbers from 1."""
+    from PIL import ImageDraw
+
+    image = parts(values["of"]).copy()
+    pen = ImageDraw.Draw(image)
+    for number, box in enumerate(values["boxes"], start=1):
+        pen.rectangle(box, outline=(255, 0, 0), width=2)
+        corner = pen.textbbox((box[0] + 2, box[1] + 2), str(number))
+        pen.rectangle((corner[0] - 1, corner[1] - 1, corner[2] + 1, corner[3] + 1), fill=(255, 255, 255))
+        pen.text((box[0] + 2, box[1] + 2), str(number), fill=(255, 0, 0))
+    return image
+
+
 _GRID_WHITE, _GRID_SHARE = 15, 32
 
 COMPOSITES: dict[str, Callable[[Mapping[str, Any], Parts], Pillow.Image]] = {
     "view": _view,
     "side-by-side": _side_by_side,
+    "cutout": _cutout,
+    "marked": _marked,
 }
 """Recipes that are made of other images."""
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from known_unknowns.benchmarks._interface import Lazy, Pocket
@@ -18,7 +19,15 @@ def _pocket(benchmark: str) -> Pocket:
     )
 
 
-POCKETS = {benchmark: _pocket(benchmark) for benchmark in ("humblebench", "mmsap", "actiview")}
+def _constructed(benchmark: str) -> Pocket:
+    """Return an edition whose questions come from the construction's template generator."""
+    module = f"{__name__}.benchmarks.{benchmark}"
+    return replace(
+        _pocket(benchmark), scenes=Lazy(f"{module}:write_scene_folder"), templates=Lazy(f"{module}:TEMPLATES")
+    )
+
+
+POCKETS = {"humblebench": _constructed("humblebench"), **{name: _pocket(name) for name in ("mmsap", "actiview")}}
 """The rendered edition of each benchmark."""
 
 TRAIN: Lazy[Callable[..., Any]] = Lazy(f"{__name__}.cli:train")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from known_unknowns.benchmarks._checks import Finding, Quantity
     from known_unknowns.comparison.audit import Finding as AuditFinding
     from known_unknowns.comparison.audit import Published
+    from known_unknowns.construction.generation import QuestionGenerator
+    from known_unknowns.construction.interface import Construction
     from known_unknowns.exchange.formats import Exchange
     from known_unknowns.exchange.released import Released
     from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics
@@ -129,11 +131,27 @@ class Render(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pocket:
-    """A small edition that is rendered offline: the renderer, the digest of its output, and the licence."""
+    """A small edition that is rendered offline.
+
+    Attributes
+    ----------
+    render : Lazy[Render]
+        The renderer of the published files.
+    digest : Lazy
+        The digest of its output.
+    terms : Lazy[Terms]
+        The licence.
+    scenes : Lazy, optional
+        Writes the scenes in the format of panoptic scene graphs, with images and masks, for construction.
+    templates : Lazy[QuestionGenerator], optional
+        The generator of the edition's questions. It needs no model, and is exact on the scenes.
+    """
 
     render: Lazy[Render]
     digest: Lazy[Callable[[Path], str]]
     terms: Lazy[Terms]
+    scenes: Lazy[Callable[..., Path]] | None = None
+    templates: Lazy[QuestionGenerator] | None = None
 
 
 Prompt = Callable[[Question], str]
@@ -203,6 +221,8 @@ class Benchmark:
         How the benchmark's authors released replies of models.
     report : Lazy[Section], optional
         What the report says of this benchmark alone.
+    construction : Lazy[Construction], optional
+        How questions of this benchmark are constructed from scene graphs, and the published format.
     pocket : Pocket, optional
         The rendered edition. If absent, the registry takes the one that `known_unknowns_pocket` has for the name.
     """
@@ -229,6 +249,7 @@ class Benchmark:
     exchange: Lazy[Exchange] | None = None
     released: Lazy[Released] | None = None
     report: Lazy[Section] | None = None
+    construction: Lazy[Construction] | None = None
     pocket: Pocket | None = None
 
     @property

@@ -9,13 +9,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 
-from known_unknowns.construction.candidates import CandidateImage
+from known_unknowns.construction.candidates import CandidateImage, Outline
 from known_unknowns.construction.psg import Annotation
 from known_unknowns.construction.scene_graph import Node, Relation, SceneGraph
 from known_unknowns.errors import DataError
@@ -129,6 +129,32 @@ def scene_graph(
         if ids.shape != (annotation.height, annotation.width):
             raise DataError(f"the mask has the shape {ids.shape}", file=annotation.mask_name)
         mask_path, _ = store_file(mask, folder, "masks", ".png")
+    return graph_of(
+        annotation,
+        CandidateImage(path, digest, annotation.width, annotation.height, licence),
+        mask=mask_path,
+        outline=lambda segment: () if ids is None else outlines(ids == segment),
+    )
+
+
+def graph_of(
+    annotation: Annotation,
+    image: CandidateImage,
+    *,
+    mask: str | None = None,
+    outline: Callable[[int], tuple[Outline, ...]] = lambda segment: (),
+) -> SceneGraph:
+    """Return the scene graph of an annotation.
+
+    Parameters
+    ----------
+    annotation : Annotation
+    image : CandidateImage
+    mask : str, optional
+        The path of the stored mask.
+    outline : callable
+        Returns the polygons of a segment.
+    """
     nodes = tuple(
         Node(
             id=str(position),
@@ -137,17 +163,17 @@ def scene_graph(
             thing=segment.thing,
             crowd=segment.crowd,
             segment=segment.segment,
-            outline=() if ids is None or segment.segment is None else outlines(ids == segment.segment),
+            outline=() if segment.segment is None else outline(segment.segment),
             attributes=segment.attributes,
         )
         for position, segment in enumerate(annotation.segments)
     )
     return SceneGraph(
         id=annotation.id,
-        image=CandidateImage(path, digest, annotation.width, annotation.height, licence),
+        image=image,
         objects=nodes,
         relations=tuple(Relation(str(s), predicate, str(o)) for s, predicate, o in annotation.relations),
-        mask=mask_path,
+        mask=mask,
         captions=annotation.captions,
         extra=annotation.extra,
     )

@@ -117,7 +117,7 @@ def read_annotations(path: Path, classes: Classes | None = None) -> Iterator[Ann
         position = 0
         try:
             for entry in ijson.items(file, "data.item", use_float=True):
-                yield _annotation(entry, known)
+                yield annotation(entry, known)
                 position += 1
         except ijson.JSONError as error:
             raise DataError(f"not readable as JSON after {position:,} images: {error}", file=path) from error
@@ -146,13 +146,14 @@ def sample(path: Path, images: int | None, seed: int) -> frozenset[str] | None:
     """
     if images is None:
         return None
-    every = sorted({annotation.id for annotation in read_annotations(path) if annotation.relations})
+    every = sorted({each.id for each in read_annotations(path) if each.relations})
     if len(every) < images:
         raise ConfigError(f"{path} has {len(every):,} images with relations, fewer than {images:,}", path="--images")
     return frozenset(random.Random(f"psg/{seed}").sample(every, images))
 
 
-def _annotation(entry: Mapping[str, Any], classes: Classes) -> Annotation:
+def annotation(entry: Mapping[str, Any], classes: Classes) -> Annotation:
+    """Return an entry of ``data``. Raises KeyError, TypeError, ValueError or IndexError if it is not as described."""
     boxes, infos = entry["annotations"], entry.get("segments_info") or [{}] * len(entry["annotations"])
     if len(boxes) != len(infos):
         raise ValueError(f"{len(boxes)} annotations and {len(infos)} segments")

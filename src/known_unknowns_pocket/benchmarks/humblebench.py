@@ -4,61 +4,48 @@ One Parquet file with a row for each question, grouped by image: the encoded ima
 of its rows), the question's id from 1, its text with the five options, the right letter, and its type.
 """
 
-import io
-import json
-import random
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from __future__ import annotations
 
-import pyarrow as pa
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
 import pyarrow.parquet as pq
 
+from known_unknowns.benchmarks.humblebench.construction import FILE_NAME, PARQUET_SCHEMA, row_of, write_rows
+from known_unknowns.construction import importing, psg
+from known_unknowns.construction.candidates import Candidate, CandidateImage
+from known_unknowns.construction.generation import candidates_of, without_model
+from known_unknowns.construction.scene_graph import SceneGraph
 from known_unknowns.progress import Advance
-from known_unknowns.tables import atomic_path
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import image_size, pixel_facts
-from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
-from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, render, sample_scene
-
-FILE_NAME = "train-00000-of-00001.parquet"
-_FEATURES = {
-    "image": {"_type": "Image"},
-    "question_id": {"dtype": "int64", "_type": "Value"},
-    "question": {"dtype": "string", "_type": "Value"},
-    "label": {"dtype": "string", "_type": "Value"},
-    "type": {"dtype": "string", "_type": "Value"},
-}
-SCHEMA = pa.schema(
-    [
-        pa.field("image", pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])),
-        pa.field("question_id", pa.int64()),
-        pa.field("question", pa.string()),
-        pa.field("label", pa.string()),
-        pa.field("type", pa.string()),
-    ],
-    # Tells the `datasets` library that the struct is an image.
-    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
+from known_unknowns_pocket.benchmarks.questions import TYPES, Question, questions_for
+from known_unknowns_pocket.benchmarks.scene_construction import (
+    CLASSES,
+    LICENCE,
+    RenderedScene,
+    annotation_of,
+    draw_questions,
+    encoded_png,
+    templates,
+    write_scenes,
 )
+from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, Scene, sample_scene
+
+NAME = "humblebench"
+TEMPLATES = templates(NAME)
+
 MOST_QUESTIONS = 9
 """Every scene has at least this many questions, a third of each type."""
 
 _ASPECTS = ((1, 1), (4, 3), (3, 4), (3, 2), (2, 3), (16, 9))
 _N_OBJECTS = (4, 6)
-_IMAGES_A_GROUP = 16  # limits the memory that writing needs
 
 
-@dataclass(frozen=True, slots=True)
-class SceneImage:
-    """A scene with the size in pixels and the path of its image."""
-
-    path: str
-    scene: Scene
-    width: int
-    height: int
-
-
-def scene_images(seed: int, images: int) -> tuple[SceneImage, ...]:
+def scene_images(seed: int, images: int) -> tuple[RenderedScene, ...]:
     """Return the benchmark's scenes with their image sizes, within `SIDES`."""
     check_numbers(images=images)
     return tuple(_scene_image(seed, index) for index in range(images))
@@ -69,9 +56,14 @@ def scenes(seed: int, images: int) -> tuple[Scene, ...]:
     return tuple(scene_image.scene for scene_image in scene_images(seed, images))
 
 
+def write_scene_folder(out: Path, *, seed: int, images: int, advance: Advance | None = None) -> Path:
+    """Write the benchmark's scenes in PSG's format: ``psg.json``, images and masks."""
+    return write_scenes(out, scene_images(seed, images), advance=advance)
+
+
 def questions(
     seed: int, images: int, questions_per_image: int = 5
-) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
+) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
     """Yield the benchmark's images with their questions: the content of the file without the pixels.
 
     The types are as even as the numbers allow, for each image and in total; so are the right letters of each
@@ -101,17 +93,15 @@ def build(
 
     The arguments are those of `known_unknowns.benchmarks.Render`.
     """
-    made = questions(seed, images, questions_per_image)
+    check_numbers(images=images, questions_per_image=questions_per_image, most=MOST_QUESTIONS)
+    rendered = scene_images(seed, images)
+    graphs = [_graph(each) for each in rendered]
+    made = without_model("scenes", TEMPLATES, graphs, questions=questions_per_image, seed=seed)
+    candidates = list(candidates_of("scenes", made, graphs, {}))
+    if len(candidates) < images * questions_per_image:
+        raise RuntimeError(f"seed {seed} has too few questions: report this as a defect")
     path = Path(out_dir) / FILE_NAME
-    with atomic_path(path) as partial, pq.ParquetWriter(partial, SCHEMA, compression="zstd") as writer:
-        rows: list[dict] = []
-        for done, (scene_image, found) in enumerate(made, start=1):
-            rows.extend(_rows(scene_image, found, first_id=1 + (done - 1) * questions_per_image))
-            if done % _IMAGES_A_GROUP == 0 or done == images:
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-                rows = []
-            if advance is not None:
-                advance()
+    write_rows(path, _rows(rendered, candidates, advance))
     return path
 
 
@@ -127,7 +117,7 @@ def content_digest(parquet_path: Path | str) -> str:
     """
     digest = ContentDigest()
     with pq.ParquetFile(parquet_path) as file:
-        if not file.schema_arrow.equals(SCHEMA):
+        if not file.schema_arrow.equals(PARQUET_SCHEMA):
             raise ValueError(f"{parquet_path}: columns {file.schema_arrow.names} are not those of HumbleBench")
         encoded, pixels = None, {}
         for batch in file.iter_batches(batch_size=64):
@@ -140,27 +130,14 @@ def content_digest(parquet_path: Path | str) -> str:
     return digest.hexdigest()
 
 
-def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[SceneImage, tuple[Question, ...]]]:
-    rng = random.Random(f"humblebench/{seed}/letters")
-    letters = {question_type: _draw_letters(rng) for question_type in TYPES}
-    drawn = 0
-    for index in range(images):
-        # Types in turn, continued from the previous image.
-        wanted = [TYPES[(drawn + k) % len(TYPES)] for k in range(per_image)]
-        drawn += per_image
-        scene_image = _scene_image(seed, index)
-        found = questions_for(
-            scene_image.scene,
-            random.Random(f"humblebench/{seed}/questions/{index}"),
-            wanted=wanted,
-            letter=lambda question_type: next(letters[question_type]),
-        )
-        if len(found) < len(wanted):
-            raise RuntimeError(f"image {index} of seed {seed} has too few questions: report this as a defect")
-        yield scene_image, found
+def _questions(seed: int, images: int, per_image: int) -> Iterator[tuple[RenderedScene, tuple[Question, ...]]]:
+    rendered = scene_images(seed, images)
+    drawn = draw_questions([each.scene for each in rendered], seed, per_image, name=NAME)
+    for index, found in drawn:
+        yield rendered[index], found
 
 
-def _scene_image(seed: int, index: int) -> SceneImage:
+def _scene_image(seed: int, index: int) -> RenderedScene:
     rng = random.Random(f"humblebench/{seed}/size/{index}")
     width, height = image_size(rng, _ASPECTS)
     for attempt in range(1000):
@@ -173,7 +150,7 @@ def _scene_image(seed: int, index: int) -> SceneImage:
             overlap=0.45,
         )
         if _has_enough(scene):
-            return SceneImage(f"images/{index:06d}.png", scene, width, height)
+            return RenderedScene(f"images/{index:06d}.png", scene, width, height)
     raise RuntimeError(f"no scene with enough questions for image {index}: report this as a defect")
 
 
@@ -183,21 +160,22 @@ def _has_enough(scene: Scene) -> bool:
     return len(questions_for(scene, random.Random(0), wanted=wanted)) == len(wanted)
 
 
-def _draw_letters(rng: random.Random) -> Iterator[str]:
-    """Yield letters without end, each of the five once in every five."""
-    while True:
-        yield from rng.sample(LETTERS, len(LETTERS))
+def _graph(rendered: RenderedScene) -> SceneGraph:
+    """Return the scene graph of a scene whose image is not stored: its digest is that of no file."""
+    annotation = psg.annotation(annotation_of(rendered), CLASSES)
+    return importing.graph_of(
+        annotation, CandidateImage(rendered.path, "0" * 64, rendered.width, rendered.height, LICENCE)
+    )
 
 
-def _rows(scene_image: SceneImage, found: tuple[Question, ...], first_id: int) -> Iterator[dict]:
-    encoded = io.BytesIO()
-    image = render(scene_image.scene, scene_image.width, scene_image.height)
-    image.save(encoded, format="PNG", compress_level=9)
-    for number, question in enumerate(found, start=first_id):
-        yield {
-            "image": {"bytes": encoded.getvalue(), "path": scene_image.path},
-            "question_id": number,
-            "question": question.text,
-            "label": question.answer,
-            "type": question.type,
-        }
+def _rows(
+    rendered: Sequence[RenderedScene], candidates: Iterable[Candidate], advance: Advance | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    by_path = {each.path: each for each in rendered}
+    numbered = enumerate(candidates, start=1)
+    for path, group in groupby(numbered, lambda pair: pair[1].image.path):
+        encoded = encoded_png(by_path[path])
+        for number, candidate in group:
+            yield path, row_of(candidate, number, encoded)
+        if advance is not None:
+            advance()

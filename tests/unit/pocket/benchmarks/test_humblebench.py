@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from known_unknowns_pocket.benchmarks import humblebench
+from known_unknowns_pocket.benchmarks import humblebench, scene_construction
 from known_unknowns_pocket.scenes import HELD_OUT_PAIRS, render
 from tests.unit.pocket.benchmarks.answer_check import Looks, check_answer
 
@@ -98,7 +98,7 @@ def test_digest_follows_content_and_not_encoding(tmp_path):
     def rewritten(change):
         changed = [change({**row, "image": dict(row["image"])}) for row in rows]
         other = tmp_path / "other.parquet"
-        pq.write_table(pa.Table.from_pylist(changed, schema=humblebench.SCHEMA), other, compression="snappy")
+        pq.write_table(pa.Table.from_pylist(changed, schema=humblebench.PARQUET_SCHEMA), other, compression="snappy")
         return humblebench.content_digest(other)
 
     def with_image(row, edit):
@@ -138,7 +138,7 @@ def test_an_error_keeps_the_existing_file(tmp_path, monkeypatch):
             raise OSError("disk full")
         return render(*arguments)
 
-    monkeypatch.setattr(humblebench, "render", fail)
+    monkeypatch.setattr(scene_construction, "render", fail)
     with pytest.raises(OSError, match="disk full"):
         humblebench.build(tmp_path, seed=3, images=5, advance=lambda: steps.append(1))
     assert list(tmp_path.iterdir()) == [path] and path.read_bytes() == before
