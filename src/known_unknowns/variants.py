@@ -126,6 +126,47 @@ def without_refusal(question: Question, *, seed: int = 0, relettered: bool = Fal
     return _relettered(changed, question.labels) if relettered else changed
 
 
+def relabelled_refusal(question: Question, *, seed: int = 0, label: str = "F") -> Question:
+    """Give the refusal option another label, such as F after A to D. The other options keep theirs.
+
+    Parameters
+    ----------
+    question : Question
+        Any question. It is returned unchanged if its refusal has this label.
+    seed : int
+        Not used.
+    label : str
+        The refusal's new label. It takes part in the prompt too, unless the protocol does not show the refusal.
+
+    Returns
+    -------
+    Question
+        The question with the relabelled refusal.
+
+    Raises
+    ------
+    ValueError
+        If the question has no refusal option, or another option has this label.
+
+    Notes
+    -----
+    Miyai et al. (2025, Section 4.3) [1]_ instruct a model to answer "F. None of the above", whatever the number of
+    options. The variant also shows whether refusals depend on their label.
+
+    References
+    ----------
+    .. [1] Miyai et al., 2025, arXiv:2403.20331, Section 4.3.
+    """
+    if question.refusal is None:
+        raise ValueError(f"question {question.id} has no refusal option, so relabelled_refusal cannot be applied to it")
+    old = question.options[question.refusal]
+    if old.label == label:
+        return question
+    new = Option(label, old.text, label.join(old.mark.rsplit(old.label, 1)))
+    options = tuple(new if index == question.refusal else option for index, option in enumerate(question.options))
+    return replace(question, options=options)
+
+
 def noise(question: Question, *, seed: int = 0, noise_seed: int = OFFICIAL_NOISE_SEED) -> Question:
     """Replace every image by the same image of uniform noise. The refusal becomes the correct answer.
 
@@ -290,6 +331,7 @@ VARIANTS: dict[str, Variant] = {
         original,
         nota_only,
         without_refusal,
+        relabelled_refusal,
         noise,
         gaussian,
         blank,
@@ -307,6 +349,7 @@ _NOT_ARGUMENTS = ("function", "protocol")
 REFUSAL, IMAGE = "a refusal option", "an image"
 _NEEDS: Mapping[str, str] = {
     "nota_only": REFUSAL,
+    "relabelled_refusal": REFUSAL,
     "noise": IMAGE,
     "gaussian": IMAGE,
     "blank": IMAGE,

@@ -27,7 +27,10 @@ def _constructed(benchmark: str) -> Pocket:
     )
 
 
-POCKETS = {"humblebench": _constructed("humblebench"), **{name: _pocket(name) for name in ("mmsap", "actiview")}}
+POCKETS = {
+    "humblebench": _constructed("humblebench"),
+    **{name: _pocket(name) for name in ("mmsap", "actiview", "mm_upd")},
+}
 """The rendered edition of each benchmark."""
 
 TRAIN: Lazy[Callable[..., Any]] = Lazy(f"{__name__}.cli:train")

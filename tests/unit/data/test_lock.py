@@ -40,6 +40,7 @@ def world(serve, place):
     qwen = {"engine": "transformers", "source": MODEL, "revision": "main", "dtype": "bfloat16"}
     raw["models"] = {"pocket": raw["models"]["pocket"], "one": qwen, "other": qwen | {"system": "Be humble."}}
     raw["editions"]["full"]["models"] = ["one"]
+    del raw["benchmarks"]["mm_upd"]["data"]["full"]
     place.params, place.hub = Params(raw), hub
     return place
 

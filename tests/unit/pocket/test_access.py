@@ -46,7 +46,7 @@ def test_one_module_names_the_package() -> None:
 
 def test_every_pocket_has_a_renderer_and_a_digest() -> None:
     pockets = _pocket.pocket_package().POCKETS
-    assert set(pockets) == {"humblebench", "mmsap", "actiview"}
+    assert set(pockets) == {"humblebench", "mmsap", "actiview", "mm_upd"}
     for name, pocket in pockets.items():
         assert benchmarks.get(name).pocket == pocket
         assert callable(pocket.render.get()) and callable(pocket.digest.get())

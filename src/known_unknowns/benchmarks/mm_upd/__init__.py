@@ -1,0 +1,25 @@
+"""MM-UPD: the benchmark's parts, by name (`known_unknowns.benchmarks.Benchmark`)."""
+
+from __future__ import annotations
+
+from known_unknowns.benchmarks._interface import Benchmark, Lazy
+
+BENCHMARK = Benchmark(
+    name="mm_upd",
+    title="MM-UPD",
+    package=__name__,
+    load=Lazy(f"{__name__}.loader:load"),
+    prompt=Lazy(f"{__name__}.prompts:option"),
+    official=Lazy(f"{__name__}.official:official"),
+    protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
+    metrics=Lazy(f"{__name__}.metrics:METRICS"),
+    published_protocols={
+        "original": {"name": "single_turn"},
+        "mm_upd_base": {"name": "mm_upd_base"},
+        "mm_upd_instruction": {"name": "mm_upd_instruction"},
+        "mm_upd_standard": {"name": "mm_upd_standard"},
+    },
+    audit=Lazy(f"{__name__}.audit:audit"),
+    check=Lazy(f"{__name__}.check:check"),
+    report=Lazy(f"{__name__}.section:SECTION"),
+)

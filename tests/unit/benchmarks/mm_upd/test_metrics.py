@@ -1,0 +1,125 @@
+"""The three accuracies under circular evaluation, by hand and for scripted respondents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+
+from known_unknowns import benchmarks, tables
+from known_unknowns.benchmarks.mm_upd import prompts
+from known_unknowns.benchmarks.mm_upd.loader import load
+from known_unknowns.benchmarks.mm_upd.metrics import categories, ratios
+from known_unknowns.comparison.audit import audit, audit_published, published
+from known_unknowns.inference import infer
+from known_unknowns.metrics import measure
+from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
+from known_unknowns.records import AnsweredTurn, Reply
+from known_unknowns.scoring.table import score_tables, score_turn
+from known_unknowns.variants import apply
+from known_unknowns.workflow import configuration
+from tests.paths import ROOT
+from tests.unit.benchmarks.mm_upd.published_files import write
+
+SCORERS = ["official", "robust", "likelihood"]
+SETTINGS = ["mm_upd_base", "original", "mm_upd_instruction"]
+
+
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mm_upd")
+    return list(load(write(folder / "raw"), folder / "questions"))
+
+
+def scored(questions, replies: dict[str, str], scorer: str) -> ScoredAnswers:
+    """The replies by question id in the base setting; the right letter if there is none."""
+    turns = []
+    for question in questions:
+        right = question.labels[question.answer]
+        text = replies.get(question.id, right)
+        prompt = prompts.base(question)
+        turns.append(AnsweredTurn(question.id, 0, "answer", prompt, (), question.labels, "k", Reply(text)))
+    scores = [score_turn(turn, question, scorer) for turn, question in zip(turns, questions, strict=True)]
+    return ScoredAnswers(scorer, questions, turns, scores)
+
+
+def values(answers: ScoredAnswers) -> dict[str, tuple[float, float]]:
+    """Numerator and denominator of every metric."""
+    return {name: (np.sum(ratio.numerator), np.sum(ratio.denominator)) for name, ratio in ratios(answers).items()}
+
+
+def test_one_wrong_pass_fails_the_question_and_its_pair(questions):
+    # A standard pass of AAD is answered with another option; an unsolvable pass of IASD with one of the options.
+    found = values(
+        scored(questions, {"AAD-standard-1000241": "C", "IASD-upd-241": "A. Father and daughter"}, "official")
+    )
+    assert found["circular_standard"] == (2, 3)
+    assert found["circular_upd"] == (2, 3)
+    assert found["circular_dual"] == (1, 3)
+
+
+def test_free_text_is_open_to_the_released_matching_and_decided_by_the_robust_parser(questions):
+    replies = {"AAD-upd-241": "It is rainy.", "IVQD-upd-241": "I see no clouds, so it is sunny."}
+    official, robust = (values(scored(questions, replies, scorer)) for scorer in ("official", "robust"))
+    assert official["circular_upd"] == (1, 3) and official["circular_upd_high_bound"] == (3, 3)
+    assert official["share_without_letter"] == robust["share_without_letter"] == (2, 17)
+    assert robust["circular_upd"] == (2, 3)  # the masked answer is right; "sunny" is an option
+
+
+def test_refusals_of_standard_questions_are_counted(questions):
+    found = values(scored(questions, {"AAD-standard-241": "D"}, "official"))  # D is not shown: the released refusal
+    assert found["standard_withheld"] == (1, 9)
+
+
+def test_subsets_have_one_row_per_problem(questions):
+    assert {name: int(flags.sum()) for name, flags in categories(questions).items()} == {"AAD": 1, "IASD": 1, "IVQD": 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "standard", "upd", "dual"),
+    # always_a answers "rainy" in one of three passes of each standard question, and never withholds an answer.
+    [("oracle", 1.0, 1.0, 1.0), ("always_refuse", 0.0, 1.0, 0.0), ("always_a", 0.0, 0.0, 0.0)],
+)
+def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, standard, upd, dual):
+    raw = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    raw["edition"] = "pocket_mm_upd"
+    params = configuration.check(raw)
+    folders = {name: tmp_path / name for name in ("questions", "replies", "scores")}
+    for variant in SETTINGS:
+        entry = params.variant(variant).as_dict()
+        varied = [apply(entry, question, seed=0) for question in questions]
+        tables.write_questions(folders["questions"] / variant / "seed0.parquet", varied, expect=17)
+    infer(params, model, "mm_upd", questions=folders["questions"], out=folders["replies"], journal=tmp_path / "j.jsonl")
+    score_tables(
+        folders["questions"], folders["replies"], folders["scores"], cells=params.cells("mm_upd"), scorers=SCORERS
+    )
+    measure(params, model, "mm_upd", **folders, out=tmp_path / "metrics.parquet")
+    names = ("circular_standard", "circular_upd", "circular_dual")
+    found = {
+        (m.variant, m.scorer, m.category, m.name): (m.value, m.n)
+        for m in tables.read_metrics(tmp_path / "metrics.parquet")
+        if m.name in names and m.category in ("AAD", "IASD", "IVQD")
+    }
+    assert found == {
+        (variant, scorer, category, name): (value, 1)
+        for variant in SETTINGS
+        for scorer in SCORERS
+        for category in ("AAD", "IASD", "IVQD")
+        for name, value in zip(names, (standard, upd, dual), strict=True)
+    }
+
+
+def test_the_audit_finds_nothing_and_would_find_an_impossible_dual_accuracy():
+    assert audit("mm_upd") == ()
+    text = (benchmarks.get("mm_upd").folder / "published.yaml").read_text(encoding="utf-8")
+    numbers = published("mm_upd")
+    assert "GPT-4o: 45.6 80.2 52.3" in text
+    # A dual accuracy above its UPD accuracy of 52.3, and one above Orig.
+    changed = {("Table 3", "GPT-4o", "AAD Dual"): 54.6, ("Table 1", "GPT4o", "AAD Inst"): 83.9}
+    cells = tuple(replace(c, value=changed.get(c.key, c.value)) for c in numbers.cells)
+    found = {
+        finding.finding.split(" ")[0] + finding.column for finding in audit_published(replace(numbers, cells=cells))
+    }
+    assert {"ExceedsAAD Dual", "ExceedsAAD Inst"} <= found
