@@ -94,5 +94,5 @@ def run_cells(
         except lazy_engine.FactsChanged as changed:
             engine = changed.engine
             outcome = run(cells, engine, kept, folder=folder)
-        lazy_engine.write_facts(journal, entry, engine)
+        lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
     return outcome, engine.facts
