@@ -32,7 +32,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "$(PYTHON) cannot make virtual environments (on Debian: apt install python3-venv)." >&2; exit 1; }
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c requirements.lock \
-	  -e ".[models,adapters,api,exchange,workflow,report,construction,dev]"
+	  -e ".[models,adapters,api,exchange,workflow,report,construction,review,dev]"
 	@touch $@
 
 run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (EDITION=full: the published data)

@@ -28,6 +28,11 @@ _SECONDS = 60.0
 class Browser:
     """One page in a browser. Use it as a context manager.
 
+    Parameters
+    ----------
+    server : bool
+        Whether pages of servers at 127.0.0.1 can be opened too.
+
     Attributes
     ----------
     errors : list of str
@@ -36,7 +41,8 @@ class Browser:
         Addresses that the page requested since the last `open`, without data and blob URLs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, server: bool = False) -> None:
+        self._server = server
         self.errors: list[str] = []
         self.requests: list[str] = []
         self._number, self._buffer, self._events = 0, b"", []
@@ -56,7 +62,8 @@ class Browser:
             for end, number in zip(theirs, (3, 4), strict=True):
                 os.dup2(end, number)
 
-        command = [CHROMIUM or "chromium", f"--user-data-dir={self._profile.name}", *_OPTIONS]
+        options = [f"{o}, EXCLUDE 127.0.0.1" if self._server and "resolver" in o else o for o in _OPTIONS]
+        command = [CHROMIUM or "chromium", f"--user-data-dir={self._profile.name}", *options]
         quiet = subprocess.DEVNULL
         self._process = subprocess.Popen(
             command, stdin=quiet, stdout=quiet, stderr=quiet, preexec_fn=connect, pass_fds=(3, 4)

@@ -27,6 +27,7 @@ from known_unknowns.cli import (
     released,
     replies,
     results,
+    review,
     share,
     workflow,
 )
@@ -54,7 +55,10 @@ Exit codes:
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
-MODULES = (results, data, workflow, exchange, released, audit, model_comparison, models, share, endpoints, replies)
+MODULES = (
+    *(results, data, workflow, exchange, released, audit, model_comparison, models, share, endpoints, replies),
+    review,
+)
 """The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""
 
 

@@ -85,14 +85,14 @@ def test_one_reviewer_has_no_agreement():
 
 
 def test_the_interval_covers_the_true_kappa():
-    """In 60 samples of 80 questions with a true kappa of 0.5, about 95 % of the intervals contain it."""
+    """In 40 samples of 80 questions with a true kappa of 0.5, about 95 % of the intervals contain it."""
     from known_unknowns.construction.review import agreement as module
 
     generator, covered = np.random.default_rng(11), 0
-    for seed in range(60):
+    for seed in range(40):
         first = generator.integers(2, size=80)
         second = np.where(generator.random(80) < 0.5, first, generator.integers(2, size=80))
         counts = module._counted([(str(a), str(b)) for a, b in zip(first, second, strict=True)])
         low, high = module._bootstrap(counts, module._kappa, [str(i) for i in range(80)], 0.95, seed)
         covered += low <= 0.5 <= high
-    assert 52 <= covered <= 60
+    assert 34 <= covered <= 40

@@ -1,0 +1,200 @@
+"""Commands for reviews: review itself, its summary, and what becomes of its decisions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.errors import ConfigError
+
+if TYPE_CHECKING:
+    from known_unknowns.construction.review.items import Source
+
+Candidates = Annotated[
+    Path | None, typer.Argument(metavar="[PATH]", help="A file of candidates (JSONL).", show_default=False)
+]
+OfBenchmark = Annotated[
+    str | None, typer.Option("--benchmark", metavar="NAME", help="Review the questions of this benchmark instead.")
+]
+Listed = Annotated[
+    Path | None,
+    typer.Option("--questions", metavar="CSV", help="Only the questions in the column id of this file, in its order."),
+]
+Errors = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--errors", metavar="MODEL BENCHMARK", help="Tag the wrong answers of a model instead."),
+]
+Variant = Annotated[str, typer.Option(help="With --errors: the variant of the questions.")]
+VariantSeed = Annotated[int, typer.Option("--seed", help="With --errors: the seed of the variant.")]
+Scorer = Annotated[str, typer.Option(help="With --errors: the parser that decides what is wrong.")]
+DecisionFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--decisions",
+        help="The file that decisions are appended to. "
+        "[default: beside PATH; reviews/<edition>/... with --benchmark and --errors]",
+        show_default=False,
+    ),
+]
+Also = Annotated[
+    list[Path] | None,
+    typer.Option("--also", metavar="FILE", help="Read further decisions, for example of another reviewer. Repeat it."),
+]
+Required = Annotated[int, typer.Option(min=1, help="Number of reviewers that each question needs.")]
+
+
+def review(
+    path: Candidates = None,
+    benchmark: OfBenchmark = None,
+    questions: Listed = None,
+    errors: Errors = None,
+    reviewer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who reviews. Repeat it for several reviewers: they share the questions. [default: your login name]",
+            show_default=False,
+        ),
+    ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="All reviewers get all questions, and do not see the others' decisions.")
+    ] = False,
+    adjudicate: Annotated[
+        bool, typer.Option("--adjudicate", help="Decide the questions on which the reviewers differ.")
+    ] = False,
+    decisions: DecisionFile = None,
+    also: Also = None,
+    variant: Variant = "original",
+    seed: VariantSeed = 0,
+    scorer: Scorer = "robust",
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="With --errors: the number of wrong answers to draw. [default: all]")
+    ] = None,
+    sample_seed: Annotated[int, typer.Option(help="With --sample: the seed of the drawing.")] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address to bind to. Others than 127.0.0.1 need a token, which the address has.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
+    token: Annotated[
+        str,
+        typer.Option(
+            envvar="KNOWN_UNKNOWNS_REVIEW_TOKEN",
+            help="What a browser must present. [default: none on this machine, else a random one]",
+            show_default=False,
+        ),
+    ] = "",
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Review questions in the browser: keep, modify or delete each, or tag wrong answers.
+
+    The page works by keyboard alone; ? lists the keys. Each decision is a line of the decision file, on the disk before
+    the page says that it is saved. Stop the server with Ctrl-C and continue with the same command. docs/review.md is
+    the guide.
+
+    \b
+    Examples:
+      known-unknowns review candidates.jsonl
+      known-unknowns review candidates.jsonl --blind --reviewer ann --reviewer bo
+      known-unknowns review candidates.jsonl --adjudicate --reviewer cem
+      known-unknowns review --benchmark NAME --questions all_wrong.csv
+      known-unknowns review --errors MODEL BENCHMARK --sample 100
+    """
+    import getpass
+
+    from known_unknowns.construction.review.decisions import read_decisions
+    from known_unknowns.construction.review.log import DecisionLog
+    from known_unknowns.construction.review.server import serve
+    from known_unknowns.construction.review.session import Review
+
+    _needs_server()
+    source, file = _source(
+        path, benchmark, questions, errors, variant=variant, seed=seed, scorer=scorer, sample=sample,
+        sample_seed=sample_seed, params=params, edition=edition,
+    )  # fmt: skip
+    with DecisionLog(decisions or file) as log:
+        running = Review(
+            source,
+            log,
+            reviewers=reviewer or [getpass.getuser()],
+            blind=blind,
+            adjudicate=adjudicate,
+            others=read_decisions(also or ()),
+        )
+        print(f"{len(source.items)} questions of {source.title}; {len(log.decisions)} lines in {log.path}", flush=True)
+        serve(running, host=host, port=port, token=token, say=lambda text: print(text, flush=True))
+
+
+def _needs_server() -> None:
+    """ConfigError unless the packages of the web application are installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"the review needs {' and '.join(missing)}; install them with  pip install 'known-unknowns[review]'"
+        )
+
+
+def _source(
+    path: Path | None,
+    benchmark: str | None,
+    questions: Path | None,
+    errors: tuple[str, str] | None,
+    *,
+    variant: str,
+    seed: int,
+    scorer: str,
+    sample: int | None,
+    sample_seed: int,
+    params: Path,
+    edition: str | None,
+) -> tuple[Source, Path]:
+    """Return what is reviewed, and the default file of its decisions."""
+    from known_unknowns.construction.review import items
+
+    if sum(given is not None for given in (path, benchmark, errors)) != 1:
+        raise ConfigError("give one of PATH, --benchmark NAME and --errors MODEL BENCHMARK")
+    if path is not None:
+        return items.candidate_source(path), path.with_name(f"{path.stem}.decisions.jsonl")
+    from known_unknowns.construction.review import published
+    from known_unknowns.workflow import configuration
+
+    chosen = configuration.load(params, edition=edition)
+    if benchmark is not None:
+        _check_name(benchmark, chosen.benchmarks, "--benchmark")
+        table = Path("data", chosen.data_name, "questions", benchmark, "questions.parquet")
+        title = f"{benchmark}, edition {chosen.edition}"
+        source = published.benchmark_source(title, table, listed=questions)
+        return source, Path("reviews", chosen.data_name, f"{benchmark}.jsonl")
+    model, name = errors or ("", "")
+    _check_name(model, chosen.models, "--errors MODEL")
+    _check_name(name, chosen.benchmarks, "--errors BENCHMARK")
+    _check_name(variant, chosen.variants(name), "--variant")
+    file = Path(variant, f"seed{seed}.parquet")
+    results = Path("results", chosen.edition)
+    source = published.error_source(
+        f"wrong answers of {model} to {name}, {variant}",
+        Path("data", chosen.data_name, "questions", name, file),
+        results / "scores" / model / name / file,
+        results / "replies" / model / name / file,
+        scorer=scorer,
+        sample=sample,
+        seed=sample_seed,
+    )
+    return source, _error_file(chosen.edition, model, name, variant, seed)
+
+
+def _check_name(name: str, known: list[str], path: str) -> None:
+    from known_unknowns.errors import unknown_name
+
+    if name not in known:
+        raise ConfigError(unknown_name(name, known), path=path)
+
+
+def _error_file(edition: str, model: str, benchmark: str, variant: str, seed: int) -> Path:
+    """Return the default file of the tags of a model's wrong answers."""
+    return Path("reviews", edition, "errors", model, benchmark, f"{variant}-seed{seed}.jsonl")

@@ -1,0 +1,186 @@
+"""The review server: what it refuses, and what it writes."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from known_unknowns.construction.candidates import read_candidates
+from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions
+from known_unknowns.construction.review.guard import MAX_BODY, is_loopback
+from known_unknowns.construction.review.server import chosen_token
+from known_unknowns.errors import ConfigError
+
+from .demo import write
+from .serving import Server
+
+KEY, OTHER = "0" * 32, "1" * 32
+TOKEN = "a-token_of_the_tests"
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("open")
+    write(folder, 6)
+    server = Server("candidates.jsonl", "--reviewer", "ann", folder=folder)
+    yield server
+    assert server.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def token_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("token")
+    write(folder, 3)
+    (folder / "secret.png").write_bytes((folder / "images" / "scene-0.png").read_bytes())
+    server = Server("candidates.jsonl", "--reviewer", "ann", "--token", TOKEN, folder=folder)
+    yield server
+    assert server.stop() == 0
+
+
+def decision(server: Server, place: int = 0, **changes) -> dict:
+    item = server.ask(f"api/item/{place}?reviewer=ann")[1]
+    return {"key": KEY, "reviewer": "ann", "item": place, "sha256": item["sha256"], "action": "keep"} | changes
+
+
+def test_a_decision_is_in_the_file_before_the_answer(open_server):
+    file = open_server.folder / "candidates.decisions.jsonl"
+    status, reply, _ = open_server.ask("api/decision", decision(open_server, key="a" * 32, seconds=2))
+    line = json.loads(file.read_bytes().splitlines()[-1])
+    assert (status, reply["state"]) == (200, "kept")
+    assert (line["item"], line["reviewer"], line["action"], line["time"]) == ("q1", "ann", "keep", reply["time"])
+    size = file.stat().st_size
+    assert open_server.ask("api/decision", decision(open_server, key="a" * 32, seconds=2))[0] == 200
+    assert file.stat().st_size == size
+    status, reply, _ = open_server.ask("api/undo", {"key": "b" * 32, "reviewer": "ann"})
+    assert (status, reply["item"], reply["state"]) == (200, 0, "pending")
+    assert open_server.ask("api/undo", {"key": "b" * 32, "reviewer": "ann"})[1]["item"] == 0
+    assert len(file.read_bytes().splitlines()) == 2
+    assert open_server.ask("api/undo", {"key": "c" * 32, "reviewer": "ann"})[1]["item"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "reason"),
+    [
+        ({"action": "delete"}, 422, "needs a reason"),
+        ({"action": "tag", "tag": "counting"}, 422, "this review has keep, modify, delete"),
+        ({"action": "modify"}, 422, "nothing is changed"),
+        ({"sha256": "0" * 64}, 409, "changed since it was shown"),
+        ({"item": 6}, 404, "not in the reviewer's queue"),
+        ({"reviewer": "eve"}, 404, "not one of the reviewers: ann"),
+        ({"key": "../x"}, 422, "pattern"),
+        ({"reason": "x" * 2001}, 422, "2000"),
+        ({"surprise": 1}, 422, "Extra inputs"),
+    ],
+)
+def test_impossible_decisions_are_refused_with_a_reason(open_server, changes, status, reason):
+    before = (open_server.folder / "candidates.decisions.jsonl").read_bytes()
+    answer = open_server.ask("api/decision", decision(open_server, **changes))
+    assert answer[0] == status and reason in json.dumps(answer[1])
+    assert (open_server.folder / "candidates.decisions.jsonl").read_bytes() == before
+
+
+def test_a_modification_keeps_labels_and_number_of_options(open_server):
+    content = open_server.ask("api/item/1?reviewer=ann")[1]["content"]
+    for changed, reason in (
+        ({"labels": content["labels"][:4], "options": content["options"][:4]}, "cannot be changed"),
+        ({"answer": None}, "choose an answer"),
+        ({"question": " "}, "need a text"),
+        ({"options": ["red", *content["options"][:4]]}, "two options have the same text"),
+        ({"answer": "Z"}, "not one of the labels"),
+    ):
+        sent = decision(open_server, 1, action="modify", after=content | changed)
+        status, reply, _ = open_server.ask("api/decision", sent)
+        assert status == 422 and reason in reply["detail"]
+    sent = decision(open_server, 1, action="modify", after=content | {"answer": "E"}, key="d" * 32)
+    assert open_server.ask("api/decision", sent)[1]["state"] == "modified"
+    applied = apply_decisions(
+        read_candidates(open_server.folder / "candidates.jsonl"),
+        read_decisions([open_server.folder / "candidates.decisions.jsonl"]),
+    )
+    assert applied.counts["modified"] == 1 and content_of(applied.final[0]).answer == "E"
+
+
+def test_only_listed_images_are_served(open_server):
+    status, data, headers = open_server.ask("images/0/0")
+    assert (status, headers["content-type"]) == (200, "image/png")
+    assert data == (open_server.folder / "images" / "scene-0.png").read_bytes()
+    absent = ["images/0/1", "images/9/0", "images/-1/0", "candidates.jsonl", "static/review.js", "openapi.json"]
+    for path in [*absent, "images/../candidates.jsonl", "images/%2e%2e/candidates.jsonl", "..%2fcandidates.jsonl"]:
+        status, text, _ = open_server.ask(path)
+        assert status in (404, 422) and "q1" not in str(text)
+    changed = open_server.folder / "images" / "scene-1.png"
+    changed.write_bytes(changed.read_bytes() + b"x")
+    status, reply, _ = open_server.ask("images/3/0")
+    assert status == 404 and "its sha256 is not the listed one" in reply["detail"]
+
+
+def test_every_response_has_the_policy(open_server):
+    for path in ("", "review.js", "api/session", "images/0/0", "absent"):
+        headers = open_server.ask(path)[2]
+        assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+
+
+def test_other_sites_and_names_are_refused(open_server):
+    port = open_server.port
+    body = decision(open_server)
+    assert open_server.ask("api/session", Host=f"localhost:{port}")[0] == 200
+    assert open_server.ask("api/session", Host="evil.example")[0] == 403
+    assert open_server.ask("api/decision", body, Origin="http://evil.example")[0] == 403
+    assert open_server.ask("api/decision", body, Content_Type="text/plain")[0] == 415
+
+
+def test_large_bodies_are_refused(open_server):
+    assert open_server.ask("api/decision", b" " * (MAX_BODY + 1))[0] == 413
+    with socket.create_connection(("127.0.0.1", open_server.port), timeout=30) as connection:
+        head = f"POST /api/undo HTTP/1.1\r\nHost: 127.0.0.1:{open_server.port}\r\nContent-Type: application/json\r\n"
+        connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\n\r\n")
+        assert b" 413 " in connection.recv(4096).splitlines()[0]
+
+
+def test_a_token_opens_the_server_once_and_then_a_cookie(token_server):
+    assert token_server.ask("")[0] == 401
+    for path in ("api/session", "images/0/0", "review.js", "?token=wrong", f"api/session?token={TOKEN}"):
+        status, text, _ = token_server.ask(path)
+        assert status == 401 and "has a token" in text
+    assert token_server.ask("", Cookie="known_unknowns_review=wrong")[0] == 401
+    status, _, headers = token_server.ask(f"?token={TOKEN}&reviewer=ann")
+    assert (status, headers["location"]) == (303, "/?reviewer=ann")
+    cookie, _, attributes = headers["set-cookie"].partition(";")
+    assert {part.strip() for part in attributes.split(";")} == {"Path=/", "HttpOnly", "SameSite=Strict"}
+    assert token_server.ask("api/session", Cookie=cookie)[0] == 200
+    assert any(f"?token={TOKEN}" in line for line in token_server.printed)
+
+
+def test_a_network_address_needs_a_token():
+    assert chosen_token("127.0.0.1", "") == "" and chosen_token("localhost", "") == ""
+    made = chosen_token("0.0.0.0", "")
+    assert len(made) >= 32 and made != chosen_token("0.0.0.0", "")
+    for weak in ("short", "sixteen and a blank"):
+        with pytest.raises(ConfigError, match="--token"):
+            chosen_token("127.0.0.1", weak)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("192.168.1.2", False),
+        ("a", False),
+    ],
+)
+def test_loopback(host, local):
+    assert is_loopback(host) is local
+
+
+def test_a_second_server_on_the_same_file_is_refused(open_server: Server, tmp_path: Path):
+    with pytest.raises(AssertionError, match="another review is writing this file"):
+        Server("candidates.jsonl", "--reviewer", "bo", folder=open_server.folder)
