@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 SOURCE = Path(workflow.basedir) / "src"
 sys.path.insert(0, str(SOURCE))
 
+from known_unknowns import verification
 from known_unknowns.config import read as read_config
 from known_unknowns.data import rerun_stamp
 from known_unknowns.errors import KnownUnknownsError

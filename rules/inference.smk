@@ -104,3 +104,36 @@ for benchmark in PARAMS.benchmarks:
                 "python -m known_unknowns infer {wildcards.model} {params.benchmark} --questions {params.questions}"
                 " --out {params.out} --journal {params.journal} --shard {wildcards.shard}/{wildcards.shards}"
                 " --params {params.settings} > {log} 2>&1"
+
+
+# Ask a sample of recorded replies again, batched in other ways. Not part of `all`: snakemake verify
+rule verify:
+    input:
+        expand(
+            "<results>/verify/{model}/{benchmark}.json",
+            model=ASKED,
+            benchmark=PARAMS.benchmarks,
+        ),
+
+
+rule verify_model:
+    input:
+        engine="<results>/replies/{model}/{benchmark}/engine.json",
+    output:
+        "<results>/verify/{model}/{benchmark}.json",
+        "<results>/verify/{model}/{benchmark}.parquet",
+    log:
+        "<logs>/verify/{model}/{benchmark}.log",
+    wildcard_constraints:
+        model=any_of(ASKED),
+    conda:
+        "../envs/models.yaml"
+    threads: of_model(rule_parameters.threads)
+    resources:
+        gpu=of_model(rule_parameters.gpus),
+    params:
+        out=subpath(output[0], ancestor=2),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns verify {wildcards.model} {wildcards.benchmark} --report-only --out {params.out}"
+        " --params {params.settings} > {log} 2>&1"

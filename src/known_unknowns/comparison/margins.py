@@ -15,7 +15,7 @@ from typing import Any
 
 from scipy.stats import beta, binom, t
 
-from known_unknowns import json_files
+from known_unknowns import json_files, verification
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
 from known_unknowns.errors import DataError
 from known_unknowns.records import Metric
@@ -32,7 +32,7 @@ _VIEWS_PER_FLIP = 3
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Answers that changed when a sample was asked again at batch size 1 (the batch-invariance check).
+    """Answers that changed when a sample was asked again in another way (the batch-invariance check, `verify`).
 
     Attributes
     ----------
@@ -135,19 +135,31 @@ def _spread(cell: PublishedCell, ours: Metric, runs: int) -> float:
 
 
 def read_flips(replies: Path, model: str) -> Flips:
-    """Return the flips of a model over all benchmarks, from the engine.json files below the folder of replies.
+    """Return the flips of a model over all benchmarks.
+
+    They are those of the batch-invariance check, in the engine.json files below the folder of replies, and those of
+    `known-unknowns verify`, in the folder verify beside it: sampled turns with another answer in at least one way of
+    batching. Results of `verify` for another model, such as an earlier revision, are left out.
 
     Raises
     ------
     DataError
-        If an engine.json is not valid JSON.
+        If one of these files is not valid.
     """
     changed = compared = 0
     for path in sorted(replies.glob(f"{model}/*/engine.json")):
-        try:
-            certificate: Mapping[str, Any] = json_files.read(path)["about"].get("certificate")
-        except KeyError as error:
-            raise DataError(f"not an engine's record ({error}); delete it and run again", file=path) from error
-        if certificate:
-            changed, compared = changed + certificate["flips"], compared + certificate["compared"]
+        engine = _read(path, "about", "facts")
+        certificate: Mapping[str, Any] = engine["about"].get("certificate") or {"flips": 0, "compared": 0}
+        changed, compared = changed + certificate["flips"], compared + certificate["compared"]
+        verified = verification.summary_path(replies.with_name("verify"), model, path.parent.name)
+        found = _read(verified, "facts", "changed", "compared") if verified.is_file() else {}
+        if found.get("facts") == verification.facts_digest(engine["facts"]):
+            changed, compared = changed + found["changed"], compared + found["compared"]
     return Flips(changed, compared)
+
+
+def _read(path: Path, *keys: str) -> dict[str, Any]:
+    values = json_files.read(path)
+    if missing := set(keys) - values.keys():
+        raise DataError(f"no {', '.join(sorted(missing))} in this file; delete it and run again", file=path)
+    return values

@@ -81,6 +81,51 @@ class Outcome:
     distinct: Mapping[str, Reply]
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A turn whose reply is in the journal, and the cell and the question that it belongs to."""
+
+    cell: Cell
+    question: Question
+    turn: Turn
+    key: str
+    reply: Reply
+
+
+def recorded(
+    cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
+    engine: Engine | ScriptedEngine,
+    replies: Mapping[str, Reply],
+) -> dict[str, Recorded | None]:
+    """Return every turn of a finished run by its key, in the order of the cells; None for keys without a reply.
+
+    The engine is asked nothing. Turns that follow one without a reply are unknown and left out.
+    """
+    found: dict[str, Recorded | None] = {}
+    key_of = _keys(engine)
+    for cell, (protocol, questions) in cells.items():
+        for question in questions:
+            dialogue = _Dialogue(cell, question, protocol(question))
+            dialogue.advance(None, key_of)
+            while dialogue.turn is not None:
+                reply = replies.get(dialogue.key)
+                turn = dialogue.turn
+                found.setdefault(
+                    dialogue.key, None if reply is None else Recorded(cell, question, turn, dialogue.key, reply)
+                )
+                if reply is None:
+                    break
+                dialogue.advance(reply, key_of)
+    return found
+
+
+def _keys(engine: Engine | ScriptedEngine) -> KeyOf:
+    def key_of(question: Question, turn: Turn) -> str:
+        return turn.key(engine.facts, answer_key=answer_key(question, turn) if engine.scripted else None)
+
+    return key_of
+
+
 def run(
     cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
     engine: Engine | ScriptedEngine,
@@ -95,9 +140,7 @@ def run(
     of each turn as well. With a ``shard``, only its questions are asked, a block at a time.
     """
 
-    def key_of(question: Question, turn: Turn) -> str:
-        return turn.key(engine.facts, answer_key=answer_key(question, turn) if engine.scripted else None)
-
+    key_of = _keys(engine)
     dialogues = [
         _Dialogue(cell, question, protocol(question))
         for cell, (protocol, questions) in cells.items()

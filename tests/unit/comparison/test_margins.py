@@ -79,7 +79,7 @@ def test_flips_are_read_from_the_records_of_the_engine(tmp_path: Path):
     for benchmark, about in {"a": {"flips": 1, "compared": 64}, "b": {"flips": 0, "compared": 30}, "c": None}.items():
         record = tmp_path / "qwen" / benchmark / "engine.json"
         record.parent.mkdir(parents=True)
-        record.write_text(json.dumps({"about": {"certificate": about} if about else {}}))
+        record.write_text(json.dumps({"facts": {}, "about": {"certificate": about} if about else {}}))
     assert read_flips(tmp_path, "qwen") == Flips(1, 94)
     assert read_flips(tmp_path, "llava") == Flips(0, 0)
     (tmp_path / "qwen" / "c" / "engine.json").write_text("{")
