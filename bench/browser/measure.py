@@ -16,10 +16,11 @@ from statistics import median
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
+
 from bench.browser import data
 from known_unknowns.report.browser import build
 from known_unknowns.report.browser.benchmark import BenchmarkWriter
-from known_unknowns.report.browser.shards import read
 from tests.browser import Browser
 
 READY = "document.getElementById('scroll')?.getAttribute('aria-busy') === 'false'"
@@ -89,22 +90,17 @@ def measure_build(folder: Path, settings: data.Params, page: Path, sets: int) ->
 
 
 def share_replies(settings: data.Params, sets: int) -> None:
-    """Build the replies of each set once. Every model has its own shard of outcomes: the set's, rolled."""
+    """Build the replies of each set once. Every model has its own outcomes: the set's, rolled."""
     build_replies, built = BenchmarkWriter._replies, {}
 
-    def replies(self: BenchmarkWriter, model: str, cell: tuple[str, int], *arguments: Any) -> tuple[str, list[str]]:
+    def replies(self: BenchmarkWriter, model: str, cell: tuple[str, int], *arguments: Any) -> tuple[Any, list[str]]:
         number = settings.models.index(model)
         key = (number % sets, cell)
         if key not in built:
             built[key] = build_replies(self, model, cell, *arguments)
-        flags, chunks = built[key]
-        size = len(self._places)
-        planes = read(self._shards._folder / f"{flags}.js")
-        planes = b"".join(
-            planes[start + number : start + size] + planes[start : start + number]
-            for start in range(0, len(planes), size)
-        )
-        return self._shards.write(planes), chunks
+        planes, chunks = built[key]
+        rolled = {scorer: tuple(np.roll(plane, -number) for plane in of_one) for scorer, of_one in planes.items()}
+        return rolled, chunks
 
     BenchmarkWriter._replies = replies
 
@@ -121,16 +117,18 @@ def measure_page(page: Path) -> dict[str, str]:
             sizes.append(page.stat().st_size + sum(_size(address) for address in browser.requests))
     found = {"first screen": _range(first), "bytes until the list has its texts": f"{max(sizes) / 1e6:.2f} MB"}
     with Browser() as browser:
+        browser.call("Performance.enable", timeDomain="threadTicks")
         browser.open(page)
         browser.wait_for("document.querySelector('#list .excerpt')?.textContent", 60)
         for name, values, back in FILTERS:
-            times, count = [], ""
+            times, spent, count = [], [], ""
             for _ in range(REPEATS if back else 1):
-                taken, count = _change(browser, values)
+                taken, cpu, count = _change(browser, values)
                 times.append(taken)
+                spent.append(cpu)
                 if back:
                     _change(browser, back)
-            found[f"{name}, first time"] = f"{times[0]:.0f} ms: {count}"
+            found[f"{name}, first time"] = f"{times[0]:.0f} ms, {spent[0]:.0f} ms of CPU time: {count}"
             if back:
                 found[f"{name}, again"] = _range(times[1:])
     with Browser() as browser:
@@ -148,10 +146,17 @@ def measure_page(page: Path) -> dict[str, str]:
     return found
 
 
-def _change(browser: Browser, values: dict[str, str]) -> tuple[float, str]:
+def _change(browser: Browser, values: dict[str, str]) -> tuple[float, float, str]:
+    """Return milliseconds until the list is complete, those of CPU time in the page's thread, and the count."""
     script = CHANGE % {"values": json.dumps(values), "text": json.dumps("search" in values)}
+    before = _cpu(browser)
     taken, count = browser.evaluate(script)
-    return taken, count
+    return taken, _cpu(browser) - before, count
+
+
+def _cpu(browser: Browser) -> float:
+    metrics = browser.call("Performance.getMetrics")["metrics"]
+    return 1000 * next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
 
 
 def _size(address: str) -> int:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 
+from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Score
-from known_unknowns.report.browser import build, outcomes
+from known_unknowns.report.browser import build, columns, outcomes
 from known_unknowns.report.browser.shards import read
 from tests.factories import question
 
+from .rows import rows_of
 from .tiny_run import HOSTILE, KEY, LONG, TinyRun
 
 R, W, F, X = outcomes.RIGHT, outcomes.WRONG, outcomes.REFUSED_RIGHTLY, outcomes.FAILED
@@ -28,10 +31,10 @@ def index_of(run: TinyRun):
 
 def flags(run: TinyRun, model: int, cell: int, scorer: int):
     _, index = index_of(run)
-    entry = next(entry for entry in index["replies"] if entry[:2] == [model, cell])
-    planes = read(run.shards / f"{entry[2]}.js")
+    row = next(entry[2] for entry in index["replies"] if entry[:2] == [model, cell])
+    (names,) = index["cells"][cell][4][scorer]  # three models are one shard
     size = len(index["ids"])
-    return [list(planes[(2 * scorer + i) * size : (2 * scorer + i + 1) * size]) for i in range(2)]
+    return [list(read(run.shards / f"{name}.js")[row * size : (row + 1) * size]) for name in names]
 
 
 def test_the_index(run):
@@ -55,28 +58,42 @@ def test_outcomes_and_choices(run):
     assert flags(run, 1, 0, robust)[0][4] == X
 
 
-def test_the_last_answer_counts_and_the_forced_answer_is_a_bit():
-    asked = question(answer=1)
+def outcomes_of(folder, size, place, scores):
+    tables.write_scores(folder / "scores.parquet", scores)
+    ids = {str(number): number for number in range(size)}
+    asked = columns.AskedQuestions([replace(question(answer=1), id=str(place))], ids)
+    table = columns.OrderedTable(folder / "scores.parquet", tables.SCORES, asked)
+    codes = outcomes.codes_of(table.values("outcome"), table.values("correct"), file=table.path)
+    return [list(plane) for plane in outcomes.planes(table, codes, ["robust"], asked)["robust"]]
 
+
+def test_the_last_answer_counts_and_the_forced_answer_is_a_bit(tmp_path):
     def score(turn, step, outcome, correct=False, choice=None):
         return Score("1", turn, step, "robust", outcome, None, choice, correct)
 
     scores = [
+        score(3, "forced", ANSWERED, True, 1),  # the order of the rows does not matter
         score(0, "view", ANSWERED, True, 1),
         score(1, "answer", UNPARSED),
         score(2, "answer", REFUSED, False, 4),
-        score(3, "forced", ANSWERED, True, 1),
     ]
-    planes = outcomes.planes(3, ["robust"], {"1": asked}, {"1": 1}, scores)
-    assert list(planes) == [0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0, 0, 5, 0]
-    planes = outcomes.planes(1, ["robust"], {"1": asked}, {"1": 0}, [score(0, "answer", FAILED)])
-    assert list(planes) == [outcomes.FAILED, 0]
+    found = outcomes_of(tmp_path, 3, 1, scores)
+    assert found == [[0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0], [0, 5, 0]]
+    failed = Score("0", 0, "answer", "robust", FAILED, None, None, False)
+    assert outcomes_of(tmp_path, 1, 0, [failed]) == [[outcomes.FAILED], [0]]
+
+
+def test_an_impossible_outcome_is_named(tmp_path):
+    with pytest.raises(DataError, match="'failed' with correct True"):
+        outcomes_of(tmp_path, 1, 0, [Score("0", 0, "answer", "robust", FAILED, None, None, True)])
+    with pytest.raises(DataError, match="question '7' is not among the questions"):
+        outcomes_of(tmp_path, 1, 0, [Score("7", 0, "answer", "robust", FAILED, None, None, False)])
 
 
 def test_replies_have_their_prompt_passage_and_key(run):
     _, index = index_of(run)
     entry = next(entry for entry in index["replies"] if entry[:2] == [0, 0])
-    rows = json.loads(read(run.shards / f"{entry[3][0]}.js"))
+    rows = rows_of(json.loads(read(run.shards / f"{entry[3][0]}.js")))
     shared = json.loads(read(run.shards / f"{index['cells'][0][3][0]}.js"))
     (turn,), scores = rows[4]
     assert turn[0] == "answer" and shared["prompts"][turn[1]].startswith("What colour is the chair?\nA. Red")

@@ -69,9 +69,36 @@ def test_a_link_opens_a_question(visit):
     assert visit.evaluate("document.querySelector('#list [aria-current]').dataset.place") == "4"
 
 
-def test_an_unknown_question_is_reported(visit):
+def test_unknown_names_in_a_link_are_reported(visit):
+    notice = "(() => { const n = document.getElementById('notice'); return n.hidden ? '' : n.textContent; })()"
     visit.show("#benchmark=humblebench&question=absent")
-    visit.wait_for(f"{COUNT} === 'humblebench has no question absent.'")
+    assert visit.evaluate(notice) == "HumbleBench has no question \u201cabsent\u201d."
+    visit.show("#benchmark=none&model=nobody&other=noone&variant=nothing&seed=7")
+    text = visit.evaluate(notice)
+    for name in (
+        "benchmark \u201cnone\u201d",
+        "model \u201cnobody\u201d",
+        "\u201cnoone\u201d",
+        "variant \u201cnothing\u201d",
+        "seed 7",
+    ):
+        assert name in text
+    choose(visit, "outcome", "right")
+    visit.wait_for(f"{notice} === ''")
+
+
+def test_the_overview_links_the_questions_of_each_outcome(visit):
+    visit.show("#benchmark=humblebench&model=pocket")
+    rows = "[...document.querySelectorAll('#detail .overview tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    # pocket: A B E nothing B markup; the other: A A B B failed A; the baseline: A six times. The key: A B E D B A.
+    assert visit.evaluate(rows)[:3] == [
+        ["pocket", "66.7 %", "0.0 %", "33.3 %", "0.0 %", "6"],
+        ["pocket-never-refuses", "33.3 %", "50.0 %", "0.0 %", "16.7 %", "6"],
+        ["always_a", "33.3 %", "66.7 %", "0.0 %", "0.0 %", "6"],
+    ]
+    visit.evaluate("document.querySelector('#detail .overview tbody tr').cells[3].querySelector('a').click()")
+    visit.wait_for(f"{COUNT} === '2 of 6 questions'")
+    assert visit.evaluate(ROWS) == ["q4", "q6"]
 
 
 @pytest.mark.parametrize(

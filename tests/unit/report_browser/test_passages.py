@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from known_unknowns.records import ANSWERED, REFUSED, AnsweredTurn, Reply
-from known_unknowns.report.browser.passages import passage, utf16
+from known_unknowns.report.browser.passages import PassageFinder, Result, passage, utf16
 from known_unknowns.scoring import SCORERS, ParsedAnswer
 from tests.factories import question
 
@@ -57,3 +57,41 @@ def test_a_result_that_the_parser_does_not_return_has_no_passage():
 def test_places_count_as_in_javascript():
     assert [utf16("a\U0001f600b", place) for place in range(4)] == [0, 1, 3, 4]
     assert utf16("abc", 2) == 2
+
+
+def passages(texts, label):
+    asked = question()
+    answer = ParsedAnswer(ANSWERED, label, "ABCDE".index(label))
+    results = [Result(asked, tuple("ABCDE"), text, "robust", answer, False) for text in texts]
+    found = PassageFinder().passages(results, lambda i: turn(texts[i]))
+    return [span and texts[i][slice(*span)] for i, span in enumerate(found)]
+
+
+def test_a_table_that_the_parser_reproduces_is_relied_on(monkeypatch):
+    parsed = []
+    monkeypatch.setitem(
+        SCORERS,
+        "robust",
+        lambda part, asked, real=SCORERS["robust"]: parsed.append(part.reply.text) or real(part, asked),
+    )
+    texts = [f"I looked {number} times. The answer is B." for number in range(200)]
+    assert passages(texts, "B") == ["B"] * 200
+    assert len(parsed) == 20 + 1  # a sample, and the label alone
+
+
+def test_a_table_with_another_result_in_its_sample_is_not_relied_on():
+    texts = ["The answer is C, not B.", *["The answer is B."] * 199]
+    assert passages(texts, "B") == [None, *["B"] * 199]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "found"),
+    [
+        ("Blue, so the answer is B.", "B", "Blue"),  # the option's text comes first
+        ("B? No. The answer is B.", "B", "B"),
+        (" Blue.", "B", "Blue"),
+        ("It is blue.", "B", "blue"),
+    ],
+)
+def test_passages_of_a_table_that_is_relied_on(text, label, found):
+    assert passages([*["The answer is B."] * 40, text], label)[-1] == found

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.errors import DataError
 from known_unknowns.inference.asking import bound
 from known_unknowns.metrics import dual
-from known_unknowns.records import AnsweredTurn, Question, Score, Turn
+from known_unknowns.records import AnsweredTurn, Question, Turn
+from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import DialogueWriter, SharedValues
 from known_unknowns.report.browser.image_files import ImageFiles
-from known_unknowns.report.browser.outcomes import planes
+from known_unknowns.report.browser.outcomes import codes_of, planes
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.report.section import section
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
 
-CHUNK = 256
-"""Number of questions in a shard of questions or replies."""
+TOGETHER = 32
+"""Number of models in a shard of outcomes or choices."""
 TEXT_CHUNK = 8192
 """Number of questions in a shard of searchable text."""
 
 Cell = tuple[str, int]
+Planes = dict[str, tuple[np.ndarray, np.ndarray]]
+"""For each scorer, the outcomes and the choices of one model's replies."""
 
 
 class BenchmarkWriter:
@@ -51,23 +54,29 @@ class BenchmarkWriter:
         """Write all shards. Return the benchmark's name, its number of questions and the name of its index."""
         index: dict[str, Any] = self._published()
         copies = None if self.images_to is None else ImageFiles(self.images_to, self._questions)
-        questions_of, replies_of = [], []
+        cells, replies_of = [], []
         writer = DialogueWriter(self._scorers)
         for place, cell in enumerate(self._cells):
-            questions = {question.id: question for question in self._read_questions(cell)}
-            shared: dict[int, SharedValues] = defaultdict(SharedValues)
+            questions = AskedQuestions(self._read_questions(cell), self._places)
+            shared: list[SharedValues] = [SharedValues() for _ in range(0, questions.size, CHUNK)]
+            rows = self._question_rows(questions, shared)
+            found = []
             for number, model in enumerate(self._params.models):
                 if cell in self._params.cells(self._name, model):
-                    replies_of.append([number, place, *self._replies(model, cell, questions, shared, writer)])
+                    of_scorers, names = self._replies(model, cell, questions, shared, writer)
+                    replies_of.append([number, place, len(found), names])
+                    found.append(of_scorers)
                     advance(1)
-            questions_of.append([*self._cell_names(cell), self._question_shards(questions, shared, copies)])
+            cells.append(
+                [*self._cell_names(cell), self._question_shards(rows, shared, copies), self._plane_shards(found)]
+            )
         index |= {
             "chunk": CHUNK,
-            "textChunk": TEXT_CHUNK,
+            "together": TOGETHER,
             "scorers": self._scorers,
             "main": self._scorers.index("robust") if "robust" in self._scorers else 0,
             "relations": list(self._relations()),
-            "cells": questions_of,
+            "cells": cells,
             "replies": replies_of,
             "provenance": self._provenance(),
         }
@@ -110,47 +119,36 @@ class BenchmarkWriter:
         self,
         model: str,
         cell: Cell,
-        questions: dict[str, Question],
-        shared: dict[int, SharedValues],
+        questions: AskedQuestions,
+        shared: Sequence[SharedValues],
         writer: DialogueWriter,
-    ) -> tuple[str, list[str]]:
-        """Write one model's replies to one variant and seed. Return the shard of outcomes and those of the replies."""
-        turns = self._by_question(tables.read_replies(self._file("replies", model, cell)), questions, model, cell)
-        scores = self._by_question(tables.read_scores(self._file("scores", model, cell)), questions, model, cell)
-        flags = planes(
-            len(self._places), self._scorers, questions, self._places, (s for of_one in scores.values() for s in of_one)
-        )
-        rows: list[Any] = [None] * len(self._places)
+    ) -> tuple[Planes, list[str]]:
+        """Write one model's replies to one variant and seed. Return its outcomes and the shards of the replies."""
+        replies = OrderedTable(self._file("replies", model, cell), tables.REPLIES, questions)
+        scores = OrderedTable(self._file("scores", model, cell), tables.SCORES, questions)
+        scores.keep(np.isin(scores.values("scorer"), self._scorers) & (scores.rows_in(replies) >= 0))
+        codes = codes_of(scores.values("outcome"), scores.values("correct"), file=scores.path)
         replay = partial(_replay, self._params, self._name, model, cell[0])
-        for name, of_question in turns.items():
-            place = self._places[name]
-            rows[place] = writer.row(questions[name], of_question, scores.get(name, ()), shared[place // CHUNK], replay)
-        chunks = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
-        return self._shards.write(flags), [self._shards.write_json(chunk) for chunk in chunks]
+        parts = writer.parts(questions, replies, scores, codes, shared, replay)
+        names = [self._shards.write_json(part) for part in parts]
+        return planes(scores, codes, self._scorers, questions), names
 
-    def _by_question(
-        self, rows: Sequence[Any], questions: dict[str, Question], model: str, cell: Cell
-    ) -> dict[str, list[Any]]:
-        """Group turns or scores by question, with the turns in order."""
-        found: dict[str, list[Any]] = defaultdict(list)
-        for row in rows:
-            if row.question_id not in questions:
-                raise DataError(
-                    f"question {row.question_id!r} is not among the questions; run the workflow again",
-                    file=self._file("replies" if isinstance(row, AnsweredTurn) else "scores", model, cell),
-                )
-            found[row.question_id].append(row)
-        for of_question in found.values():
-            of_question.sort(key=_turn_number)
-        return found
+    def _plane_shards(self, models: Sequence[Planes]) -> list[list[tuple[str, str]]]:
+        """Write, for each scorer and some models together, a shard of outcomes and one of choices."""
+        parts = [models[first : first + TOGETHER] for first in range(0, len(models), TOGETHER)]
+        return [
+            [(self._joined(of[scorer][0] for of in part), self._joined(of[scorer][1] for of in part)) for part in parts]
+            for scorer in self._scorers
+        ]
 
-    def _question_shards(
-        self, questions: dict[str, Question], shared: dict[int, SharedValues], copies: ImageFiles | None
-    ) -> list[str]:
-        rows: list[Any] = [None] * len(self._places)
-        for name, question in questions.items():
-            place = self._places[name]
-            rows[place] = [
+    def _joined(self, arrays: Iterable[np.ndarray]) -> str:
+        return self._shards.write(b"".join(array.tobytes() for array in arrays))
+
+    @staticmethod
+    def _question_rows(questions: AskedQuestions, shared: Sequence[SharedValues]) -> list[Any]:
+        return [
+            question
+            and [
                 question.text,
                 [[option.label, option.mark, option.text] for option in question.options],
                 question.answer,
@@ -160,9 +158,14 @@ class BenchmarkWriter:
                 question.group,
                 json.dumps(dict(question.extra), ensure_ascii=False, sort_keys=True) if question.extra else "",
             ]
+            for place, question in enumerate(questions.at)
+        ]
+
+    def _question_shards(
+        self, rows: Sequence[Any], shared: Sequence[SharedValues], copies: ImageFiles | None
+    ) -> list[str]:
         names = []
-        for number, start in enumerate(range(0, len(rows), CHUNK)):
-            values = shared[number]
+        for values, start in zip(shared, range(0, len(rows), CHUNK), strict=True):
             images = [
                 [image.sha256, image.width, image.height, *(copies.copy(image) if copies else ("", "", ""))]
                 for image in values.image_records
@@ -195,10 +198,6 @@ class BenchmarkWriter:
                     raise DataError(f"not valid JSON ({error}); delete it and run again", file=path) from error
                 engines[model] = {key: engine[key] for key in ("entry", "facts", "about") if key in engine}
         return {"data": self._params.data(self._name).as_dict(), "engines": engines}
-
-
-def _turn_number(row: AnsweredTurn | Score) -> int:
-    return row.turn
 
 
 def _replay(

@@ -1,4 +1,4 @@
-"""The turns and scores of one question, as the shards hold them (docs/question_browser.md, "Data format")."""
+"""The turns and scores of one model's replies, as the shards hold them (docs/question_browser.md, "Data format")."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from known_unknowns.protocols import ANSWER, VIEW
-from known_unknowns.records import FAILED, AnsweredTurn, Image, Question, Score, Turn
-from known_unknowns.report.browser.outcomes import code_of
-from known_unknowns.report.browser.passages import WITHOUT_TEXT, Span, passage, utf16
-from known_unknowns.scoring import SCORERS, ParsedAnswer
+from known_unknowns.records import AnsweredTurn, Image, Question, Reply, Turn
+from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable, coded, log_probabilities
+from known_unknowns.report.browser.outcomes import FAILED, REFUSED_RIGHTLY, RIGHT
+from known_unknowns.report.browser.passages import WITHOUT_TEXT, PassageFinder, Result, utf16
+from known_unknowns.scoring import ParsedAnswer
 
 Replay = Callable[[Question, Sequence[AnsweredTurn]], Iterator[Turn]]
 """Yields the turns that a protocol asks after the same replies."""
-_MOST_KEPT, _LONGEST_KEY = 100_000, 200
-"""How many passages are kept for equal replies to the same options, and of how long replies."""
 CHANGED = -1
 """The note of a recorded result that the parser does not return for this reply."""
+_COPIED = ("key", "reply", "input_tokens", "visual_tokens", "output_tokens")
+_CODED = ("step", "finish", "error")
+_CORRECT = (RIGHT, REFUSED_RIGHTLY)
 
 
 @dataclass
@@ -39,105 +43,182 @@ class SharedValues:
 
 
 class DialogueWriter:
-    """Turns answered turns and scores into JSON-able rows. One object serves one benchmark.
+    """Turns tables of replies and scores into JSON-able parts. One object serves one benchmark.
 
     Parameters
     ----------
     scorers : sequence of str
-        Names of the scorers; rows refer to them by their index.
+        Names of the scorers; parts refer to them by their index.
     """
 
     def __init__(self, scorers: Sequence[str]) -> None:
         self._scorers = {scorer: index for index, scorer in enumerate(scorers)}
-        self._options: dict[tuple[Any, ...], int] = {}
-        self._passages: dict[tuple[Any, ...], Span | None] = {}
+        self._finder = PassageFinder()
 
-    def row(
+    def parts(
         self,
-        question: Question,
-        turns: Sequence[AnsweredTurn],
-        scores: Sequence[Score],
-        shared: SharedValues,
+        questions: AskedQuestions,
+        replies: OrderedTable,
+        scores: OrderedTable,
+        codes: Sequence[int],
+        shared: Sequence[SharedValues],
         replay: Replay,
-    ) -> list[Any]:
-        """Return the row of a question: its turns and their scores."""
-        if max(len(self._passages), len(self._options)) >= _MOST_KEPT:
-            self._passages.clear()
-            self._options.clear()
-        options = self._options.setdefault((question.options, question.answer, question.refusal), len(self._options))
-        known = {image.sha256: image for image in question.images}
-        if any(sha256 not in known for turn in turns for sha256 in turn.images):
-            for replayed in replay(question, turns):
-                known |= {image.sha256: image for image in replayed.images}
-        by_turn = {turn.turn: turn for turn in turns}
-        return [
-            [_turn(turn, known, shared) for turn in turns],
-            [
-                self._score(question, options, by_turn[score.turn], score, scores)
-                for score in scores
-                if score.turn in by_turn and score.scorer in self._scorers
-            ],
-        ]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the turns and scores of each part of the questions.
 
-    def _score(
-        self, question: Question, options: int, turn: AnsweredTurn, score: Score, scores: Sequence[Score]
-    ) -> list[Any]:
-        """Return [turn, scorer, outcome, label, choice, start, end, note]; empty values at the end are left out."""
-        row = [
-            score.turn, self._scorers[score.scorer], code_of(score.outcome, score.correct), score.label, score.choice,
-        ]  # fmt: skip
-        if score.outcome == FAILED or score.label is None or score.scorer in WITHOUT_TEXT:
-            return row
-        found = self._passage(question, options, turn, score)
-        if found is not None:
-            return [*row, *(utf16(turn.reply.text, place) for place in found)]
-        return [*row, None, None, _view_of(score, scores)]
-
-    def _passage(self, question: Question, options: int, turn: AnsweredTurn, score: Score) -> Span | None:
-        text = turn.reply.text
-        if text == score.label and score.choice is not None:
-            return 0, len(text)
-        if len(text) > _LONGEST_KEY:
-            return self._found(question, turn, score)
-        key = (options, turn.labels, score.scorer, text, score.label)
-        if key not in self._passages:
-            self._passages[key] = self._found(question, turn, score)
-        return self._passages[key]
-
-    @staticmethod
-    def _found(question: Question, turn: AnsweredTurn, score: Score) -> Span | None:
-        if score.scorer not in SCORERS:
-            return None
-        return passage(turn, question, score.scorer, ParsedAnswer(score.outcome, score.label, score.choice))
+        Parameters
+        ----------
+        questions : AskedQuestions
+            The questions of the variant and seed.
+        replies, scores : OrderedTable
+            One model's replies and their scores.
+        codes : sequence of int
+            The code of each score's outcome.
+        shared : sequence of SharedValues
+            The shared values of each part, with the images of its questions.
+        replay : Replay
+            Repeats the dialogue of a question, to find the images that a protocol composed.
+        """
+        turns = _Turns(questions, replies, replay)
+        results = _Results(questions, turns, scores, codes, self._scorers, self._finder)
+        parts = zip(replies.parts(questions.size), results.parts(), shared, strict=True)
+        for (rows, counts), of_scores, values in parts:
+            yield turns.part(rows, counts, values) | {"scores": of_scores}
 
 
-def _view_of(score: Score, scores: Sequence[Score]) -> int:
-    """The turn about a view whose result the final answer has, or `CHANGED`."""
-    if score.step == ANSWER and score.correct:
-        for other in scores:
-            same = (other.scorer, other.label, other.choice) == (score.scorer, score.label, score.choice)
-            if other.step == VIEW and same and other.turn < score.turn:
-                return other.turn
-    return CHANGED
+class _Turns:
+    """The columns of a table of replies."""
+
+    def __init__(self, questions: AskedQuestions, replies: OrderedTable, replay: Replay) -> None:
+        self.questions, self.table, self._replay = questions, replies, replay
+        self.columns = {name: replies.values(name) for name in replies.table.column_names if name != "logprobs"}
+        self.labels = [None if labels is None else tuple(labels) for labels in self.columns["letters"]]
+        self._logprob_labels, self._edges, self._logprobs = log_probabilities(replies.table)
+
+    def turn(self, row: int) -> AnsweredTurn:
+        """A turn without its prompt and images."""
+        of = self.columns
+        reply = Reply(of["reply"][row], finish=of["finish"][row], error=of["error"][row])
+        return AnsweredTurn(
+            of["question_id"][row], of["turn"][row], of["step"][row], "", (), self.labels[row], of["key"][row], reply
+        )
+
+    def part(self, rows: slice, counts: list[int], shared: SharedValues) -> dict[str, Any]:
+        first, last = self._edges[rows.start], self._edges[rows.stop]
+        return (
+            {"turns": counts}
+            | {name: coded(self.columns[name][rows]) for name in _CODED}
+            | {name: self.columns[name][rows] for name in _COPIED}
+            | {
+                "prompt": [shared.prompt(text) for text in self.columns["text"][rows]],
+                "images": self._images(rows, shared),
+                "labels": coded(self.labels[rows]),
+                "logprobs": [*coded(self._logprob_labels[rows]), self._logprobs[first:last]],
+            }
+        )
+
+    def _images(self, rows: slice, shared: SharedValues) -> list[list[int | str]]:
+        """The images of each turn: the index of a shared value, or the sha256 of an image without a record."""
+        replayed: set[int] = set()
+        found = []
+        for row in range(rows.start, rows.stop):
+            digests, place = self.columns["images"][row], int(self.table.places[row])
+            if place not in replayed and any(sha256 not in shared.images for sha256 in digests):
+                replayed.add(place)
+                self._add_composed(place, shared)
+            found.append([shared.images.get(sha256, sha256) for sha256 in digests])
+        return found
+
+    def _add_composed(self, place: int, shared: SharedValues) -> None:
+        question = self.questions.at[place]
+        assert question is not None  # OrderedTable has verified it
+        first, last = np.searchsorted(self.table.places, [place, place + 1]).tolist()
+        shown = {sha256 for digests in self.columns["images"][first:last] for sha256 in digests}
+        for turn in self._replay(question, [self.turn(row) for row in range(first, last)]):
+            for image in turn.images:
+                if image.sha256 in shown:
+                    shared.image(image)
 
 
-def _turn(turn: AnsweredTurn, known: dict[str, Image], shared: SharedValues) -> list[Any]:
-    reply = turn.reply
-    logprobs = reply.logprobs and [[label, _number(value)] for label, value in reply.logprobs.items()]
-    return [
-        turn.step,
-        shared.prompt(turn.text),
-        [shared.image(known[sha256]) if sha256 in known else sha256 for sha256 in turn.images],
-        None if turn.labels is None else list(turn.labels),
-        turn.key,
-        reply.text,
-        logprobs or None,
-        [reply.input_tokens, reply.visual_tokens, reply.output_tokens],
-        reply.finish,
-        reply.error,
-    ]
+class _Results:
+    """The columns of a table of scores, with the passages of the replies."""
 
+    def __init__(
+        self,
+        questions: AskedQuestions,
+        turns: _Turns,
+        scores: OrderedTable,
+        codes: Sequence[int],
+        scorers: dict[str, int],
+        finder: PassageFinder,
+    ) -> None:
+        self._questions, self._turns, self._table = questions, turns, scores
+        self._places = scores.places.tolist()
+        self._names, self._outcomes = scores.values("scorer"), scores.values("outcome")
+        self._scorers = [scorers[name] for name in self._names]
+        self._codes, self._steps = codes, scores.values("step")
+        self._labels, self._choices = scores.values("letter"), scores.values("choice")
+        self._turn_rows = scores.rows_in(turns.table).tolist()
+        self._start, self._end = ([-1] * len(codes) for _ in range(2))
+        self._notes: dict[int, int] = {}
+        self._find_passages(finder)
 
-def _number(value: float) -> float | None:
-    """A log-probability with four decimals; None if it is not finite, which JSON cannot express."""
-    return round(value, 4) if abs(value) < float("inf") else None
+    def parts(self) -> Iterator[dict[str, Any]]:
+        turns = self._table.turns.tolist()
+        for rows, counts in self._table.parts(self._questions.size):
+            yield {
+                "counts": counts,
+                "turn": turns[rows],
+                "scorer": self._scorers[rows],
+                "outcome": self._codes[rows],
+                "label": coded(self._labels[rows]),
+                "choice": self._choices[rows],
+                "start": self._start[rows],
+                "end": self._end[rows],
+                "notes": [
+                    [row - rows.start, self._notes[row]] for row in range(rows.start, rows.stop) if row in self._notes
+                ],
+            }
+
+    def _find_passages(self, finder: PassageFinder) -> None:
+        texts = self._turns.columns["reply"]
+        to_find = []
+        rows = zip(self._labels, self._choices, self._codes, self._names, self._turn_rows, strict=True)
+        for row, (label, choice, code, name, turn) in enumerate(rows):
+            if label is None or code == FAILED or name in WITHOUT_TEXT:
+                continue
+            text = texts[turn]
+            if text == label and choice is not None:
+                self._start[row], self._end[row] = 0, utf16(text, len(text))
+            else:
+                to_find.append(row)
+        turns = self._turn_rows
+        found = finder.passages([self._result(row) for row in to_find], lambda i: self._turns.turn(turns[to_find[i]]))
+        for row, span in zip(to_find, found, strict=True):
+            if span is None:
+                self._notes[row] = self._view_of(row)
+            else:
+                self._start[row], self._end[row] = (utf16(texts[self._turn_rows[row]], place) for place in span)
+
+    def _result(self, row: int) -> Result:
+        question = self._questions.at[self._places[row]]
+        assert question is not None  # OrderedTable has verified it
+        turn = self._turn_rows[row]
+        offered, text = self._turns.labels[turn], self._turns.columns["reply"][turn]
+        answer = ParsedAnswer(self._outcomes[row], self._labels[row], self._choices[row])
+        return Result(question, offered, text, self._names[row], answer, self._view_of(row) != CHANGED)
+
+    def _view_of(self, row: int) -> int:
+        """The turn about a view whose result the final answer has, or `CHANGED`."""
+        if self._steps[row] != ANSWER or self._codes[row] not in _CORRECT:
+            return CHANGED
+        found = CHANGED
+        for other in range(row - 1, -1, -1):
+            if self._places[other] != self._places[row]:
+                break
+            if self._steps[other] == VIEW and self._key(other) == self._key(row):
+                found = int(self._table.turns[other])
+        return found
+
+    def _key(self, row: int) -> tuple[str, str | None, int | None]:
+        return self._names[row], self._labels[row], self._choices[row]

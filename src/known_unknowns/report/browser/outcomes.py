@@ -11,11 +11,16 @@ A second byte has the index of the chosen option plus 1, and 0 without a choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import starmap
+from pathlib import Path
+
+import numpy as np
 
 from known_unknowns import records
+from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER, FORCED
-from known_unknowns.records import Question, Score
+from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, UNPARSED, FAILED = range(7)
 FORCED_RIGHT, FORCED_WRONG = 1 << 4, 2 << 4
@@ -37,46 +42,49 @@ def code_of(outcome: str, correct: bool) -> int:
     return _CODES[outcome, correct]
 
 
+def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Path) -> list[int]:
+    """Return the codes of the outcomes of a table of scores."""
+    try:
+        return list(starmap(code_of, zip(outcomes, correct, strict=True)))
+    except KeyError as error:
+        outcome, right = error.args[0]
+        message = f"the outcome {outcome!r} with correct {right} is not possible; run the workflow again"
+        raise DataError(message, file=file) from error
+
+
 def planes(
-    size: int,
-    scorers: Sequence[str],
-    questions: Mapping[str, Question],
-    places: Mapping[str, int],
-    scores: Iterable[Score],
-) -> bytes:
+    scores: OrderedTable, codes: Sequence[int], scorers: Sequence[str], questions: AskedQuestions
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the outcomes and the choices of one model's replies, for each scorer.
 
     Parameters
     ----------
-    size : int
-        Number of questions of the benchmark.
+    scores : OrderedTable
+        The scores of all turns. The last of the step "answer" counts.
+    codes : sequence of int
+        The code of each score's outcome.
     scorers : sequence of str
         Names of the scorers.
-    questions : mapping of str to Question
-        The questions of the variant, by id.
-    places : mapping of str to int
-        The place of each question among all of the benchmark, by id.
-    scores : iterable of Score
-        The scores of all turns, with the turns of a question in order. The last of the step "answer" counts.
+    questions : AskedQuestions
+        The questions.
 
     Returns
     -------
-    bytes
-        For each scorer, ``size`` bytes of outcomes and ``size`` bytes of choices.
+    dict of str to (numpy.ndarray, numpy.ndarray)
+        For each scorer a byte for the outcome, and one for the choice, of the question at each place.
     """
-    outcomes = {scorer: bytearray(size) for scorer in scorers}
-    choices = {scorer: bytearray(size) for scorer in scorers}
-    for score in scores:
-        if score.scorer not in outcomes or score.step not in (ANSWER, FORCED):
-            continue
-        place, column = places[score.question_id], outcomes[score.scorer]
-        if score.step == FORCED:
-            column[place] = column[place] & ~(3 << 4) | (FORCED_RIGHT if score.correct else FORCED_WRONG)
-            continue
-        question = questions[score.question_id]
-        refusable = question.answer is not None and question.answer == question.refusal
-        column[place] = (
-            column[place] & 3 << 4 | code_of(score.outcome, score.correct) | (REFUSAL_IS_RIGHT if refusable else 0)
-        )
-        choices[score.scorer][place] = 0 if score.choice is None else min(score.choice + 1, _MOST_CHOICES)
-    return b"".join(bytes(plane[scorer]) for scorer in scorers for plane in (outcomes, choices))
+    choice = scores.table["choice"].fill_null(-1).to_numpy()
+    steps, names = (np.array(scores.values(column), dtype=object) for column in ("step", "scorer"))
+    correct = np.array(scores.values("correct"), bool)
+    found = {}
+    for scorer in scorers:
+        of_scorer = names == scorer
+        answers, forced = (np.flatnonzero(of_scorer & (steps == step)) for step in (ANSWER, FORCED))
+        outcome, chosen, again = (np.zeros(questions.size, np.uint8) for _ in range(3))
+        places = scores.places[answers]
+        outcome[places] = np.asarray(codes, np.uint8)[answers]
+        outcome[places] |= np.where(questions.refusal_is_right[places], REFUSAL_IS_RIGHT, 0).astype(np.uint8)
+        chosen[places] = np.minimum(choice[answers] + 1, _MOST_CHOICES)
+        again[scores.places[forced]] = np.where(correct[forced], FORCED_RIGHT, FORCED_WRONG)
+        found[scorer] = (outcome | again, chosen)
+    return found

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 _STATIC = Path(__file__).parent / "static"
-SCRIPTS = ("dom.js", "data.js", "state.js", "filters.js", "list.js", "parts.js", "detail.js", "keyboard.js", "main.js")
+SCRIPTS = (
+    "dom.js",
+    "data.js",
+    "state.js",
+    "filters.js",
+    "list.js",
+    "parts.js",
+    "detail.js",
+    "overview.js",
+    "keyboard.js",
+    "main.js",
+)
 """The scripts, in order. They share the global scope."""
 POLICY = {"script-src": "'strict-dynamic'", "img-src": "'self'"}
 """Additions to the policy of all pages. ``'strict-dynamic'`` allows the shards, which the page's own scripts load

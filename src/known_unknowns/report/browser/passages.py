@@ -3,25 +3,145 @@
 Parsers do not report a passage. It is found by running the parser on parts of the reply: words are removed from the
 end, and then from the start, as long as the parser returns the recorded result. What remains is parsed to the same
 answer by itself. The search starts at the label or at the whole text of an option, where the passage usually is.
+
+The parser also runs on the whole reply, because a recorded result can be older than the parser or imported. In a table
+with many replies that need a passage, it runs on a sample of them (`SAMPLE`). If it returns all recorded results of the
+sample, the others are relied on, and the search ends early where the reply has the label once (`_plain_passage`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.scoring import SCORERS, ParsedAnswer
 
 WITHOUT_TEXT = frozenset({"likelihood"})
 """Scorers that do not parse the text of a reply."""
+SAMPLE, EVERY = 20, 50
+"""How many whole replies of a table are parsed again for each scorer, before its other results are relied on: at least
+`SAMPLE`, and every `EVERY`-th."""
 _WORD = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
+_EDGE = " .\n"
+_MOST_KEPT, _LONGEST_KEY = 200_000, 200
+"""How many passages are kept for equal replies to the same question, and of how long replies."""
 
 Span = tuple[int, int]
 
 
-def passage(turn: AnsweredTurn, question: Question, scorer: str, expected: ParsedAnswer) -> Span | None:
+class Result(NamedTuple):
+    """A scorer's result for a reply, with a label, and the labels that the turn offered.
+
+    A result that ``may_be_another`` turn's, one about a view, is never relied on.
+    """
+
+    question: Question
+    offered: tuple[str, ...] | None
+    text: str
+    scorer: str
+    answer: ParsedAnswer
+    may_be_another: bool
+
+    @property
+    def option(self) -> str:
+        """The text of the chosen option."""
+        return "" if self.answer.choice is None else self.question.options[self.answer.choice].text
+
+
+Turns = Callable[[int], AnsweredTurn]
+"""Returns the turn of the result with this index."""
+
+
+class PassageFinder:
+    """Finds the passages of the replies of one benchmark, and keeps those of equal replies to the same question."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], Span | None] = {}
+        self._labels: dict[tuple[object, ...], bool] = {}
+
+    def passages(self, results: Sequence[Result], turns: Turns) -> list[Span | None]:
+        """Return the passage of each result of one table; None if the parser does not return this result.
+
+        Parameters
+        ----------
+        results : sequence of Result
+            The results.
+        turns : callable
+            Returns the turn of the result with an index.
+        """
+        if len(self._found) >= _MOST_KEPT:
+            self._found.clear()
+        reliable = {
+            scorer: _is_reliable(results, scorer, turns)
+            for scorer in dict.fromkeys(result.scorer for result in results)
+        }
+        found = []
+        for index, result in enumerate(results):
+            relied = reliable[result.scorer] and not result.may_be_another
+            span = _plain_passage(result) if relied else None
+            if span and result.text[slice(*span)] == result.answer.label and not self._is_label(result, index, turns):
+                span = None
+            found.append(span or self._searched(result, index, turns, reliable=relied))
+        return found
+
+    def _is_label(self, result: Result, index: int, turns: Turns) -> bool:
+        """Whether the parser returns the result for the label alone. It does so for all questions with these labels."""
+        question, label = result.question, result.answer.label or ""
+        key = (result.scorer, label, result.answer.choice, len(question.options), question.refusal, result.offered)
+        if key not in self._labels:
+            self._labels[key] = _parse(label, question, turns(index), result.scorer) == result.answer
+        return self._labels[key]
+
+    def _searched(self, result: Result, index: int, turns: Turns, *, reliable: bool) -> Span | None:
+        if result.scorer not in SCORERS:
+            return None
+        key = None
+        if len(result.text) <= _LONGEST_KEY:
+            question = result.question
+            asked = (question.text, question.options, question.answer, question.refusal)
+            key = (asked, result.offered, result.scorer, result.text, result.answer.label, reliable)
+            if key in self._found:
+                return self._found[key]
+        span = passage(turns(index), result.question, result.scorer, result.answer, reliable=reliable)
+        if key is not None:
+            self._found[key] = span
+        return span
+
+
+def _is_reliable(results: Sequence[Result], scorer: str, turns: Turns) -> bool:
+    """Whether the parser returns the recorded results of a sample of the replies."""
+    own = [i for i, result in enumerate(results) if result.scorer == scorer and not result.may_be_another]
+    if scorer not in SCORERS or len(own) <= SAMPLE:
+        return False
+    sample = own[:: min(EVERY, len(own) // SAMPLE)]
+    return all(_parse(results[i].text, results[i].question, turns(i), scorer) == results[i].answer for i in sample)
+
+
+def _plain_passage(result: Result) -> Span | None:
+    """Return the label if the reply has it once and not after the option's text, or a whole text of the option."""
+    label, text, option = result.answer.label, result.text, _bare(result.option)
+    if label is None or result.answer.choice is None:
+        return None
+    places = [match.span() for match in _WORD.finditer(text) if match[0] == label]
+    if not places and option and option == _bare(text):
+        start = len(text) - len(text.lstrip(_EDGE))
+        return start, len(text.rstrip(_EDGE))
+    if len(places) == 1 and not (option and option in text[: places[0][0]].casefold()):
+        return places[0]
+    return None
+
+
+def _parse(text: str, question: Question, turn: AnsweredTurn, scorer: str) -> ParsedAnswer:
+    reply = Reply(text, finish=turn.reply.finish)
+    part = AnsweredTurn(question.id, turn.turn, turn.step, "", (), turn.labels, "", reply)
+    return SCORERS[scorer](part, question)
+
+
+def passage(
+    turn: AnsweredTurn, question: Question, scorer: str, expected: ParsedAnswer, *, reliable: bool = False
+) -> Span | None:
     """Return the passage of a reply that gives a parser's result.
 
     Parameters
@@ -34,6 +154,8 @@ def passage(turn: AnsweredTurn, question: Question, scorer: str, expected: Parse
         Name of a scorer of texts.
     expected : ParsedAnswer
         The recorded result, with a label.
+    reliable : bool
+        Whether the parser returns the recorded result for the whole reply, so that it need not run on it.
 
     Returns
     -------
@@ -41,13 +163,12 @@ def passage(turn: AnsweredTurn, question: Question, scorer: str, expected: Parse
         Start and end in the reply's text; None if the parser does not return the recorded result.
     """
     text = turn.reply.text
-    parse = SCORERS[scorer]
+    known = {(0, len(text)): True} if reliable else {}
 
-    @cache
     def same(start: int, end: int) -> bool:
-        reply = Reply(text[start:end], finish=turn.reply.finish)
-        part = AnsweredTurn(question.id, turn.turn, turn.step, "", (), turn.labels, "", reply)
-        return parse(part, question) == expected
+        if (start, end) not in known:
+            known[start, end] = _parse(text[start:end], question, turn, scorer) == expected
+        return known[start, end]
 
     if not same(0, len(text)):
         return None
@@ -64,7 +185,7 @@ def passage(turn: AnsweredTurn, question: Question, scorer: str, expected: Parse
 
 
 def _bare(text: str) -> str:
-    return text.strip(" .\n").casefold()
+    return text.strip(_EDGE).casefold()
 
 
 def _fewest(most: int, holds: Callable[[int], bool], guess: int) -> int:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
 import re
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 _STATEMENT = re.compile(rb'shard\("([0-9a-f]{16})","([A-Za-z0-9+/=]*)"\);\n')
-_LEVEL = 6
+_LEVEL = 4
 
 
 class ShardFolder:
@@ -27,8 +28,8 @@ class ShardFolder:
         folder.mkdir(parents=True, exist_ok=True)
 
     def write_json(self, value: Any) -> str:
-        """Write a JSON-able value, and return the shard's name."""
-        return self.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode())
+        """Write a JSON-able value (NaN is null), and return the shard's name."""
+        return self.write(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
 
     def write(self, data: bytes) -> str:
         """Write bytes, and return the shard's name."""

@@ -84,5 +84,6 @@
     document.querySelectorAll("[data-tabs]").forEach(tabs);
     document.querySelectorAll("figure[id]").forEach(tools);
     document.querySelectorAll("code.hash").forEach(copier);
+    document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   });
 })();

@@ -7,7 +7,7 @@ async function openDetail(index, values, focus) {
   const token = ++opening;
   const opened = openedOf(values, index);
   document.body.classList.toggle("reading", Boolean(values.question));
-  if (!values.question) return detail.replaceChildren(h("p", { class: "message" }, "Choose a question from the list."));
+  if (!values.question) return undefined; // showList draws the overview
   const other = values.other ? index.at.get(`${modelNumber(values.other)} ${opened.cell}`) : null;
   const entries = [opened.entry, other].filter(Boolean);
   const { shared, question } = await loadQuestion(index, opened.cell, opened.place);
@@ -111,10 +111,10 @@ async function addVariants(index, opened, token) {
 async function addModels(index, opened, question, token) {
   const scorer = index.scorers.indexOf(state.parser);
   const entries = index.replies.filter((entry) => entry[1] === opened.cell);
-  const flags = await Promise.all(entries.map((entry) => loadFlags(index, entry)));
+  const flags = await Promise.all(entries.map((entry) => loadFlags(index, entry, scorer)));
   if (token !== opening) return;
   const rows = entries.map((entry, i) => {
-    const plane = flags[i][scorer], name = manifest.models[entry[0]][0];
+    const plane = flags[i], name = manifest.models[entry[0]][0];
     const option = question[1][plane.choice[opened.place] - 1];
     const code = plane.outcome[opened.place] & 7;
     const beside = name === opened.model ? "this reply"

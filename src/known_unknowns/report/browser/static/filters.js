@@ -27,22 +27,8 @@ const DIFFERENCES = {
   wrong: ["neither is right", (a, b) => !isRight(a) && !isRight(b)],
 };
 
-/** Whether two parsed answers differ: the option, or the outcome where none was chosen. */
-function differ(a, b, q) {
-  if (a.choice[q] || b.choice[q]) return a.choice[q] !== b.choice[q];
-  return (a.outcome[q] & 7) !== (b.outcome[q] & 7);
-}
-
-/** Whether two of the parsers that have a result disagree. */
-function disagree(planes, q) {
-  let first = null;
-  for (const plane of planes) {
-    if ((plane.outcome[q] & 7) === NOT_ASKED) continue;
-    first ??= plane;
-    if (differ(plane, first, q)) return true;
-  }
-  return false;
-}
+/** The parsed answer as a number: the option, or the outcome where none was chosen. */
+const answerOf = (plane, q) => (plane.choice[q] ? 8 + plane.choice[q] : plane.outcome[q] & 7);
 
 const modelNumber = (name) => manifest.models.findIndex((model) => model[0] === name);
 
@@ -71,69 +57,137 @@ function related(index, relation, entry) {
   return of(0) && of(1) ? [of(0), of(1)] : null;
 }
 
-/** Return a test of the question's place for one entry, or null if no question passes. The flags are loaded. */
-async function testOf(values, index, entry) {
-  const scorer = index.scorers.indexOf(values.parser);
-  const own = await loadFlags(index, entry);
-  const { outcome } = own[scorer];
-  const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
-  const table = Uint8Array.from({ length: 256 }, (_, byte) => Number((byte & 7) !== NOT_ASKED && matches(byte)));
-  const tests = [(q) => table[outcome[q]] === 1];
-  if (values.parsers) {
-    const names = values.parsers === "any" ? index.scorers : values.parsers.split("~");
-    const planes = names.map((name) => own[index.scorers.indexOf(name)]).filter(Boolean);
-    tests.push((q) => disagree(planes, q));
+/** The rows of a list: a row is a question together with an entry, in the order of the questions. */
+class Rows {
+  /** masks: for each entry, a byte for each question, 1 if the row is listed; null if no row of the entry is. */
+  constructor(size, masks) {
+    this.masks = masks;
+    this.before = new Uint32Array(size + 1); // rows before each question
+    for (const mask of masks) if (mask) for (let q = 0; q < size; q++) this.before[q + 1] += mask[q];
+    for (let q = 0; q < size; q++) this.before[q + 1] += this.before[q];
+    this.length = this.before[size];
   }
-  if (values.other) {
-    const other = index.at.get(`${modelNumber(values.other)} ${entry[1]}`);
-    if (!other || other === entry) return null;
-    const theirs = (await loadFlags(index, other))[scorer], mine = own[scorer];
-    const rule = (DIFFERENCES[values.differ] ?? DIFFERENCES[""])[1];
-    tests.push((q) => (theirs.outcome[q] & 7) !== NOT_ASKED
-      && (rule ? rule(outcome[q], theirs.outcome[q]) : differ(mine, theirs, q)));
+
+  /** Return the question's place and the number of the entry of a row. */
+  at(place) {
+    let low = 0, high = this.before.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.before[middle] <= place) low = middle;
+      else high = middle;
+    }
+    let left = place - this.before[low];
+    return [low, this.masks.findIndex((mask) => mask && mask[low] && left-- === 0)];
   }
-  const relation = index.relations[values.relation];
-  if (relation) {
-    const pair = related(index, relation, entry);
-    if (!pair) return null;
-    const [first, second] = (await Promise.all(pair.map((e) => loadFlags(index, e)))).map((f) => f[scorer].outcome);
-    tests.push((q) => isRight(first[q]) && refusalIsRight(second[q]) && (second[q] & 7) !== NOT_ASKED && !isRefused(second[q]));
+
+  /** Return the place of the first row of a question, or of the next question with a row. */
+  firstOf(q) {
+    return this.before[q];
   }
-  return tests.length === 1 ? tests[0] : (q) => tests.every((test) => test(q));
 }
 
-/** Return the entries and the rows of a state: row = place of the question * number of entries + place of the entry. */
-async function filterRows(values, index, progress) {
-  const entries = listed(values, index);
-  const tests = [];
-  let loaded = 0;
-  await forAll([...entries.keys()], async (i) => {
-    tests[i] = await testOf(values, index, entries[i]);
-    if (entries.length > 4) progress(`Loading outcomes: ${++loaded} of ${entries.length}`);
+/** Keep a question in a mask only if the test holds. */
+function restrict(mask, test) {
+  for (let q = 0; q < mask.length; q++) if (mask[q] && !test(q)) mask[q] = 0;
+}
+
+/** Keep the questions for which two of the parsers that have a result disagree. */
+function keepDisagreements(mask, planes) {
+  restrict(mask, (q) => {
+    let first = 0;
+    for (const plane of planes) {
+      const answer = answerOf(plane, q);
+      if (answer === NOT_ASKED) continue;
+      if (first && answer !== first) return true;
+      first = answer;
+    }
+    return false;
   });
+}
+
+/** Keep the questions on which a reply and that of another model differ. */
+async function keepDifferences(mask, values, index, entry, scorer) {
+  const other = index.at.get(`${modelNumber(values.other)} ${entry[1]}`);
+  if (!other || other === entry) return mask.fill(0);
+  const [mine, theirs] = await Promise.all([entry, other].map((of) => loadFlags(index, of, scorer)));
+  const rule = (DIFFERENCES[values.differ] ?? DIFFERENCES[""])[1];
+  restrict(mask, (q) => (theirs.outcome[q] & 7) !== NOT_ASKED
+    && (rule ? rule(mine.outcome[q], theirs.outcome[q]) : answerOf(mine, q) !== answerOf(theirs, q)));
+  return mask;
+}
+
+/** Keep the questions that are right in the relation's first variant and not refused in its second. */
+async function keepRelated(mask, relation, index, entry, scorer) {
+  const pair = related(index, relation, entry);
+  if (!pair) return mask.fill(0);
+  const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, scorer)));
+  restrict(mask, (q) => isRight(first[q]) && refusalIsRight(second[q]) && (second[q] & 7) !== NOT_ASKED && !isRefused(second[q]));
+  return mask;
+}
+
+/** Return the mask of one entry: which questions pass the filters of outcomes. */
+async function maskOf(values, index, entry, base) {
+  const scorer = index.scorers.indexOf(values.parser);
+  const outcome = await loadOutcomes(index, entry, scorer);
+  const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
+  const table = Uint8Array.from({ length: 256 }, (_, byte) => Number((byte & 7) !== NOT_ASKED && matches(byte)));
+  const mask = new Uint8Array(index.size);
+  if (base) for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]] & base[q];
+  else for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]];
+  if (values.parsers) {
+    const names = values.parsers === "any" ? index.scorers : values.parsers.split("~");
+    const known = names.map((name) => index.scorers.indexOf(name)).filter((place) => place >= 0);
+    keepDisagreements(mask, await Promise.all(known.map((place) => loadFlags(index, entry, place))));
+  }
+  if (values.other) await keepDifferences(mask, values, index, entry, scorer);
+  const relation = index.relations[values.relation];
+  if (relation) await keepRelated(mask, relation, index, entry, scorer);
+  return mask;
+}
+
+const PATIENCE = 100; // ms between the results that are shown while others are loaded
+
+/** Return the entries and the rows of a state. `partial` receives what is found so far, and how much is left. */
+async function filterRows(values, index, progress, partial) {
+  const entries = listed(values, index);
   const words = values.search.toLowerCase().split(/\s+/).filter(Boolean);
   const inText = words.length ? await textMatches(index, words) : null;
   const inReplies = words.length && values.replies ? await replyMatches(index, entries, words, progress) : null;
-  const category = values.category ? index.categories.indexOf(values.category) : -1;
-  const width = entries.length;
-  const rows = new Float64Array(index.size * width);
-  let count = 0;
-  for (let q = 0; q < index.size; q++) {
-    if (category >= 0 && index.category[q] !== category) continue;
-    if (inText && !inText[q] && !inReplies) continue;
-    for (let e = 0; e < width; e++) {
-      if (inText && !inText[q] && !inReplies[e][q]) continue;
-      if (tests[e] && tests[e](q)) rows[count++] = q * width + e;
+  const category = values.category ? Uint8Array.from(index.category, (code) => Number(code === index.categories.indexOf(values.category))) : null;
+  const both = (a, b) => (a && b ? a.map((value, q) => value & b[q]) : a ?? b);
+  const base = both(category, inText);
+  const masks = new Array(entries.length).fill(null);
+  let done = 0, shownAt = performance.now();
+  await forAll([...entries.keys()], async (i) => {
+    const texts = inReplies && both(category, inReplies[i].map((value, q) => value | inText[q]));
+    masks[i] = await maskOf(values, index, entries[i], texts ?? base);
+    done++;
+    if (done < entries.length && performance.now() - shownAt > PATIENCE) {
+      partial({ entries, rows: new Rows(index.size, [...masks]), done });
+      await new Promise((resume) => setTimeout(resume)); // let the browser draw
+      shownAt = performance.now();
     }
-  }
-  return { entries, rows: rows.slice(0, count) };
+  });
+  return { entries, rows: new Rows(index.size, masks), base };
 }
 
 const hasAll = (value, words) => words.every((word) => value.includes(word));
 
+/** Return which questions have all words in their text, options or id. */
 async function textMatches(index, words) {
   await loadTexts(index);
-  return Uint8Array.from(index.ids, (id, q) => Number(hasAll(index.lowerTexts[q], words) || hasAll(id.toLowerCase(), words)));
+  searchable(index);
+  const { joined, starts, size } = index;
+  const found = new Uint8Array(size).fill(1);
+  for (const word of words) {
+    const has = new Uint8Array(size);
+    for (let q = 0, at = joined.indexOf(word); at >= 0; at = joined.indexOf(word, starts[q])) {
+      while (starts[q + 1] <= at) q++;
+      has[q++] = 1;
+    }
+    for (let q = 0; q < size; q++) found[q] &= has[q];
+  }
+  return found;
 }
 
 const MOST_SHARDS = 3000;
@@ -145,8 +199,7 @@ async function replyMatches(index, entries, words, progress) {
   const found = entries.map(() => new Uint8Array(index.size));
   let loaded = 0;
   await forAll(jobs, async ({ e, name, chunk }) => {
-    const rows = await loadJson(name);
-    rows.forEach((row, i) => {
+    rowsOf(await loadJson(name)).forEach((row, i) => {
       if (row && hasAll(row[0].map((turn) => turn[5]).join("\n").toLowerCase(), words)) found[e][chunk * index.chunk + i] = 1;
     });
     progress(`Searching replies: ${++loaded} of ${jobs.length} parts`);

@@ -12,10 +12,7 @@ function step(by) {
 
 /** The first row after, or the last before, an open question that the filters hide. */
 function nearest(by) {
-  const q = state.question ? shown.index.place.get(state.question) : -1;
-  const width = shown.entries.length;
-  const after = shown.rows.findIndex((row) => Math.floor(row / width) > q);
-  const next = after < 0 ? shown.rows.length : after;
+  const next = state.question ? shown.rows.firstOf(shown.index.place.get(state.question) + 1) : 0;
   return by > 0 ? next : next - 1;
 }
 

@@ -3,7 +3,7 @@
 const ROW = 52; // px, as in browser.css
 const TALLEST = 8e6; // px; browsers limit the height of an element
 const MORE = 6; // rows above and below the view
-let shown = { entries: [], rows: new Float64Array(0), index: null };
+let shown = { entries: [], rows: new Rows(0, []), index: null };
 let current = -1;
 
 const scroller = find("scroll"), list = find("list");
@@ -24,8 +24,8 @@ function firstRow() {
 
 /** Return the question's place, the entry and the state of a row. */
 function rowAt(place) {
-  const width = shown.entries.length, row = shown.rows[place];
-  const q = Math.floor(row / width), entry = shown.entries[row % width];
+  const [q, number] = shown.rows.at(place);
+  const entry = shown.entries[number];
   const [variant, , seed] = shown.index.cells[entry[1]];
   const values = { ...state, question: shown.index.ids[q], model: manifest.models[entry[0]][0], variant, seed: String(seed) };
   return { q, entry, values };
@@ -52,8 +52,8 @@ function rowElement(place, top) {
   item.append(link);
   const scorer = index.scorers.indexOf(state.parser);
   const entries = [entry, state.other && index.at.get(`${modelNumber(state.other)} ${entry[1]}`)].filter(Boolean);
-  Promise.all(entries.map((e) => loadFlags(index, e))).then((flags) => {
-    mark.append(...flags.map((planes) => outcomeMark(planes[scorer].outcome[q] & 7)));
+  Promise.all(entries.map((e) => loadOutcomes(index, e, scorer))).then((planes) => {
+    mark.append(...planes.map((outcome) => outcomeMark(outcome[q] & 7)));
   });
   return item;
 }
@@ -75,10 +75,10 @@ function renderRows() {
   if (focused) list.querySelector(`[data-place="${Number(focused)}"]`)?.focus({ preventScroll: true });
 }
 
-function setRows(index, entries, rows) {
+function setRows(index, entries, rows, keepPlace) {
   shown = { index, entries, rows };
   current = -1;
-  scroller.scrollTop = 0;
+  if (!keepPlace) scroller.scrollTop = 0;
   renderRows();
 }
 
@@ -100,14 +100,7 @@ function markRow(place) {
 /** Return the row of an open question, or -1 if the filters hide it. */
 function placeOf(values) {
   const q = shown.index.place.get(values.question);
-  const width = shown.entries.length;
-  let low = 0, high = shown.rows.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (shown.rows[middle] < q * width) low = middle + 1;
-    else high = middle;
-  }
-  for (let place = low; place < shown.rows.length && Math.floor(shown.rows[place] / width) === q; place++) {
+  for (let place = shown.rows.firstOf(q); place < shown.rows.firstOf(q + 1); place++) {
     const { values: row } = rowAt(place);
     if (row.model === values.model && row.variant === values.variant && row.seed === String(values.seed)) return place;
   }

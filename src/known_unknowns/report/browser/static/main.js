@@ -75,14 +75,17 @@ function ofForm() {
 /** Show a state: the list if its filters changed, and the open question if it changed. */
 async function apply(values, { push = false, focus = false } = {}) {
   const next = { ...Object.fromEntries(KEYS.map((key) => [key, ""])), ...values };
-  if (!described(next.benchmark)) next.benchmark = manifest.benchmarks[0]?.[0] ?? "";
+  const problems = [];
+  if (!described(next.benchmark)) {
+    if (next.benchmark) problems.push(`This run has no benchmark “${plain(next.benchmark)}”; ${plain(manifest.benchmarks[0]?.[1])} is shown.`);
+    next.benchmark = manifest.benchmarks[0]?.[0] ?? "";
+  }
   if (!next.benchmark) return say("This edition has no benchmark.");
   const token = ++filtering;
   try {
     const index = await loadIndex(next.benchmark);
     if (token !== filtering) return undefined;
-    const problem = complete(next, index);
-    if (problem) next.question = "";
+    notice([...problems, ...complete(next, index)]);
     const filters = (of) => KEYS.filter((key) => key !== "question" && !key.startsWith("open_")).map((key) => of[key]).join("\n");
     const again = filters(next) !== filters(state) || shown.index !== index;
     state = next;
@@ -91,8 +94,10 @@ async function apply(values, { push = false, focus = false } = {}) {
     showForm();
     const opened = openDetail(index, state, focus);
     if (again) await showList(index, token);
-    else markRow(state.question ? placeOf(openedOf(state, index)) : -1);
-    if (problem) say(problem);
+    else {
+      markRow(state.question ? placeOf(openedOf(state, index)) : -1);
+      await showOverview(index);
+    }
     await opened;
   } catch (error) {
     if (token === filtering) say(error.message);
@@ -100,18 +105,61 @@ async function apply(values, { push = false, focus = false } = {}) {
   return undefined;
 }
 
+/** Say what a link names that does not exist. */
+function notice(problems) {
+  find("notice").hidden = !problems.length;
+  find("notice").textContent = problems.join(" ");
+}
+
 async function showList(index, token) {
   const started = performance.now();
   scroller.setAttribute("aria-busy", "true");
-  const found = await filterRows(state, index, (message) => token === filtering && say(message));
+  let first = true;
+  const partial = ({ entries, rows, done }) => {
+    if (token !== filtering) return;
+    setRows(index, entries, rows, !first);
+    first = false;
+    say(`${number(rows.length)} rows so far, counting (${done} of ${entries.length})`);
+  };
+  const found = await filterRows(state, index, (message) => token === filtering && say(message), partial);
   if (token !== filtering) return;
-  setRows(index, found.entries, found.rows);
+  setRows(index, found.entries, found.rows, !first);
   document.body.dataset.milliseconds = (performance.now() - started).toFixed(1);
   if (state.question) markRow(placeOf(openedOf(state, index)));
   const total = index.size * found.entries.length;
-  say(found.rows.length ? `${number(found.rows.length)} of ${number(total)} ${found.entries.length > 1 ? "rows" : "questions"}` : "No question fits these filters.");
+  say(found.rows.length ? `${number(found.rows.length)} of ${number(total)} ${found.entries.length > 1 ? "rows" : "questions"}` : nothing(found, index));
   scroller.setAttribute("aria-busy", "false");
-  if (!index.shownTexts) loadTexts(index).then(() => shown.index === index && renderRows());
+  await showOverview(index, found.base);
+  if (!index.shownTexts) loadTexts(index).then(() => { if (shown.index === index) renderRows(); prepare(index); });
+}
+
+function nothing({ entries }, index) {
+  if (entries.length) return "No question fits these filters.";
+  const title = index.variants.find((variant) => variant[0] === state.variant)?.[1] ?? "this variant";
+  return `${plain(state.model)} was not asked “${plain(title)}”.`;
+}
+
+const IDLE = 24e6; // bytes of outcomes that are loaded before a filter needs them
+
+/** Load what the search and other filters need while nothing else happens: first for the listed variant, then for all. */
+async function prepare(index) {
+  const idle = () => new Promise((resume) => requestIdleCallback(resume, { timeout: 5000 }));
+  for (let done = false; !done;) {
+    const deadline = await idle();
+    done = searchable(index, () => deadline.timeRemaining() < 3);
+  }
+  if (index.replies.length * index.size > IDLE) return;
+  const listedCell = listed(state, index)[0]?.[1];
+  for (const entry of index.replies.filter((reply) => reply[1] === listedCell)) {
+    for (const [scorer, kind] of index.scorers.flatMap((_, place) => [[place, 0], [place, 1]])) {
+      await idle();
+      await loadPlane(index, entry, scorer, kind);
+    }
+  }
+  for (const entry of index.replies) {
+    await idle();
+    await loadOutcomes(index, entry, index.main);
+  }
 }
 
 function say(message) {
@@ -134,7 +182,7 @@ form.addEventListener("change", (event) => { if (event.target.name !== "search")
 form.addEventListener("input", (event) => {
   if (event.target.name !== "search") return;
   clearTimeout(typing);
-  typing = setTimeout(() => apply(ofForm()), 80);
+  typing = setTimeout(() => apply(ofForm()), form.elements.replies.checked ? 200 : 20);
 });
 list.addEventListener("click", (event) => {
   const link = event.target.closest("a");
@@ -144,4 +192,5 @@ list.addEventListener("click", (event) => {
 });
 addEventListener("popstate", () => apply(readHash(), { focus: true }));
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); list.focus(); });
+document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 apply(readHash());

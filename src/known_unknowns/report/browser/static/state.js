@@ -35,20 +35,41 @@ const firstModel = (index) => {
   return (own.find((model) => !model.scripted) ?? own[0])?.name ?? "";
 };
 
-/** Replace absent and unknown values by the first that exist. Return a message for an unknown question. */
+/** Replace absent and unknown values by the first that exist. Return a sentence for each unknown value. */
 function complete(values, index) {
+  const problems = [];
+  const titles = new Map(index.variants);
+  const title = described(index.name)[1];
+  const unknown = (key, what, instead) => {
+    problems.push(`${plain(title)} has no ${what} “${plain(values[key])}”${instead ? `; ${plain(instead)} is shown` : ""}.`);
+    values[key] = "";
+  };
   const modelNames = manifest.models.map((model) => model[0]);
-  if (values.model !== ALL && !modelNames.includes(values.model)) values.model = firstModel(index);
-  if (values.other && (!modelNames.includes(values.other) || values.other === values.model)) values.other = "";
+  if (values.model && values.model !== ALL && !modelNames.includes(values.model)) {
+    problems.push(`This run has no model “${plain(values.model)}”; ${plain(firstModel(index))} is shown.`);
+    values.model = "";
+  }
+  values.model ||= firstModel(index);
+  if (values.other && !modelNames.includes(values.other)) {
+    problems.push(`This run has no model “${plain(values.other)}” to compare with.`);
+    values.other = "";
+  }
+  if (values.other === values.model) values.other = "";
   if (!values.other) values.differ = "";
   const known = (variant, seed) => index.cells.some((cell) => cell[0] === variant && (seed === "" || String(cell[2]) === seed));
-  if (values.variant !== ALL && !known(values.variant, "")) values.variant = index.variants[0][0];
-  if (values.seed !== "" && values.variant !== ALL && !known(values.variant, values.seed)) values.seed = "";
-  if (!index.scorers.includes(values.parser)) values.parser = index.scorers[index.main];
-  if (values.category && !index.categories.includes(values.category)) values.category = "";
+  if (values.variant && values.variant !== ALL && !known(values.variant, "")) unknown("variant", "variant", index.variants[0][1]);
+  values.variant ||= index.variants[0][0];
+  if (values.seed !== "" && values.variant !== ALL && !known(values.variant, values.seed)) {
+    problems.push(`“${plain(titles.get(values.variant))}” has no seed ${plain(values.seed)}.`);
+    values.seed = "";
+  }
+  if (values.parser && !index.scorers.includes(values.parser)) unknown("parser", "parser", index.scorers[index.main]);
+  values.parser ||= index.scorers[index.main];
+  if (values.category && !index.categories.includes(values.category)) unknown("category", "category");
+  if (values.outcome && !(values.outcome in OUTCOME_FILTERS)) unknown("outcome", "outcome");
   if (!(values.relation in index.relations)) values.relation = "";
-  if (values.question && !index.place.has(values.question)) return `${index.name} has no question ${plain(values.question)}.`;
-  return "";
+  if (values.question && !index.place.has(values.question)) unknown("question", "question");
+  return problems;
 }
 
 /** Return the keys of an open row that the filters leave open. */
