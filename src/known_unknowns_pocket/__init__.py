@@ -1,6 +1,7 @@
 """Rendered data of the pocket edition, and training of the pocket model.
 
-`POCKETS` and `TRAIN` are all that the package ``known_unknowns`` uses (`known_unknowns.benchmarks._pocket`).
+`POCKETS`, `ENDPOINT` and `TRAIN` are all that the package ``known_unknowns`` uses
+(`known_unknowns.benchmarks._pocket`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ POCKETS = {
     **{name: _pocket(name) for name in ("mmsap", "actiview", "mm_upd")},
 }
 """The rendered edition of each benchmark."""
+
+ENDPOINT: Lazy[Callable[..., Any]] = Lazy(f"{__name__}.scripted_endpoint:running")
+"""The context manager of the scripted endpoint: it serves in a thread and yields the address."""
 
 TRAIN: Lazy[Callable[..., Any]] = Lazy(f"{__name__}.cli:train")
 """The function of the ``train`` command."""

@@ -40,6 +40,17 @@ def pocket_of(benchmark: str) -> Pocket | None:
         return None
 
 
+def scripted_endpoint() -> Callable[..., Any]:
+    """Return the context manager of the scripted endpoint.
+
+    Raises
+    ------
+    ConfigError
+        If `PACKAGE` is not installed.
+    """
+    return pocket_package().ENDPOINT.get()
+
+
 def train_command() -> Callable[..., Any]:
     """Return the function of the ``train`` command. If `PACKAGE` is not installed, calling it raises ConfigError."""
     try:

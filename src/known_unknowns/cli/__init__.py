@@ -19,6 +19,7 @@ from known_unknowns import __version__
 from known_unknowns.benchmarks._pocket import train_command
 from known_unknowns.cli import (
     audit,
+    construct,
     data,
     endpoints,
     exchange,
@@ -97,6 +98,10 @@ for each in MODULES:
     for command in commands(each):
         app.command(rich_help_panel=panel(command.__name__))(command)
 app.command("train", rich_help_panel=panel("train"))(train_command())
+group = typer.Typer(help=construct.HELP, no_args_is_help=True, add_completion=False)
+for command in commands(construct):
+    group.command()(command)
+app.add_typer(group, name="construct", rich_help_panel=COMMANDS_PANEL)
 
 
 @app.callback(invoke_without_command=True)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from known_unknowns.config.base import WithArguments
+from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.config.errors import as_config_error
 from known_unknowns.config.models import Model, ModelEntry
 from known_unknowns.config.sections import (
@@ -90,6 +91,11 @@ class Params:
     def model(self, name: str) -> ModelEntry:
         """Return the entry of a model."""
         return _typed(_MODEL, _entry(self.raw["models"], name, "models"), f"models.{name}")
+
+    def construction(self, name: str) -> ConstructionEntry:
+        """Return an entry of the section ``construction``."""
+        entry = _entry(self.raw.get("construction", {}), name, "construction")
+        return _typed(TypeAdapter(ConstructionEntry), entry, f"construction.{name}")
 
     def is_imported(self, model: str) -> bool:
         """Whether the model's replies were imported from another tool's file."""

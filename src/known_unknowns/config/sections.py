@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, ConfigDict, Field
 
 from known_unknowns.config.base import Count, Entry, Name, Names, Seed, Seeds, Text, WithArguments
+from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.config.models import Model
 
 _FILE = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$"
@@ -248,3 +249,5 @@ class Configuration(Entry):
     scorers: Names
     statistics: Statistics
     tracking: Tracking
+    construction: dict[Name, ConstructionEntry] = {}
+    """Benchmarks that are built from scene graphs (docs/construction.md)."""

@@ -1,0 +1,140 @@
+"""The commands of ``known-unknowns construct``: benchmarks from scene graphs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, ParamsFile
+from known_unknowns.errors import ConfigError
+
+if TYPE_CHECKING:
+    from known_unknowns.construction.steps import Workspace
+
+HELP = """Construct a benchmark from scene graphs: generate questions, filter them, review them and release them.
+
+NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models
+are journalled below journal/construction/NAME/, so that a stopped command continues when it is run again.
+
+\b
+Examples:
+  make construct                                  all steps of the entry "pocket", offline
+  known-unknowns construct graphs pocket          scene graphs, images and masks
+  known-unknowns construct generate pocket scenes candidates of one generator
+  known-unknowns construct filter pocket          drop or flag candidates, with reasons
+  known-unknowns review construction/pocket/filtered.jsonl
+  known-unknowns construct release pocket --decisions construction/pocket/filtered.decisions.jsonl
+"""
+Name = Annotated[str, typer.Argument(metavar="NAME", help="An entry of the section construction in params.yaml.")]
+
+
+def graphs(name: Name, params: ParamsFile = PARAMS) -> None:
+    """Import scene graphs with their images and masks, or render scenes.
+
+    A psg.json is read as a stream. Its images and masks are looked up below its folder and in the zip archives there.
+
+    \b
+    Example:
+      known-unknowns construct graphs pocket
+    """
+    from known_unknowns.construction import steps
+
+    work = _workspace(name, params)
+    count = steps.import_graphs(work)
+    print(f"{work.folder}: {count:,} scene graphs")
+
+
+def attributes(name: Name, params: ParamsFile = PARAMS) -> None:
+    """Crop every object by its mask and let a model describe it.
+
+    \b
+    Example:
+      known-unknowns construct attributes pocket
+    """
+    from known_unknowns.construction import steps
+
+    _print(steps.describe(_workspace(name, params)))
+
+
+def generate(
+    name: Name,
+    generator: Annotated[str, typer.Argument(metavar="GENERATOR", help="A generator of the entry.")],
+    params: ParamsFile = PARAMS,
+) -> None:
+    """Generate candidates with one generator. Replies that are not questions are counted with their reasons.
+
+    \b
+    Example:
+      known-unknowns construct generate pocket scenes
+    """
+    from known_unknowns.construction import steps
+
+    _print(steps.generate(_workspace(name, params), generator))
+
+
+def generators(name: Name, params: ParamsFile = PARAMS) -> None:
+    """List the generators and filters that an entry can use.
+
+    \b
+    Example:
+      known-unknowns construct generators pocket
+    """
+    from known_unknowns.construction.filters import FILTERS
+
+    for key, each in _workspace(name, params).generators().items():
+        print(f"generator {key}: {each.description}{' (needs a model)' if each.needs_model else ''}")
+    for key, rule in FILTERS.items():
+        needs = f" (needs {rule.needs})" if rule.needs else ""
+        print(f"filter {key}: {'drops' if rule.drops else 'flags'} {rule.description}{needs}")
+
+
+def filter(name: Name, params: ParamsFile = PARAMS) -> None:
+    """Apply the filters to the candidates of all generators of the entry, and count their findings.
+
+    \b
+    Example:
+      known-unknowns construct filter pocket
+    """
+    from known_unknowns.construction import steps
+
+    work = _workspace(name, params)
+    _print(steps.filter_candidates(work))
+    print(f"Review the release candidate: known-unknowns review {work.filtered}")
+
+
+def endpoint(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="A command and its arguments, after --.")],
+) -> None:
+    """Run a command with a scripted endpoint on this machine as the address of models without a base_url.
+
+    \b
+    Example:
+      known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
+    """
+    from known_unknowns.benchmarks._pocket import scripted_endpoint
+
+    with scripted_endpoint()() as address:
+        environment = os.environ | {"OPENAI_BASE_URL": address, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        try:
+            done = subprocess.run(command, env=environment, check=False)
+        except OSError as error:
+            raise ConfigError(f"cannot run {command[0]!r}: {error.strerror}", path="COMMAND") from error
+    raise typer.Exit(done.returncode if done.returncode >= 0 else 5)
+
+
+def _workspace(name: str, params: Path) -> Workspace:
+    from known_unknowns.construction.steps import Workspace
+    from known_unknowns.workflow import configuration
+
+    work = Workspace(configuration.load(params), name)
+    work.entry  # noqa: B018 - an unknown name is reported before any work
+    return work
+
+
+def _print(counts: Any) -> None:
+    print(json.dumps(counts, indent=2, ensure_ascii=False))
