@@ -93,8 +93,7 @@ class PromptBuilder:
         self._processor = checkpoint.processor
         self._tokenizer = checkpoint.tokenizer
         self._image_token_ids = image_token_ids(checkpoint)
-        added = self._tokenizer.added_tokens_decoder.items()
-        self._special = {*self._tokenizer.all_special_ids, *(token for token, about in added if about.special)}
+        self._special = special_token_ids(checkpoint)
         self._controls = _control_tokens(checkpoint)
         self._decoders = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
         self._opened: dict[Image, Any] = {}
@@ -223,6 +222,13 @@ def image_token_ids(checkpoint: Checkpoint) -> frozenset[int]:
         if tokens := frozenset(token for token in found if token is not None):
             return tokens
     return frozenset()
+
+
+def special_token_ids(checkpoint: Checkpoint) -> frozenset[int]:
+    """Return the tokenizer's special tokens."""
+    tokenizer = checkpoint.tokenizer
+    added = (token for token, about in tokenizer.added_tokens_decoder.items() if about.special)
+    return frozenset([*tokenizer.all_special_ids, *added])
 
 
 def _prompt_error(why: str) -> PromptError:

@@ -261,7 +261,7 @@ class TransformersEngine:
                 heads.setdefault(prompt_head(turn), []).append(turn)
         if not heads or self._decoder is None:
             return
-        images = {tuple(image.sha256 for image in members[0].images) for members in heads.values()}
+        images = {image.sha256 for members in heads.values() for image in members[0].images}
         self._decoder.prefixes.keep_only(heads.keys(), images)
         remaining = CHECKED_IMAGES - self._decoder.images_checked
         if remaining <= 0:

@@ -43,6 +43,8 @@ class Architecture:
         The module that holds the difference of positions and places in the prompt.
     takes_features : bool
         The model accepts precomputed image features.
+    can_continue : bool
+        A prefix can be computed in pieces, each after the keys and values of those before it (on a CPU).
     """
 
     layers: int
@@ -57,6 +59,7 @@ class Architecture:
     language: Any
     rotary: Any
     takes_features: bool
+    can_continue: bool
 
     @classmethod
     def from_model(cls, model: Any) -> Architecture:
@@ -79,19 +82,22 @@ class Architecture:
         core = getattr(model, "model", model)
         embedding = model.get_input_embeddings().weight.numel()
         language, eager = _language(model), config._attn_implementation == "eager"
+        cross_attention = frozenset(getattr(config, "cross_attention_layers", None) or ())
+        grouped = () if eager or model.device.type != "cpu" else attention.attention_configs(language)
         return cls(
             layers=config.num_hidden_layers,
             hidden=config.hidden_size,
             weights=sum(weight.numel() for weight in language.parameters()) - embedding,
             recurrent=recurrent,
-            cross_attention_layers=frozenset(getattr(config, "cross_attention_layers", None) or ()),
+            cross_attention_layers=cross_attention,
             window=getattr(config, "sliding_window", None),
             layer_types=layer_types,
             eager=eager,
-            grouped_configs=() if eager or model.device.type != "cpu" else attention.attention_configs(language),
+            grouped_configs=grouped,
             language=language,
             rotary=core if hasattr(core, "rope_deltas") else None,
             takes_features="mm_encoder_outputs" in signature(model.forward).parameters,
+            can_continue=bool(grouped) and not recurrent and not cross_attention,
         )
 
     def mask(self, allowed: torch.Tensor, queries: torch.Tensor, keys: torch.Tensor, dtype: torch.dtype) -> Any:

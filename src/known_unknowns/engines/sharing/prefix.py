@@ -1,11 +1,10 @@
-"""Prefixes: the keys and values of a prompt's tokens up to its last image, cached within a limit of bytes."""
+"""Prefixes: the keys and values of a prompt's tokens up to its last image, computed in one pass over these tokens."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import torch
@@ -14,8 +13,6 @@ from transformers import DynamicCache
 from known_unknowns.engines._prompts import SEQUENCES, Prompt
 from known_unknowns.engines.sharing import last_layer
 from known_unknowns.engines.sharing.architecture import Architecture
-
-_NOT_NEEDED = ("hidden_states", "attentions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +55,12 @@ class BoundedCache:
     def get(self, key: Hashable) -> Any | None:
         return self._kept[key][0] if key in self._kept else None
 
-    def put(self, key: Hashable, value: Any, size: int) -> None:
+    def put(self, key: Hashable, value: Any, size: int) -> bool:
+        """Keep a value if there is room. Return whether it is kept."""
         if key not in self._kept and self.bytes + size <= self.limit:
             self._kept[key] = value, size
             self.bytes += size
+        return key in self._kept
 
     def keep_only(self, keys: Collection[Hashable]) -> None:
         for key in [key for key in self._kept if key not in keys]:
@@ -69,78 +68,6 @@ class BoundedCache:
 
     def clear(self) -> None:
         self.keep_only(())
-
-
-class PrefixCache:
-    """Computes and caches prefixes.
-
-    ``prefixes_per_pass`` prefixes are computed in one forward pass. With 1, a prefix has the same bits whether it was
-    cached or not, and whatever is computed next to it.
-    """
-
-    def __init__(self, model: Any, architecture: Architecture, *, limit: int, prefixes_per_pass: int) -> None:
-        self._model = model
-        self._architecture = architecture
-        self.prefixes_per_pass = prefixes_per_pass
-        self.computed = 0
-        self.tokens = 0
-        self._kept = BoundedCache(limit)
-        self._features = BoundedCache(limit // 4)
-        self._last: dict[Hashable, Prefix] = {}
-
-    def keep_only(self, heads: Collection[Hashable], images: Collection[Hashable]) -> None:
-        """Drop everything that the coming turns do not need."""
-        self._kept.keep_only(heads)
-        self._features.keep_only(images)
-        self._last = {key: prefix for key, prefix in self._last.items() if key in heads}
-
-    def clear(self) -> None:
-        self._kept.clear()
-        self._features.clear()
-        self._last = {}
-
-    @torch.inference_mode()
-    def get(self, prompts: Sequence[Prompt]) -> list[Prefix]:
-        """Return the prefixes of some prompts with different heads. Compute those that are not cached."""
-        found = {prompt.head: self._last.get(prompt.head) or self._kept.get(prompt.head) for prompt in prompts}
-        missing = [prompt for prompt in prompts if found[prompt.head] is None]
-        for start in range(0, len(missing), self.prefixes_per_pass):
-            some = missing[start : start + self.prefixes_per_pass]
-            for prompt, prefix in zip(some, self._compute(some), strict=True):
-                found[prompt.head] = prefix
-                self._kept.put(prompt.head, prefix, prefix.bytes)
-        self._last = found
-        return [found[prompt.head] for prompt in prompts]
-
-    def _compute(self, prompts: Sequence[Prompt]) -> list[Prefix]:
-        self.computed += len(prompts)
-        self.tokens += sum(prompt.prefix_length for prompt in prompts)
-        cache = new_cache(self._model, self._architecture)
-        inputs = self._with_features(prompts[0]) if len(prompts) == 1 else several_rows(prompts)
-        deltas = fill_cache(self._model, self._architecture, inputs, cache)
-        cross_masks = inputs.get("cross_attention_mask")
-        return [
-            _select_row(self._architecture, cache, row, prompt.prefix_length, int(deltas[row]), cross_masks)
-            for row, prompt in enumerate(prompts)
-        ]
-
-    def _with_features(self, prompt: Prompt) -> dict[str, Any]:
-        """Return a prompt's tensors with the vision encoder's features in place of its images.
-
-        The features are cached.
-        """
-        inputs = one_row(prompt)
-        if not self._architecture.takes_features:
-            return inputs
-        get: Callable[..., Any] = self._model.get_image_features
-        wanted = {name: inputs[name] for name in signature(get).parameters if name in inputs}
-        features = self._features.get(prompt.images)
-        if features is None:
-            made = get(**_to_device(self._model, wanted), return_dict=True)
-            features = type(made)(**{name: value for name, value in made.items() if name not in _NOT_NEEDED})
-            self._features.put(prompt.images, features, sum(t.nbytes for t in _tensors(dict(features))))
-        grids = {name: value for name, value in inputs.items() if name not in wanted or "grid" in name}
-        return grids | {"mm_encoder_outputs": {"image": features}}
 
 
 def new_cache(model: Any, architecture: Architecture) -> DynamicCache:
@@ -159,7 +86,7 @@ def fill_cache(model: Any, architecture: Architecture, inputs: Mapping[str, Any]
     rows, length = inputs["input_ids"].shape
     last = torch.full((rows, 1), length - 1, device=model.device)
     with last_layer.limit_last_layer(architecture.language, last):
-        model(**_to_device(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
+        model(**to_device(model, inputs), past_key_values=cache, use_cache=True, logits_to_keep=1)
     deltas = getattr(architecture.rotary, "rope_deltas", None)
     return [0] * rows if deltas is None else deltas.reshape(-1).tolist()
 
@@ -171,10 +98,9 @@ def one_row(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def several_rows(prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Return the tensors of several prompts, padded on the left, with the images' tensors concatenated."""
-    parts = [one_row(prompt) for prompt in prompts]
-    longest = max(prompt.prefix_length for prompt in prompts)
+def several_rows(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the tensors of several prefixes, padded on the left, with the images' tensors concatenated."""
+    longest = max(part["input_ids"].shape[1] for part in parts)
     inputs: dict[str, Any] = {}
     for name in parts[0]:
         values = [part[name] for part in parts]
@@ -204,7 +130,7 @@ def _pad_to_common_shape(values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return alike
 
 
-def _to_device(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def to_device(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Move tensors to the model's device, and floating-point tensors to its dtype."""
     return {
         name: value.to(model.device, dtype=model.dtype if value.is_floating_point() else None)
@@ -214,7 +140,7 @@ def _to_device(model: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _select_row(
+def select_row(
     architecture: Architecture, cache: DynamicCache, row: int, length: int, delta: int, cross_masks: torch.Tensor | None
 ) -> Prefix:
     """Return one row of a cache, without the padding."""
@@ -227,8 +153,13 @@ def _select_row(
             layer.keys = layer.keys[row : row + 1, :, start:].clone()
             layer.values = layer.values[row : row + 1, :, start:].clone()
     cross_mask = None if cross_masks is None else cross_masks[row : row + 1, -1:]
-    size = sum(tensor.nbytes for layer in alone.layers for tensor in _tensors(vars(layer)))
-    return Prefix(alone, length, delta, cross_mask, size)
+    return new_prefix(alone, length, delta, cross_mask)
+
+
+def new_prefix(cache: DynamicCache, length: int, delta: int, cross_mask: torch.Tensor | None = None) -> Prefix:
+    """Return a prefix with its size in bytes."""
+    size = sum(tensor.nbytes for layer in cache.layers for tensor in _tensors(vars(layer)))
+    return Prefix(cache, length, delta, cross_mask, size)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

@@ -10,11 +10,13 @@ import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._option_labels import LabelRecorder
-from known_unknowns.engines._prompts import Prompt, image_token_ids
+from known_unknowns.engines._prompts import Prompt, image_token_ids, special_token_ids
 from known_unknowns.engines.sharing import check
 from known_unknowns.engines.sharing.architecture import Architecture
 from known_unknowns.engines.sharing.decoding import Continuation, DecodingRules, decode
-from known_unknowns.engines.sharing.prefix import Prefix, PrefixCache
+from known_unknowns.engines.sharing.prefix import Prefix
+from known_unknowns.engines.sharing.prefix_cache import PrefixCache
+from known_unknowns.engines.sharing.prefix_plans import PrefixPlans
 from known_unknowns.engines.sharing.rows import QuestionState, RowContinuation
 from known_unknowns.engines.sharing.state_copies import StateCopies
 from known_unknowns.engines.sharing.token_tree import (
@@ -70,6 +72,14 @@ class SharedPrefixDecoder:
         self._limit = limit
         self._at_once = prefixes_per_pass
         self._tokens = tokens
+        self.prefix_plans = PrefixPlans(
+            self._model,
+            self._architecture,
+            feature_bytes=limit // 4,
+            together=prefixes_per_pass > 1,
+            image_tokens=image_token_ids(checkpoint),
+            closing_tokens=special_token_ids(checkpoint),
+        )
         self.prefixes = self._new_prefixes()
 
     @property
@@ -85,10 +95,13 @@ class SharedPrefixDecoder:
             "checked_on_pictures": self.images_checked,
             "differences": {plan: float(f"{worst:.2g}") for plan, worst in self.differences.items()},
             "fell_back": list(self.disabled_plans),
+            "prefixes": self.prefixes.summary(),
         }
 
     def _new_prefixes(self) -> PrefixCache:
-        return PrefixCache(self._model, self._architecture, limit=self._limit, prefixes_per_pass=self._at_once)
+        if self.prefix_plans.encoder is not None:
+            self.prefix_plans.encoder.forget()
+        return PrefixCache(self.prefix_plans, limit=self._limit, prefixes_per_pass=self._at_once)
 
     def decode(self, prompts: Sequence[Prompt], limits: Sequence[int], recorder: LabelRecorder) -> list[list[int]]:
         """Return the tokens of the replies. `split` returns which prompts may share a call."""

@@ -14,6 +14,7 @@ from transformers import GenerationConfig
 
 from known_unknowns.engines import _prompts
 from known_unknowns.engines._batch_invariance import MAX_SAMPLES, BatchInvarianceCheck
+from known_unknowns.engines.sharing.prefix_plans import FEATURES
 from known_unknowns.errors import DataError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Turn
@@ -100,7 +101,11 @@ def test_several_images_in_one_pass_give_equal_replies(tmp_path):
         ]
         alone = answers(tiny.engine(name, tmp_path / name, sharing="off", batch_size=1), turns)
         engine = tiny.engine(name, tmp_path / name)
-        engine._decoder.prefixes.prefixes_per_pass = engine._decoder._prefixes_per_pass = 4
+        engine._decoder._at_once = 4
+        plans = engine._decoder.prefix_plans
+        plans.ways = [way for way in plans.ways if way == FEATURES]
+        if plans.encoder is not None:
+            plans.encoder._together = True
         together = answers(engine, turns)
         assert engine.about["sharing"]["fell_back"] == []
         for index, reply in alone.items():

@@ -59,15 +59,15 @@ def caught(checkpoint, **entry) -> list[dict[str, str]]:
 
 
 def off_by_one(monkeypatch) -> None:
-    row = prefix._select_row
+    new_prefix = prefix.new_prefix
     monkeypatch.setattr(
-        prefix, "_select_row", lambda *args: dataclasses.replace(whole := row(*args), delta=whole.delta + 1)
+        prefix, "new_prefix", lambda *args: dataclasses.replace(whole := new_prefix(*args), delta=whole.delta + 1)
     )
 
 
 def delta_ignored(monkeypatch) -> None:
-    row = prefix._select_row
-    monkeypatch.setattr(prefix, "_select_row", lambda *args: dataclasses.replace(row(*args), delta=0))
+    new_prefix = prefix.new_prefix
+    monkeypatch.setattr(prefix, "new_prefix", lambda *args: dataclasses.replace(new_prefix(*args), delta=0))
 
 
 def leak(monkeypatch) -> None:

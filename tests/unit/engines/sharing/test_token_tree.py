@@ -59,6 +59,7 @@ def architecture(**changes) -> Architecture:
         "language": None,
         "rotary": None,
         "takes_features": True,
+        "can_continue": True,
     }
     return Architecture(**(facts | changes))
 
