@@ -9,8 +9,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+# The package of a checkout; a project that `known-unknowns init` created has none, and uses the installed one.
 SOURCE = Path(workflow.basedir) / "src"
-sys.path.insert(0, str(SOURCE))
+if SOURCE.is_dir():
+    sys.path.insert(0, str(SOURCE))
 
 from known_unknowns import verification
 from known_unknowns.config import read as read_config

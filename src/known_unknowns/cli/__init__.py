@@ -25,6 +25,7 @@ from known_unknowns.cli import (
     exchange,
     model_comparison,
     models,
+    project,
     released,
     replies,
     results,
@@ -40,6 +41,7 @@ The second list has the steps of the workflow (make run). They also work by hand
 
 \b
 Examples:
+  known-unknowns init my-project
   known-unknowns open
   known-unknowns check params
   known-unknowns fetch --help
@@ -57,6 +59,7 @@ KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
 
 MODULES = (
+    project,
     *(results, data, workflow, exchange, released, audit, model_comparison, models, share, endpoints, replies),
     review,
 )

@@ -14,6 +14,7 @@ from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
+    from known_unknowns.data.check import CheckResult
 
 
 def check(
@@ -31,7 +32,7 @@ def check(
     (source: folder), and the folders and adapters of local models.
 
     For a benchmark, the exit code is 0 without findings or with notes only, 1 with warnings (numbers can be wrong), and
-    3 with errors (the data cannot be used).
+    3 with errors (the data cannot be used). With --raw, no params.yaml is needed.
 
     \b
     Example:
@@ -40,6 +41,9 @@ def check(
     from known_unknowns.data import check as checks
     from known_unknowns.workflow import configuration
 
+    if what != "params" and raw is not None and params == PARAMS and not params.is_file():
+        _report(checks.check(what, raw), as_json=as_json)
+        return
     checked = configuration.load(params, edition=edition)
     if what == "params":
         from known_unknowns.workflow import prerequisites
@@ -52,7 +56,13 @@ def check(
         )
         return
     folder = raw or Path("data", checked.data_name, "raw", what)
-    found = checks.check(what, folder, settings=_settings(checked, what))
+    _report(checks.check(what, folder, settings=_settings(checked, what)), as_json=as_json)
+
+
+def _report(found: CheckResult, *, as_json: bool) -> None:
+    """Print the result of a check, and exit with its code."""
+    from known_unknowns.data import check as checks
+
     print(checks.as_json(found) if as_json else _printable(checks.as_table(found)))
     if found.exit_code:
         raise typer.Exit(found.exit_code)

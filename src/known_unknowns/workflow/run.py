@@ -117,10 +117,11 @@ def remove_other_settings(path: Path) -> None:
 def shell_prefix(source: Path, settings: Path) -> str:
     """Return the start of every job's shell command: its package and its settings.
 
-    Braces are doubled, because Snakemake formats the prefix.
+    A project outside a checkout has no folder ``source``; its jobs use the installed package. Braces are doubled,
+    because Snakemake formats the prefix.
     """
-    python_path = f"{shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}}"
-    prefix = f"set -euo pipefail; export PYTHONPATH={python_path} {SETTINGS_VARIABLE}={shlex.quote(str(settings))}; "
+    python_path = f"PYTHONPATH={shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}} " if source.is_dir() else ""
+    prefix = f"set -euo pipefail; export {python_path}{SETTINGS_VARIABLE}={shlex.quote(str(settings))}; "
     return prefix.replace("{", "{{").replace("}", "}}")
 
 

@@ -26,7 +26,7 @@ def shown(*arguments: str) -> str:
 
 
 def test_command_names():
-    names = [*NAMES.split(), "pin", "licences", "served", "retry", "journal", "verify", "review", "train"]
+    names = ["init", *NAMES.split(), "pin", "licences", "served", "retry", "journal", "verify", "review", "train"]
     assert commands() == names
 
 
