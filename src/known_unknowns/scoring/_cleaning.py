@@ -10,7 +10,12 @@ ANSWER_MARK = "<answer>"
 
 _THINKING = re.compile(r"<(?:think|thinking|reasoning)>|◁think▷", re.IGNORECASE)
 _THOUGHT = re.compile(r"</(?:think|thinking|reasoning)>|◁/think▷", re.IGNORECASE)
-_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0f\ufeff\u20e3]")
+_SQUARED = {start + place: ord("A") + place for start in (0x1F150, 0x1F170, 0x1F1E6) for place in range(26)}
+"""White letters on black and flags' letters, which Unicode does not normalise."""
+_LOOK_ALIKE = str.maketrans("АВСЕНаеорсхуіΑΒΕΗΟΤαο", "ABCEHaeopcxyiABEHOTao")
+_OTHER_ALPHABET = re.compile(r"[\u0370-\u03ff\u0400-\u04ff]")
+_MIXED_WORD = re.compile(r"[A-Za-z\u0370-\u03ff\u0400-\u04ff]+")
 _APOSTROPHE = re.compile(r"[\u2018\u2019\u02bc\uff07]")
 _FINAL = re.compile(r"\\f?boxed\s*\{|<\|begin_of_box\|>|<(?:conclusion|final_answer)>", re.IGNORECASE)
 _FINAL_END = re.compile(r"<\|end_of_box\|>|</(?:conclusion|final_answer)>", re.IGNORECASE)
@@ -51,13 +56,27 @@ def normalise(text: str) -> str:
     if not text.isascii():
         text = _PRIVATE_USE.sub(" ", text)  # known_unknowns.scoring._marks uses these characters
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
-        text = _APOSTROPHE.sub("'", text)
+        text = _APOSTROPHE.sub("'", text.translate(_SQUARED))
+        if _OTHER_ALPHABET.search(text):
+            text = _MIXED_WORD.sub(_latin, text)
         text = _SCRIPT_CHANGE.sub(
             " ", text
         )  # these scripts have no spaces, so a letter next to them is a separate word
     text = _LATEX_STYLE.sub("", _FINAL.sub(ANSWER_MARK, _FINAL_END.sub("</answer>", text)))
     text = _MARKUP.sub("", _SPECIAL_TOKEN.sub(" ", text)).replace("_", " ")
     return _SPACES.sub(lambda run: "\n" if "\n" in run[0] else " ", text).strip()
+
+
+def _latin(match: re.Match[str]) -> str:
+    """Replace Cyrillic and Greek letters that look like Latin ones, in a word that has Latin letters or is one letter.
+
+    A single letter of a text in that alphabet is left, because it can be a label of that alphabet.
+    """
+    word = match[0]
+    foreign = len(_OTHER_ALPHABET.findall(word))
+    if 0 < foreign < len(word) or (foreign == len(word) == 1 and len(_OTHER_ALPHABET.findall(match.string)) == 1):
+        return word.translate(_LOOK_ALIKE)
+    return word
 
 
 def _stream_safe(text: str) -> str:

@@ -32,12 +32,12 @@ _MARK = re.compile(MARK)
 
 _A_IS_A_LETTER_BEFORE = (
     r"(?:[B-H](?![\w-])|is|was|isn't|because|since|as|seems|looks|appears|would|should|must|can|cannot|could|and|or|but|for|matches|fits|if"
-    r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|nicht|pas|plus|vs|versus|ou|et|o|y|e|I|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
+    r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|değil|maar|utan|tylko|ama|ma|mas|men|vaan|melainkan|mà|hanem|ci|né|nem|ani|eller|nicht|pas|plus|vs|versus|ou|et|o|y|e|I|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
 )
 _NAMED_BY_A_LETTER = (
     r"\b(?i:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
     r"group|room|hotel|image|photo|picture|panel|box|point|exhibit|block|wing|row|column|seat|bus|line|lane|type|"
-    r"zone|level|vitamine|model|serie|exit|track)s?\s[A-Z](?![\w'])|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"
+    r"zone|level|vitamine|model|serie|exit|track)s?(?:\s?:)?\s[A-Z](?![\w'])|\b(?i:with|has|shows?|reads?|says?|bears?|see|on)\s(?:a|the)\s(?:\w+\s)?letter\s[A-Z](?![\w'])|(?<![\w'])[A-Z]\s(?:is|was|as\sin)\s(?:for\b|(?:the|a)\s(?:\w+\s)?letter\b)|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"
 )
 _LETTER_MENTION = re.compile(
     rf"{_NAMED_BY_A_LETTER}"
@@ -58,7 +58,7 @@ _AFTER_A_WORD = (
     r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
 )
 _CLAUSE_START = re.compile(
-    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|be|say|says|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
+    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
     re.IGNORECASE,
 )
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
@@ -66,8 +66,11 @@ _OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNOR
 _BEFORE_PRONOUN = re.compile(
     r"\b(?:the|this|that|each|any|no|which|every|another|as)\s(?:only\s|[a-z]+\s)?\Z", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"\b(?:person|step|figure|view|part|page|row|line|image|no\.|nr\.)\s\Z", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
+)
 _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
+_COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
 """Texts that are also common words. They are mentions only at the start of a clause, followed by its end."""
 _NEARBY = 24
@@ -131,6 +134,7 @@ class Marks:
 
     def mark(self, text: str) -> str:
         """Return the text with marks in place of mentions."""
+        text = _COUNTING.sub("\u2026", text)
         parts, end = [], 0
         for mention in self._texts.within(text):
             if self._is_mention(text, mention.start, mention.end):
@@ -207,6 +211,14 @@ class Marks:
             return False  # marked as a label
         if word in _WORDS and (word in {"yes", "no", "none"}):
             return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
+        if word in {"i", "a"}:
+            return re.match(r"(?!')(?:\W|\Z)(?!\w)|\)", after) is not None  # a numeral or a letter, not a word
+        if re.match(r"'s\s(?!(?:an?|the|my|it|not|best|right|correct)\b)\w", after):
+            return False  # "Einstein's student"
+        if word == "nothing":
+            return not re.match(
+                r"\s(?:I|we|you|can|could|to\s(?:do|see|say)|about|more|else|but|other|wrong|in\scommon)\b", after
+            )
         if word == "one":
             return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
         if (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare, normalise
 
+_THOUSANDS, _FOUR_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), re.compile(r"(?<!\d)(\d{1,3})(\d{3})(?!\d)")
 _ARTICLE = re.compile(r"(?:a|an|the)\s")
 # fmt: off
 _NUMBERS = (
@@ -29,7 +30,7 @@ _COUNT = r"(?:two|three|four|five|six|seven|\d)"
 _OPTIONS = r"(?:options?|choices?|answers?|alternatives?|possibilities|colou?rs?|items?|list(?:ed\sones)?)"
 _RANGE = r"(?:\s\(?[A-H](?:(?:,|,?\s?(?:to|through|and|or|-|\u2013))?\s?[A-H](?!\w)){1,6}\)?)?"
 _NONE_OF_THEM = re.compile(
-    rf"none\sof(?:\sthe|\sthese|\sthose)?(?:\s{_COUNT})?(?:\s(?:{_LISTED}|{_OPTIONS}))+(?!\w){_RANGE}(?:\s{_LISTED})*"
+    rf"none\sof(?!\sthe\sother)(?:\sthe|\sthese|\sthose)?(?:\s{_COUNT})?(?:\s(?:{_LISTED}|{_OPTIONS}))+(?!\w){_RANGE}(?:\s{_LISTED})*"
     rf"|none\sof\s(?:these|those|the(?:\s{_COUNT})?\s(?:{_LISTED}))\s[a-z]+s(?!\w)(?!\sof\b)|none\sof\sthe\s[a-z]+s\s{_LISTED}(?!\w)"
     rf"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies)\b)"
     rf"|(?:not|n't)\s(?:match|fit|correspond\sto|belong\sto|appear\sin|listed\sin)\s(?:with\s)?(?:any|one)\sof\s(?:the|these)\s(?:{_COUNT}\s)?(?:{_LISTED}\s)*"
@@ -130,6 +131,9 @@ class OptionTexts:
         spellings |= {" ".join(_NUMBER.get(word, word) for word in text.split()) for text in spellings}
         spellings |= {" ".join(_WORD.get(word, word) for word in text.split()) for text in spellings}
         spellings |= {text.replace("-", " ") for text in spellings} | {text.replace(" ", "-") for text in spellings}
+        spellings |= {_THOUSANDS.sub("", text) for text in spellings} | {
+            _FOUR_DIGITS.sub(r"\1,\2", text) for text in spellings
+        }
         spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(_unaccented, spellings))
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
@@ -149,6 +153,9 @@ def _places(spelling: str, text: str) -> Iterator[int]:
     while start >= 0:
         end = start + len(spelling)
         before, after = text[max(0, start - 2) : start], text[end : end + 2]
+        if re.match(r"-[a-z]", after) and " " not in spelling and spelling[-1].isalpha():
+            start = text.find(spelling, end)
+            continue  # "dog-like"
         if before[-1:] == "-" and before[0].isalpha():
             before = before[0]  # "open" in "half-open"
         if not _continues(spelling[0], before[::-1]) and not _continues(spelling[-1], after):
@@ -170,7 +177,7 @@ def _continues(edge: str, outside: str) -> bool:
 def _keys(text: str) -> tuple[str, str, str]:
     folded = " ".join(text.casefold().split()).replace("cannot", "can't")
     plain = bare(folded)
-    word = _ARTICLE.sub("", plain, count=1) if _ARTICLE.match(plain) else plain
+    word = _THOUSANDS.sub("", _ARTICLE.sub("", plain, count=1) if _ARTICLE.match(plain) else plain)
     return (
         folded.strip("."),
         plain,

@@ -9,7 +9,7 @@ analysed. All functions are linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -103,6 +103,14 @@ _IT_IS = re.compile(
     r"|\b(?:suggests?|indicates?|confirms?|corresponds\sto)\s(?:an?\s|the\s)?\Z",
     re.IGNORECASE,
 )
+_FAR_AWAY = re.compile(r"\s(?:in|at)\sthe\s(?:far\s)?(?:background|distance|back)\b", re.IGNORECASE)
+_PASSIVE = re.compile(
+    r"\b(?!(?:made|produced|manufactured|built|owned|operated|occupied|designed|developed)\s)(\w+ed|taken|drawn|written|shot|led|driven)"
+    r"\sby\s(?:an?\s|the\s)?\Z",
+    re.IGNORECASE,
+)
+_NOUN_AFTER = re.compile(r"\s(?!\w+(?:ed|en)\b)([a-z]+)(?=[.,!?]|\Z)")
+"""A noun that a text describes: "It's a dog house."."""
 _ONLY_NAMED = re.compile(
     r"\s(?:is|was|are|were|seems|being)\s(?:also\s)?(?:listed|given|offered|mentioned|included|among|provided|one\sof\sthe)\b"
     r"|\s(?:is|was|are)\s(?:my|our|your)\b"
@@ -139,6 +147,7 @@ class Focus:
         self.analysed = bool(self.words) and "?" in question and ENGLISH.search(question) is not None
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
         self.prepositions = said & _words.PREPOSITIONS | (_words.ON if said & _words.ON else frozenset())
+        self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
         self.asides = _ASIDE_IN_A_QUESTION.search(text) is not None
 
     def about_the_question(self, text: str, exempt: Collection[str]) -> str:
@@ -178,6 +187,11 @@ class Focus:
         before, after = mention.before, mention.after
         if _REPRESENTED.search(before[-40:]) or _ONLY_NAMED.match(after) or self._on_another_side(before, after):
             return False
+        if _FAR_AWAY.match(after) and "background" not in self.words:
+            return False
+        passive = _PASSIVE.search(before[-40:])
+        if passive is not None and root(passive[1]) not in self.words:
+            return False
         person = _PERSON_BEFORE.search(before[-16:])
         if person is not None and root(person[1]) not in self.words:
             return False
@@ -194,7 +208,10 @@ class Focus:
             return False
         if not self.locates and self._elsewhere(f"{before}\u2026{after}"):
             return False
-        return _IT_IS.search(before[-40:]) is not None or self._said_of_it(mention)
+        if _IT_IS.search(before[-40:]) is not None:
+            noun = _NOUN_AFTER.match(after)
+            return follows is not False or noun is None or root(noun[1]) in self.words
+        return self._said_of_it(mention)
 
     def _follows(self, after: str) -> bool | None:
         """Whether the noun after the text is the asked one; None if no noun follows, or a noun for any object."""
@@ -278,6 +295,8 @@ class Focus:
         named = [
             word for word in phrase if word not in _words.FUNCTION_WORDS | _words.ADJECTIVES and not word.endswith("ly")
         ]
+        if self._is_somebody_else(named):
+            return False
         rest = words[len(phrase) :]
         if not named and rest and rest[0] in _words.VERBS:
             named = [word for word in phrase[-1:] if word not in _words.FUNCTION_WORDS]
@@ -297,6 +316,14 @@ class Focus:
         if stem(named[-1]) not in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS if self.nouns else _words.GENERAL_NOUNS):
             return False
         return self._subject(rest[1:]) if rest[:1] == ["of"] else True
+
+    def _is_somebody_else(self, words: Sequence[str]) -> bool:
+        """Whether the words name a man and the question asks about a woman, or the other way round."""
+        stems = frozenset(map(stem, words))
+        return any(
+            stems & one and self.people & other and not self.people & one
+            for one, other in ((_words.MALE, _words.FEMALE), (_words.FEMALE, _words.MALE))
+        )
 
     def _allows(self, before: str) -> bool:
         """Whether the preposition before a word of the question, if any, is also in the question."""

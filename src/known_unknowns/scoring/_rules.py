@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from known_unknowns.scoring import _statements
+from known_unknowns.scoring import _stance, _statements, _verdicts
 from known_unknowns.scoring._cleaning import ANSWER_MARK, normalise, without_thinking
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
 from known_unknowns.scoring._relevance import focus_of
 from known_unknowns.scoring._structures import parse_structure, statements
+from known_unknowns.scoring._turns import own_answer
 
 _FINAL = re.compile(
     rf"{ANSWER_MARK}|\b(?:final|overall|revised|updated|corrected)\s(?:answer|choice|option|decision)\b"
@@ -17,15 +18,26 @@ _FINAL = re.compile(
     re.IGNORECASE,
 )
 _CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
-_CHOOSE = r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|take|lean(?:ing)?\stowards?|say|answer|guess|vote\sfor)"
+_CHOOSE = (
+    r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|take|prefer|st(?:ay|ick)\swith|lean(?:ing)?\stowards?"
+    r"|say|answer|guess|vote\sfor)"
+)
+_DECIDE = (
+    r"(?:I(?:'m|\sam)\s(?:going|voting|opting|settling|betting)\s(?:with|for|on)"
+    r"|I(?:'m|\sam)\s(?:choosing|picking|selecting)|I\s(?:chose|picked|selected|settled?\son)"
+    r"|let's\s(?:say|go\swith|choose|pick))"
+)
 _BE = r"(?:is|be|ist|lautet|est|es|é|è|sería|serait|wäre)"
 _ANNOUNCED = re.compile(
     rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
     rf"|\b{_CONCLUSIVE}(?=\s(?:(?:it(?:'s|\sis|\smust\sbe)|option|I)\s)?[(\[]?{MARK})"
-    rf"|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
+    rf"|\b{_DECIDE}\b|\b(?:finally|in\sthe\send|finalement|schließlich|finalmente|al\sfinal),?(?=\s[(\[]?{MARK})|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
     rf"|\b(?:in\stotal|altogether),?(?=\s(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
+    rf"|\b(?:i\.e\.|in\sother\swords|that\sis\sto\ssay|namely),?(?=\s[(\[]?{MARK})"
     r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"
     rf"|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
+    rf"|\bit(?:'s|\sis)(?=\s[(\[]?{LETTER}[)\]]?(?:[.!]|\s?\Z|\n))"
+    rf"|(?<!answer:)(?<!option:)(?<!choice:)(?<!guess:)(?<=:)(?=\s?(?:the\s|an?\s)?{MARK}[)\].!]*\Z)"
     r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)(?<!second\s)(?<!other\s)(?<!alternative\s)(?<!earlier\s)"
     r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|my)\s(?:option|choice|letter|match|one|pick|description)"
     r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
@@ -53,7 +65,7 @@ _AFTER_A_TEXT = re.compile(
 _LINE_LABEL = re.compile(rf"\n[\s#>([{{<'\u2022\u00b7-]{{0,5}}(?:{BOTH}|{LETTER}(?=\s?[.):\]]|\s?(?:\n|\Z)))")
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
 _AFFIRMED = re.compile(
-    rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|altogether)\b"
+    rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}[)\]]?,?\sit\s(?:is|must\sbe|has\sto\sbe)(?=\s?(?:[.!,;\n]|\Z))|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|altogether)\b"
     rf"|{MARK}[)\]]?\sis\s(?:the|my)\s(?:final\s)?(?:answer|choice|pick|one)\b|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
     r"(?:only\s|most\s|more\s)?(?:correct|right|best|better|accurate|likely|fitting|appropriate|richtig|korrekt|correcte?)\b|才?是?正确|が正し)",
     re.IGNORECASE,
@@ -64,6 +76,16 @@ _UNDECIDED = re.compile(
 )
 _COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
 _MARK = re.compile(MARK)
+_LETTER = re.compile(LETTER)
+_CUED = re.compile(
+    r"(?:\A|[^\w\s'](?!\s\w)|(?<!\w)(?:(?:is|be|are|was|it|think|believe|actually|rather|on|choosing|chose|picking|picked|selected|means|said|sia|soit|sea|dirais|diría|dico|reality|fact|really|indeed|truth|la|el|le|die|say|answer|option|choice|letter|statement|pick|choose|select|guess|bet|mean|meant|with|for"
+    r"|so|thus|hence|therefore|then|only|just|leaves|left|remains|probably|definitely|maybe|perhaps|likely|surely|clearly|obviously|certainly"
+    r"|and|or|but|also|both|either|to|towards|as|namely|me|us|still|now|finally|between|versus|vs|prefer|take|opt|opt\.|ans|mark|tick|circle|sondern|sino|mais|mas|maar|utan|men|tylko|melainkan|là|vaan"
+    r"|hanem|ist|lautet|es|est|è|é|är|er|jest|oder|und|ou|et|y|o|e|donc|alors|entonces|bien|wel|schon|opción|réponse|antwort|respuesta|risposta|resposta|это|а|но|هو|คือ|ama|plus|i\.e\.|e\.g\.))"
+    r"|'s\s|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\s?[(\['<#\s]*\Z",
+    re.IGNORECASE,
+)
+"""What can precede a letter that is an answer."""
 _BARE = re.compile(rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))")
 _TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
 _NUMBER = r"\d{1,3}(?:\.\d+)?"
@@ -75,7 +97,7 @@ _SHARE = re.compile(
     re.IGNORECASE,
 )
 _ASSERTED = re.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|is|are|was|were|be|it's|that's|shows?|depicts?|see|appears?|looks?|seems?|called|say|answer|like)"
+    r"\b(?:maybe|perhaps|possibly|probably|is|are|was|were|be|it's|that's|will|going\sto|has|holds?|wears?|says|reads|plays?|shows?|depicts?|see|appears?|looks?|seems?|called|say|answer|like)"
     rf"(?:\s(?:a|an|the|to|be|in|like|of|clearly|probably|likely|about|around|from|by|at)){{0,4}}\s{TEXT}|{LETTER}|{BOTH}",
     re.IGNORECASE,
 )
@@ -96,13 +118,19 @@ class ReplyParser:
         normal = normalise(text)
         if whole := self.marks.whole(normal):
             return whole
+        said = own_answer(normal, self._mentions)
+        if said != [normal]:
+            return frozenset[str]().union(*map(self.text, said))
         structure = parse_structure(text)
-        parts = None if structure is None else statements(structure, self._offered())
+        parts = None if structure is None else statements(structure, self._label_named)
         if parts is not None:
             claims = frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
             if claims or text.lstrip().startswith(("{", "[", "```")):
                 return claims
         return self.text(normal)
+
+    def _mentions(self, text: str) -> bool:
+        return bool(self.marks.whole(text) or self.marks.claims(self.marks.mark(text)))
 
     def text(self, text: str) -> Claims:
         """Apply the rules to normalised text."""
@@ -113,9 +141,13 @@ class ReplyParser:
         """Apply the rules to marked text."""
         if _MARK.search(marked) is None:
             return NOTHING
-        text = _statements.without_hypotheses(self._without_copies(marked))
+        marked = self._without_copies(marked)
+        marked = _stance.plain(marked)
+        verdict = _verdicts.chosen(marked, self._label_of)
+        text = _statements.without_hypotheses(marked)
         text = _statements.without_denied(_statements.without_tentative(text))
         text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
+        text = _stance.doubtful(text)
         if _CUT_OFF.search(text):
             return NOTHING
         text = _statements.without_possible(text)
@@ -123,8 +155,16 @@ class ReplyParser:
             *(self.final, self.announced, self.affirmed, self.shares, self.edges, self.named),
         )
         for rule in rules:
+            if rule == self.affirmed and not isinstance(verdict, _verdicts.Verdict):
+                return frozenset({verdict})
+            if rule == self.affirmed and verdict is _verdicts.Verdict.UNDECIDED:
+                return NOTHING
             if claims := rule(text):
-                revoked = self._revokes_refusal(claims, text, rule) or self._contradicts(claims, text, rule)
+                revoked = (
+                    self._in_doubt(claims, text, rule)
+                    or self._revokes_refusal(claims, text, rule)
+                    or self._contradicts(claims, text, rule)
+                )
                 return NOTHING if revoked else claims
             if rule == self.announced and _UNDECIDED.search(text) and len(self.named(text)) > 1:
                 return NOTHING
@@ -179,7 +219,18 @@ class ReplyParser:
 
     def named(self, text: str) -> Claims:
         """All mentions. They are all collected, so that contradictions are detected."""
-        return self.marks.claims(self.focus.about_the_question(text, self._statements))
+        claims = self.marks.claims(self.focus.about_the_question(text, self._statements))
+        letters = [match for match in _LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
+        other = re.search(f"{TEXT}|{BOTH}", text) is not None
+        cued = other or any(_CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
+        return claims if cued or not letters else NOTHING
+
+    def _label_of(self, mark: str) -> str:
+        return self.marks.in_order(mark)[0]
+
+    def _label_named(self, text: str) -> str | None:
+        claims = self.marks.whole(normalise(text)) & self.marks.offered
+        return next(iter(claims)) if len(claims) == 1 else None
 
     def _offered(self) -> list[str]:
         return [label for label in self.marks.labels if label in self.marks.offered]
@@ -229,6 +280,14 @@ class ReplyParser:
         asserted = " ".join(match[0] for match in _ASSERTED.finditer(text, max(places, default=len(text))))
         return bool(self.marks.claims(asserted) - claims)
 
+    def _in_doubt(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
+        """Whether the reply mentions an option after the chosen one without a clear stance."""
+        if rule == self.final or self.marks.ambiguous:
+            return False
+        places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
+        doubted = _stance.labels_in_doubt(text[places[-1] :] if places else text, self.marks)
+        return bool(doubted if rule != self.edges else doubted & claims)
+
     def _contradicts(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
         """Whether the reply also states another option: "A. The chandelier is gold."."""
         if len(claims) != 1 or rule in (self.named, self.shares):
@@ -238,8 +297,11 @@ class ReplyParser:
             return rule != self.final and any(not claims & self.marks.claims(mention) for mention in mentions)
         place = self._decided(claims, text, rule)
         rest = text[place:]
-        if rule in (self.edges, self.announced) and self.marks.claims(" ".join(_BARE.findall(rest))) - claims:
-            return True
+        if rule in (self.edges, self.announced):
+            bare = self.marks.claims(" ".join(_BARE.findall(rest)))
+            undecided = rule == self.announced and not any(found["conclusive"] for found in _ANNOUNCED.finditer(text))
+            if (bare | self.affirmed(text if undecided else rest)) - claims:
+                return True
         if re.match(BOTH, text[place - 1]) or (re.match(TEXT, text[place - 1]) and not self.focus.describes):
             return False
         if rule == self.announced:

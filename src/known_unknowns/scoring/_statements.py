@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import re
 
+from known_unknowns.scoring import _stance
 from known_unknowns.scoring._marks import MARK
 
 _DENIED = "\ue0fe"
 """Replaces a mark that the reply denies."""
 
-AND_OR = r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
+AND_OR = (
+    r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|né|nem|ani|eller|atau|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
+)
 _ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?['(\[]?(?:{MARK}|{_DENIED})[)\]']?"
 _LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|from\s)\s?{_ITEM})*"
 
 _DENIAL = (
     r"(?:\b(?:not|at\smost|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
-    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
-    r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)over)\b|n't\b"
-    r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected)\s?:"
-    r"|\b(?:nicht|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
-    r"não|non\sè|не|нет|niet|geen|inte|ikke|nie)\b"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
+    r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|so\swould(?:\schoosing)?)\b|n't\b"
+    r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected|discarded|considered|impossible|not)(?:\s(?:answers?|options?|choices?))?\s?:"
+    r"|\b(?:nicht|non|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
+    r"não|non\sè|не|ни|нет|niet|geen|inte|ikke"
+    r"|nie|nem|né|ani|varken|hverken|không\sphải|ei|bukan|nici|nu|δεν\sείναι|όχι)\b"
     r"|不(?:会|可能)?(?:是|选|属于)|不为|并非|而非|没有|排除|除了)"
 )
 _FILLER = (
@@ -35,7 +39,7 @@ _VERB = r"(?:(?:(?<=n't)|(?<=\bnot))\s(?!(?:but|because|since|so|and|sure|clear|
 _SINGULAR = r"is|was|does|seems|looks|ist|est|es"
 _VERDICT = (
     r"(?:not\b|n't\b|(?:the\s|an?\s)?(?:all\s|both\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s)?(?:wrong|incorrect|false|unlikely|impossible|out"
-    r"|absent|ruled\sout|excluded|eliminated|inaccurate|invalid|misleading|irrelevant|untrue|a\strap|a\sdecoy|a\sdistractor|falsch|nicht|ausgeschlossen|fausse?|incorrecte?|pas"
+    r"|absent|inconsistent|incompatible|implausible|unsupported|unsuitable|inapplicable|ruled\sout|excluded|eliminated|inaccurate|invalid|misleading|irrelevant|untrue|a\strap|a\sdecoy|a\sdistractor|falsch|nicht|ausgeschlossen|fausse?|incorrecte?|pas"
     r"|incorrect[ao]|fals[ao])\b)"
 )
 _DENIAL_AFTER = (
@@ -45,18 +49,24 @@ _DENIAL_AFTER = (
     r"|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
     r"|\s(?:has|have|needs?|is|are|must|should)\s(?:to\s)?be\s(?:excluded|ruled\sout|eliminated|rejected|dismissed|discarded)\b"
     rf"|,\swhich\s(?:is|was|would\sbe|seems)\s{_VERDICT}|\?\s(?:(?:definitely|certainly|absolutely|surely|of\scourse|probably)\s)?(?:not|no|nope|never)(?=[.!]|\Z)"
-    r"|\s?\((?:wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)|\s?[❌✗✘✖]"
+    r"|\s?\((?:crossed\sout|struck\sout|wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)"
+    r"|[ ]?[❌✗✘✖]"
     r"|(?<=[)\]])\s(?:no|false|wrong|incorrect)\b"
     r"|\s?[:=|-]\s?(?:no|false|wrong|incorrect|unlikely|impossible|excluded|eliminated|not\s\w+|✗|❌|✘|×)(?!\w)"
-    r"|\sdeğil\b|\s?[가이는은]?\s?아[니닙]"
+    r"|\sdeğil\b|\s?[가이는은]?\s?아[니닙닌]"
     r"|\s?(?:ではな|でもな|じゃな|でな|ではあり|[都均皆]?(?:是错|不对|错误|不正确|不符合|不是|不正确)))"
 )
 _DENIABLE = re.compile(
-    rf"(?P<before>{_DENIAL}{_VERB}(?:\s{_FILLER}){{0,7}}\s?)?(?P<list>{_LIST})(?P<after>{_DENIAL_AFTER})?",
+    rf"(?P<before>{_DENIAL}{_VERB}(?:\s{_FILLER}){{0,7}}\s?)?(?P<list>{_LIST})(?P<after>{_DENIAL_AFTER})?(?(after)(?P<other>\s{_ITEM})?)",
     re.IGNORECASE,
 )  # matches every list of marks: matching only denied ones would scan long lists repeatedly
 _MARK = re.compile(MARK)
 _ANY_MARK = re.compile(rf"{MARK}|{_DENIED}")
+_INSTEAD = re.compile(
+    r"(?:instead\sof|rather\sthan|as\sopposed\sto|contrary\sto|unlike|statt|anstatt|au\slieu\sde|en\slugar\sde|en\svez\sde)\b",
+    re.IGNORECASE,
+)
+_AND_OR = re.compile(rf"(?<!\w)(?:{AND_OR})", re.IGNORECASE)
 _OR = re.compile(r"\b(?:or|nor)\b", re.IGNORECASE)
 _IS_ONLY = re.compile(r"not\s(?:just|only)\b|no\s(?:doubt|question)|cannot\s(?:but|help)", re.IGNORECASE)
 
@@ -73,12 +83,12 @@ _TENTATIVE = re.compile(
     rf"\b(?:(?:(?:I|one|you|we|(?:the|an?|another|some|other)\s\w+|people|others|someone)\s(?:could|might|may)(?:\s(?:also|easily|have))?|tempted\sto|inclined\sto|(?:about|going)\sto|wanted\sto"
     rf"|need\sto|have\sto|(?:the|an?|another|some|other)\s(?!correct|right|best)\w+\swould|(?:people|others|someone|many)\swould|one\swould)\s{_STATE}(?=[^.!?;\n]{{0,200}}(?:[,:]\s?(?:but|however|yet|though)|[.;:])\s)|"
     r"no\s(?:need|reason)\s(?:for|to)(?=[^.!?;\n]{0,200}[.:;,])|(?:first|initially|originally|earlier|previously)\s(?:thought|believed|said|wanted|guessed|picked|chose|assumed|considered|looked)"
-    r"|I\s(?:initially|originally|previously|almost\s(?:said|chose|picked))|initially\sI|at\sfirst|I\sthought\s(?:it|that|the|this)|I\s(?:had\s)?(?:believed|assumed)"
+    r"|I\s(?:initially|originally|previously|almost\s(?:said|chose|picked))|initially\sI|at\sfirst|I\s(?:had\s)?(?:thought|believed|assumed)\b(?!\sso)|(?:would|'d)\s(?:love|like|have\sliked)\sto\ssay"
     r"|would\shave\s(?:said|chosen|guessed|picked)|my\s(?:first|initial|previous|earlier|former|original)\s(?:answer|guess|impression|thought|choice)"
     rf"|I\s(?:said|wrote|answered|picked|chose)(?=\s[^.;\n]{{0,40}}\b(?:but|however|earlier)\b)|(?:initially|originally|at\sfirst),?\s(?=[(\[]?{MARK}[^.;\n]{{0,40}}\b(?:but|finally|now|later)\b)"
     r"|said\s.{0,20}\searlier|dachte\s(?:zuerst|erst|ich)|zuerst\s(?:dachte|hielt)|d'abord\spens|pensais|je\scroyais"
     r"|primero\spens|pens(?:é|aba)\s(?:primero|que|en)|al\sprincipio)"
-    r"|一开始|起初|最初|原本以为|最初は",
+    r"|本来|原先|一开始|起初|最初|原本以为|最初は",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(
@@ -86,7 +96,7 @@ _CONTRAST = re.compile(
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(
-    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A|(?<=,\s))if\s(?:it|the|this|that|there|they|these|we|you)\b[^.!?\n]{0,300}?(?=,?\s(?:but|however)\s|[.!?\n]|\Z)",
+    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A|(?<=,\s))if\s(?:it|the|this|that|there|they|these|we|you(?!\s(?:look|zoom|see|count|examine|check|ask|pay)))\b[^.!?\n]{0,300}?(?=,?\s(?:but|however)\s|[.!?\n]|\Z)",
     re.IGNORECASE,
 )
 _DEPENDS = re.compile(
@@ -95,6 +105,9 @@ _DEPENDS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
+_CONCESSION_FIRST = re.compile(
+    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A)(?:while|although|though)\s[^.;,\n]{0,120}(?=,\s)", re.IGNORECASE
+)
 _CONCESSIVE = re.compile(
     r"(?:(?<=[.;!?\n]\s)|(?<=\n)|\A)while\s[^.;,\n]{0,80}(?=[.;,\n]|\Z)"
     r"|\b(?:although|though|even\sif|even\sthough)\s[^.;,\n]{0,80}(?=[.;,\n]|\Z)",
@@ -110,19 +123,30 @@ _EXCEPT_FIRST = re.compile(
     rf"\bexcept\s(?:for\s)?(?P<list>{_LIST}),\s(?:all|every|each)[^.;\n]{{0,40}}(?:wrong|incorrect|false|excluded|eliminated|ruled\sout)\b",
     re.IGNORECASE,
 )
+_ALL_BUT = re.compile(
+    r"\b(?:rul(?:e|es|ed|ing)\sout|exclud(?:e|es|ed|ing)|eliminat(?:e|es|ed|ing)|reject(?:s|ed|ing)?|dismiss(?:es|ed|ing)?|discard(?:s|ed|ing)?)\s(?:everything|all|every|any)"
+    rf"(?:\s\w+){{0,3}}?\s(?:but|except|besides|other\sthan|apart\sfrom)\s(?:for\s)?(?P<list>{_LIST})",
+    re.IGNORECASE,
+)
 _DENIED_CLAUSE = re.compile(
     r"\b(?:(?:nobody|no\sone)\s(?:would|could|can|will)|I\s(?:strongly\s)?doubt|it(?:'s|\sis)\s(?:not\strue|untrue|false|wrong|incorrect|impossible|unlikely|doubtful)"
     r"\s(?:that|to\s\w+)|there\sis\sno\s(?:evidence|sign|indication|way)|I\s(?:do\snot|don't|cannot|can't)\s(?:think|believe|say|confirm|claim|see)\sthat)\b"
     r"[^.;:!?\n]{0,120}?(?=[.;:!?\n]|,|\b(?:but|since|because|so)\b|\Z)",
     re.IGNORECASE,
 )
-_SUM = re.compile(rf"(?:{MARK}|\d+)(?:\s[a-z]+)?(?:\s?\+\s?(?:{MARK}|\d+)(?:\s[a-z]+)?){{1,9}}\s?=\s?", re.IGNORECASE)
+_SUM = re.compile(
+    rf"(?:{MARK}|\d+)(?:\s[a-z]+){{0,3}}?(?:(?:\s?[+x×*·]\s?|\s(?:plus|times|and|of)\s)(?:{MARK}|\d+)(?:\s[a-z]+){{0,4}}?){{1,9}}(?:\s?=\s?|\s(?:makes?|gives?|equals?)\s)",
+    re.IGNORECASE,
+)
 _QUESTION = re.compile(
-    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A)(?:is|are|was|were|do|does|did|could|can|should|would|what|which|how|why|maybe)\s[^.!?\n]{0,300}\?",
+    r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A)(?:is|are|was|were|do|does|did|could|can|should|would|what|which|how|why|maybe)\s[^.!?\n]{0,300}\?(?!\s(?:yes|yeah|sure|exactly|certainly|definitely|absolutely|I\s(?:think|believe|guess)\sso)\b)",
     re.IGNORECASE,
 )
 
-_START = r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=\ue0fd))"
+_START = (
+    r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?"
+    r"|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=>\s))"
+)
 _RETRACTION = re.compile(
     _START + r"(?:(?:oh|but|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
     r"(?P<marker>(?:wait|hold\son|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|scratch\sthat|strike\sthat|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
@@ -130,7 +154,7 @@ _RETRACTION = re.compile(
     r"|my\s(?:mistake|bad|apologies)|apologies|I\sapologi[sz]e|I\s(?:change|changed)\smy|strike\s(?=[(\[]?[\ue000-\ue0bf])|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
     r"|oops|edit(?:ed)?(?=:)|make\sthat|rather|better\ssaid|instead|sorry,?\s(?:it|that|this|I\smean|the\sanswer)|actually|in\sfact"
     r"|nein|warte|moment|korrektur|eigentlich|doch\snicht|falsch|attendez|attends|en\sfait|plutôt|correction|espera|en\srealidad|mejor\sdicho|perdón|corrección)\b"
-    r"|sorry,?\s(?=[(\[]?[\ue000-\ue0bf])|不对|等等|等一下|更正|我错了|应该是|其实|实际上|いや|待って|実は|やはり|訂正)",
+    r"|(?:sorry|o+ps|whoops|typo|pardon)[,.:!]?\s(?:\w+[,:]?\s){0,3}(?=[(\[]?[\ue000-\ue0bf])|不对|等等|等一下|更正|我错了|应该是|其实|实际上|いや|待って|実は|やはり|訂正)",
     re.IGNORECASE,
 )
 _WEAK = re.compile(
@@ -145,7 +169,7 @@ _NO = re.compile(
 
 def without_denied(text: str) -> str:
     """Replace denied marks: "not B but C", "B is wrong", "C rather than B", "Nicht B, sondern C"."""
-    for pattern in (_EXCEPT, _EXCEPT_FIRST):
+    for pattern in (_EXCEPT, _EXCEPT_FIRST, _ALL_BUT):
         text = pattern.sub(lambda match: f"only {match['list']}", text)
     text = _DENIED_CLAUSE.sub(lambda match: _MARK.sub(_DENIED, match[0]), text)
     return _DENIABLE.sub(_deny, text)
@@ -155,15 +179,17 @@ def _deny(match: re.Match[str]) -> str:
     before = match["before"] or ""
     if not (before or match["after"]) or _IS_ONLY.match(before):
         return match[0]
-    start = len(before)
-    marks = match[0]
     if match["after"] and not before and match["one"] and not _OR.search(match["list"]):
-        start = [mark.start() for mark in _MARK.finditer(marks)][-1] if _MARK.search(marks) else 0
-    return marks[:start] + _MARK.sub(_DENIED, marks[start:])
+        start = [mark.start() for mark in _MARK.finditer(match["list"])][-1] if _MARK.search(match["list"]) else 0
+        return match["list"][:start] + _MARK.sub(_DENIED, match["list"][start:])
+    first_only = _INSTEAD.match(before) and not _AND_OR.search(match["list"])
+    denied = _MARK.sub(_DENIED, match["list"], count=1 if first_only else 0)
+    return f"{' ' if before else ''}{denied}{_DENIED if match['other'] else ''}"
 
 
 def without_possible(text: str) -> str:
     """Remove options that are called only possible, or that a concession names, if the reply also states one."""
+    text = _CONCESSION_FIRST.sub("\u2026", text)
     rest = _CONCESSIVE.sub("\u2026", text)
     text = rest if _MARK.search(rest) else text
     rest = _POSSIBLE.sub(lambda match: "\u2026" if match["before"] or match["after"] else match[0], text)
@@ -209,4 +235,7 @@ def last_statement(text: str, *, no_retracts: bool) -> str:
     places = [match.start() for match in markers if match.start() < last_mark or not _WEAK.fullmatch(match["marker"])]
     if no_retracts:
         places += [match.start() for match in _NO.finditer(text, first.end())]
+    end = _stance.withdrawal(text, denies=no_retracts)
+    if end is not None:
+        places.append(end)
     return text[max(places) :] if places else text

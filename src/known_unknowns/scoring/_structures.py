@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from numbers import Real
 from typing import Any
 
@@ -15,6 +15,14 @@ _ANSWER_KEY = re.compile(
     r"(?:^|[ _-])(?:answer|choice|option|label|letter|prediction|selection|selected|result|response|conclusion|output"
     r"|answers|答案|答え)$|^(?:answer|selected)[ _-]|^(?:final|text|right|correct)$",
     re.IGNORECASE,
+)
+_VERDICT_KEY = re.compile(
+    r"^(?:is[ _-]?)?(?:correct|right|true|valid|selected|chosen|match|matches|fits|verdict|score|probability"
+    r"|confidence)$",
+    re.IGNORECASE,
+)
+_DENYING_KEY = re.compile(
+    r"not|wrong|reject|exclu|elimin|false|incorrect|question|option|prompt|reason|thought|error", re.IGNORECASE
 )
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TRUE = frozenset({"true", "yes", "correct", "right", "1"})
@@ -49,15 +57,15 @@ def parse_structure(text: str) -> Any:
         return None
 
 
-def statements(structure: Any, labels: Sequence[str]) -> list[str] | None:
+def statements(structure: Any, label_of: Callable[[str], str | None]) -> list[str] | None:
     """Return the texts in a structure that give the answer; several are several answers.
 
     Parameters
     ----------
     structure : object
         A parsed object or list.
-    labels : sequence of str
-        The labels of the options.
+    label_of : callable
+        The label of the option that a text is (a label or an option's text), or None.
 
     Returns
     -------
@@ -65,25 +73,51 @@ def statements(structure: Any, labels: Sequence[str]) -> list[str] | None:
         None if the structure is not one that holds an answer, so that the reply is parsed as text.
     """
     if isinstance(structure, Mapping):
-        return _of_mapping(structure, labels)
+        return _of_mapping(structure, label_of)
     if isinstance(structure, (list, tuple, set)):
-        parts = [statements(part, labels) for part in structure]
+        verdicts = _verdicts_of(structure, label_of)
+        if verdicts is not None:
+            return _true_labels(verdicts)
+        parts = [statements(part, label_of) for part in structure]
         return [text for part in parts for text in part or ()]
     if structure is None or isinstance(structure, str | Real):
         return [] if structure is None else [str(structure)]
     return None
 
 
-def _of_mapping(structure: Mapping[Any, Any], labels: Sequence[str]) -> list[str] | None:
-    verdicts = {str(key).strip().casefold(): value for key, value in structure.items()}
-    by_label = {label: verdicts[label.casefold()] for label in labels if label.casefold() in verdicts}
-    if by_label and len(by_label) == len(verdicts):
+def _of_mapping(structure: Mapping[Any, Any], label_of: Callable[[str], str | None]) -> list[str] | None:
+    labels = [label_of(str(key).strip()) for key in structure]
+    by_label = {label: _verdict(value) for label, value in zip(labels, structure.values(), strict=True) if label}
+    if by_label and len(by_label) == len(structure):
         return _true_labels(by_label)
     found = [value for key, value in structure.items() if _ANSWER_KEY.search(_CAMEL_CASE.sub("_", str(key)))]
-    if not found:
-        return []
-    parts = [statements(value, labels) for value in found]
+    if not found and len(structure) == 1:
+        ((key, value),) = structure.items()
+        found = [value] if isinstance(value, str | Mapping) and not _DENYING_KEY.search(str(key)) else []
+    parts = [statements(value, label_of) for value in found]
     return [text for part in parts for text in part or ()]
+
+
+def _verdicts_of(items: Collection[Any], label_of: Callable[[str], str | None]) -> dict[str, Any] | None:
+    """The verdict of each option in a list like ``[{"option": "A", "correct": false}, ...]``."""
+    verdicts = {}
+    for item in items:
+        if not isinstance(item, Mapping):
+            return None
+        named = [label for value in item.values() if isinstance(value, str) and (label := label_of(value.strip()))]
+        verdict = _verdict(item)
+        if not named or isinstance(verdict, Mapping):
+            return None
+        verdicts[named[0]] = verdict
+    return verdicts or None
+
+
+def _verdict(value: Any) -> Any:
+    """The verdict in the remarks on an option, or the value itself if it is not an object with one verdict."""
+    if not isinstance(value, Mapping):
+        return value
+    found = [verdict for key, verdict in value.items() if _VERDICT_KEY.search(str(key))]
+    return found[0] if len(found) == 1 else value
 
 
 def _true_labels(by_label: Mapping[str, Any]) -> list[str]:

@@ -77,7 +77,12 @@ PERSON_NOUNS = _set(
     """
 )
 
-OTHER_SUBJECTS = _set("artist author individual owner painter person player script sky text writing")
+MALE = _set("boy brother father gentleman guy husband man son uncle")
+FEMALE = _set("aunt daughter girl lady mother sister wife woman")
+
+OTHER_SUBJECTS = _set(
+    "artist author badge claim individual owner painter person player script sky statement text writing"
+)
 """Stems of nouns that can stand for what a question asks, unless it names an object."""
 
 PEOPLE = _set(

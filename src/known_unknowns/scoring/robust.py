@@ -4,8 +4,9 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
 
 1. **Clean** (`known_unknowns.scoring._cleaning`): remove reasoning, markup and Unicode variants.
 2. **Mark** (`known_unknowns.scoring._marks`): replace every mention of an option's label or text by a mark.
-3. **Remove** (`known_unknowns.scoring._statements`) what the reply does not state: copies of the options, hypotheses,
-   first thoughts, denied options, everything before a retraction, and options that are called only possible.
+3. **Remove** what the reply does not state: copies of the options, hypotheses, first thoughts, denied options,
+   everything before a retraction, options that are called only possible (`known_unknowns.scoring._statements`), and
+   options that the reply does not stand behind (`known_unknowns.scoring._stance`).
 4. **Decide** (`known_unknowns.scoring._rules`): the first of these rules that finds an option.
 
    1. The whole reply is a label or an option's text.
@@ -13,10 +14,11 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
    3. A final answer: a box, an <answer> tag, "Final answer:", a ticked box.
    4. An announced answer: "Answer:", "the answer is", "so D", "I would choose D". Announcements that differ are several
       answers, unless the last one is a conclusion ("so", "I would choose").
-   5. An option that is called correct: "B is the best answer", "only B fits".
-   6. The highest of several shares: "Red: 30%, gold: 70%".
-   7. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
-   8. All mentions that are left and are said of what the question asks (`known_unknowns.scoring._relevance`).
+   5. A list of verdicts with one positive verdict (`known_unknowns.scoring._verdicts`): "A: no, B: yes".
+   6. An option that is called correct: "B is the best answer", "only B fits".
+   7. The highest of several shares: "Red: 30%, gold: 70%".
+   8. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
+   9. All mentions that are left and are said of what the question asks (`known_unknowns.scoring._relevance`).
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 

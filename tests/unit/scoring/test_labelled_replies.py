@@ -14,6 +14,7 @@ ROWS = read(REPLIES)
 BLIND = read(REPLIES.with_name("blind.jsonl"))
 UNSEEN = read(REPLIES.with_name("unseen.jsonl"))
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
+ADVERSARIAL = json.loads(REPLIES.with_name("adversarial.json").read_text(encoding="utf-8"))
 
 
 def test_labels_are_options_of_the_reply():
@@ -48,9 +49,9 @@ def test_robust_parser_reaches_its_targets(kind, agreement):
         assert outcomes["wrong"] / len(chosen) <= 0.005
 
 
-@pytest.mark.parametrize(("kind", "n", "agrees", "wrong"), [("realistic", 190, 188, 0), ("adversarial", 110, 95, 5)])
+@pytest.mark.parametrize(("kind", "n", "agrees", "wrong"), [("realistic", 190, 190, 0), ("adversarial", 110, 105, 0)])
 def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong):
-    """The counts of docs/parsers.md. The adversarial replies miss the targets."""
+    """Its errors were used after its measurement, so these counts are not the measured ones of docs/parsers.md."""
     rows = [row for row in UNSEEN if row["kind"] == kind]
     outcomes = Counter(outcome(row["gold"], parse(row)) for row in rows)
     assert len(rows) == n
@@ -58,15 +59,18 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
     assert outcomes["wrong"] <= wrong
 
 
-def test_variations_of_phrases():
+@pytest.mark.parametrize(
+    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1550, 16), (ADVERSARIAL, 687, 647, 3)]
+)
+def test_replies_of_the_development(questions, n, agrees, wrong):
     """Replies by class of phrasing that the parser was developed on. The counts are those of docs/parsers.md."""
     outcomes: Counter[str] = Counter()
-    for question in VARIATIONS:
+    for question in questions:
         for reply, gold in question["replies"]:
             outcomes[outcome(gold, parse({**question, "id": "", "reply": reply}))] += 1
-    assert outcomes.total() == 1593
-    assert outcomes["agrees"] >= 1542
-    assert outcomes["wrong"] <= 16
+    assert outcomes.total() == n
+    assert outcomes["agrees"] >= agrees
+    assert outcomes["wrong"] <= wrong
 
 
 def test_kappa_of_a_table_computed_by_hand():

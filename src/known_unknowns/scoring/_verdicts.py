@@ -1,0 +1,65 @@
+"""Lists of verdicts on options: "A: no, B: yes", "Red? No. Gold? Yes.", "A is wrong. B is right."."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import Enum
+
+from known_unknowns.scoring._marks import MARK
+
+_ADVERB = (
+    r"(?:the\s|a\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s|probably\s|completely\s"
+    r"|most\slikely\s|likely\s)"
+)
+_YES = (
+    r"(?:yes|yep|(?:very|most|quite)?\s?likely|it\sis|true|correct|right|valid|accepted|selected|chosen|the\sanswer|ja|oui|sí|si|sim|verdadero|vrai|juste"
+    r"|correct[eao]|richtig|korrekt|wahr|да|верно|правильно|正确|对|是|正しい|正解|[✓✔✅☑])"
+)
+_NO = (
+    r"(?:it\sis\snot|it\sisn't|not\s(?:correct|right|it|this|possible|visible|true|valid|present|shown|the\sanswer|fitting|matching|seen|likely)|not|no|nope|false|incorrect|wrong|invalid|rejected"
+    r"|excluded|eliminated|discarded|ruled\sout|impossible|implausible|unlikely|absent|out|doesn't\s(?:fit|match)|does\snot\s(?:fit|match)|nein|non|não|falso|faux|fausse|falsch|нет|неверно|неправильно"
+    r"|错误|错|不对|不是|不正确|間違い|[✗✘❌✖×])"
+)
+_MAYBE = (
+    r"(?:maybe|perhaps|possibly|possible|plausible|unclear|uncertain"
+    r"|not\ssure|unsure|probably|could\sbe|might\sbe|vielleicht|quizás|peut-être|可能)"
+)
+_ITEM = re.compile(
+    rf"(?P<mark>{MARK})[)\]'}}]{{0,2}}\s?(?:[:=|?,(>→\u2013\u2014-]+[\s|]*|(?:is|seems|est|es|ist|é|è)\s|\s){_ADVERB}{{0,2}}"
+    rf"(?:(?P<no>{_NO})|(?P<yes>{_YES})|(?P<maybe>{_MAYBE}))(?![\w'])(?:(?<=[✓✔✅☑✗✘❌✖×])|(?=[)\]'}}\s]{{0,4}}(?:[.,;:!|\n\u3002\uff0c\u2013\u2014-]|\Z|(?:and|but|because|since|as|while)\b)))",
+    re.IGNORECASE,
+)
+
+
+class Verdict(Enum):
+    """What a list of verdicts says as a whole."""
+
+    NO_LIST = "no list"
+    UNDECIDED = "undecided"
+
+
+def chosen(text: str, label_of: Callable[[str], str]) -> str | Verdict:
+    """Return the label of the only option with a positive verdict.
+
+    Parameters
+    ----------
+    text : str
+        A marked reply.
+    label_of : callable
+        The label of a mark.
+
+    Returns
+    -------
+    str or Verdict
+        ``Verdict.NO_LIST`` if fewer than two options have a verdict or none has a positive one, and
+        ``Verdict.UNDECIDED`` if several are positive or possible.
+    """
+    verdicts = {label_of(match["mark"]): match.lastgroup for match in _ITEM.finditer(text)}
+    positive = [label for label, verdict in verdicts.items() if verdict == "yes"]
+    possible = [label for label, verdict in verdicts.items() if verdict == "maybe"]
+    if len(verdicts) < 2 or not (positive or possible):
+        return Verdict.NO_LIST
+    if len(positive) == 1:
+        return positive[0]
+    return Verdict.UNDECIDED
