@@ -8,6 +8,7 @@ for benchmark in PARAMS.benchmarks:
             f"vary_{benchmark}"
         input:
             f"<data>/questions/{benchmark}/questions.parquet",
+            corrections=rule_parameters.variant_files(PARAMS, benchmark),
         output:
             TARGETS.per_question_set(
                 "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark

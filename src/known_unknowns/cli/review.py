@@ -198,3 +198,97 @@ def _check_name(name: str, known: list[str], path: str) -> None:
 def _error_file(edition: str, model: str, benchmark: str, variant: str, seed: int) -> Path:
     """Return the default file of the tags of a model's wrong answers."""
     return Path("reviews", edition, "errors", model, benchmark, f"{variant}-seed{seed}.jsonl")
+
+
+def review_summary(
+    path: Candidates = None,
+    benchmark: OfBenchmark = None,
+    questions: Listed = None,
+    errors: Errors = None,
+    decisions: DecisionFile = None,
+    also: Also = None,
+    required: Required = 1,
+    variant: Variant = "original",
+    seed: VariantSeed = 0,
+    scorer: Scorer = "robust",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="With --errors: a CSV file of the shares, with intervals and examples.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Show the counts of a review, the reviewers' agreement, and what they dispute; for errors, the share of each kind.
+
+    Agreement is Cohen's kappa of each pair and Krippendorff's alpha of all, with bootstrap intervals over images.
+
+    \b
+    Examples:
+      known-unknowns review-summary candidates.jsonl --required 2
+      known-unknowns review-summary --errors MODEL BENCHMARK --out errors.csv
+    """
+    import json
+    from dataclasses import asdict
+
+    from known_unknowns.construction.review import error_analysis, results, texts
+    from known_unknowns.construction.review.decisions import read_decisions
+
+    source, file = _source(
+        path, benchmark, questions, errors, variant=variant, seed=seed, scorer=scorer, sample=None, sample_seed=0,
+        params=params, edition=edition,
+    )  # fmt: skip
+    found = read_decisions([decisions or file, *(also or ())])
+    shown = results.summary(source, found, required=required)
+    table = []
+    if errors is not None:
+        source = error_analysis.reviewed_part(source, found)
+        table = error_analysis.error_table(source, found, required=required)
+        shown["errors"] = [asdict(row) for row in table]
+        if out is not None:
+            error_analysis.write_table(table, out)
+    elif out is not None:
+        raise ConfigError("is for --errors only", path="--out")
+    print(json.dumps(shown, indent=2, ensure_ascii=False) if as_json else texts.as_text(shown, table))
+
+
+def review_apply(
+    path: Candidates = None,
+    benchmark: OfBenchmark = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A folder for candidates; with --benchmark, the file of corrections (JSON)."),
+    ] = None,
+    decisions: DecisionFile = None,
+    also: Also = None,
+    required: Required = 1,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write what the decisions make of the questions: final candidates, or corrections of a benchmark.
+
+    Of candidates, the folder gets final.jsonl (kept and modified) and review.json (counts, reasons). Of a benchmark,
+    the corrections are a file for the variant "corrected" in params.yaml; the command prints the entry. Pending and
+    disputed questions are left out of both.
+
+    \b
+    Examples:
+      known-unknowns review-apply candidates.jsonl --out reviewed
+      known-unknowns review-apply --benchmark NAME --out corrections/NAME.json
+    """
+    from known_unknowns.construction.review import results, texts
+    from known_unknowns.construction.review.decisions import counts_of, read_decisions
+
+    source, file = _source(
+        path, benchmark, None, None, variant="original", seed=0, scorer="robust", sample=None, sample_seed=0,
+        params=params, edition=edition,
+    )  # fmt: skip
+    if out is None:
+        raise ConfigError("name what is written", path="--out")
+    found = read_decisions([decisions or file, *(also or ())])
+    if path is not None:
+        counts = results.write_applied(path, found, out, required=required).counts
+    else:
+        after = results.write_corrections(benchmark or "", source, found, out, required=required)
+        counts = counts_of(after.values())
+    print(texts.counts_as_text(counts))
+    print(texts.next_step(out, benchmark, counts))

@@ -12,6 +12,7 @@ from known_unknowns.data import licences
 from known_unknowns.errors import DataError
 from known_unknowns.progress import progress
 from known_unknowns.records import Question
+from known_unknowns.variants import corrections
 
 
 def normalise(
@@ -71,7 +72,13 @@ def _fitting(entry: Mapping[str, Any], originals: Sequence[Question], path: Path
 
     All questions are kept unless the benchmark's questions differ (`known_unknowns.benchmarks.Benchmark.contents`).
     """
-    rows = list(enumerate(originals))
+    try:
+        dropped = corrections.dropped(entry, originals)
+    except ValueError as error:
+        raise DataError(str(error), file=path) from error
+    rows = [(row, question) for row, question in enumerate(originals) if question.id not in dropped]
+    if dropped:
+        print(f"{len(dropped)} of {len(originals)} questions are left out by the corrections", file=sys.stderr)
     if not originals or benchmarks.get(originals[0].benchmark).contents is None:
         return rows
     fitting = [(row, question) for row, question in rows if variants.fits(entry, question)]

@@ -17,13 +17,16 @@ from typing import Any
 from known_unknowns import benchmarks, tables
 from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.config import Params
+from known_unknowns.config.params import ORIGINAL
 from known_unknowns.data.released import ReleasedFile, read_manifest
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
+from known_unknowns.variants.corrections import corrected
 
 SOURCE, ENGINE = "released", "imported"
 NO_FILES = "no replies"
+_CHANGED_TEXT = "the correction changes the text that was asked"
 Entry = Mapping[str, Any]
 
 
@@ -121,7 +124,7 @@ def with_cells(params: Params, root: Path = Path()) -> Params:
         for model in filter(params.is_imported, params.models):
             name = params.raw["models"][model].get("released", {}).get(benchmark)
             asked = params.variants(benchmark)
-            variants = [variant for variant in asked if variant in of_model.get(name, ())]
+            variants = [v for v in asked if answered_as(params, benchmark, v) in of_model.get(name, ())]
             if variants and "cells" not in params.raw["models"][model]:
                 seeds = {variant: params.seeds_of(benchmark, variant)[:1] for variant in variants}
                 found.setdefault(model, {})[benchmark] = seeds
@@ -174,7 +177,13 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
     facts, count = {}, 0
     for variant, seed in params.cells(benchmark, model):
         table = tables.read_questions(questions / variant / f"seed{seed}.parquet")
-        cell = interface(benchmark).replies(raw, files, entry, name, variant, table)
+        answered = answered_as(params, benchmark, variant)
+        published = (
+            table if answered == variant else tables.read_questions(questions / answered / f"seed{seed}.parquet")
+        )
+        cell = interface(benchmark).replies(raw, files, entry, name, answered, published)
+        if answered != variant:
+            cell = _to_corrected(cell, published, table)
         turns = [turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))]
         tables.write_replies(out / variant / f"seed{seed}.parquet", turns)
         facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in cell.files], "notes": list(cell.notes)}
@@ -190,6 +199,38 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
         "reply_seconds": 0.0,
     }
     tables.write_text(out / "engine.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+
+
+def answered_as(params: Params, benchmark: str, variant: str) -> str:
+    """Return the variant whose released replies count for a variant.
+
+    It is the variant itself, except for corrected questions: their answers were given to the questions as published,
+    under the same protocol.
+    """
+    if params.variant(variant).function != corrected.__name__:
+        return variant
+    protocol = params.protocol_name(benchmark, variant)
+    return next(
+        (
+            name
+            for name in params.variants(benchmark)
+            if params.variant(name).function == ORIGINAL and params.protocol_name(benchmark, name) == protocol
+        ),
+        variant,
+    )
+
+
+def _to_corrected(cell: ReleasedCell, published: Sequence[Question], table: Sequence[Question]) -> ReleasedCell:
+    """Return the replies of a cell for corrected questions. Replies to another text are failed ones."""
+    before = {question.id: question.rendered for question in published}
+    turns = {
+        question.id: cell.turns[question.id]
+        if before.get(question.id) == question.rendered
+        else (ReleasedTurn("", _CHANGED_TEXT),)
+        for question in table
+        if question.id in cell.turns
+    }
+    return replace(cell, turns=turns)
 
 
 def _turns(model: str, question: Question, turns: Sequence[ReleasedTurn]) -> Iterable[AnsweredTurn]:

@@ -11,6 +11,7 @@ from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import asking
 from known_unknowns.inference.shards import Shard, record_path
+from known_unknowns.variants import corrections
 from known_unknowns.workflow.rerun_digest import code_of
 
 _ADAPTER_SETTINGS = "adapter_config.json"
@@ -82,6 +83,12 @@ def needs_endpoint_check(params: Params, model: str, *, check: Path, journal: Pa
 def protocols(params: Params, benchmark: str) -> dict[str, dict[str, Any]]:
     """Return the protocol of each variant of a benchmark."""
     return {variant: params.protocol(benchmark, variant).as_dict() for variant in params.variants(benchmark)}
+
+
+def variant_files(params: Params, benchmark: str) -> list[str]:
+    """Return the files that the benchmark's variants read, such as corrections."""
+    entries = (params.variant(name).as_dict() for name in params.variants(benchmark))
+    return sorted({file for entry in entries for file in corrections.files(entry)})
 
 
 def refusal_scorers(params: Params, benchmark: str) -> list[str]:

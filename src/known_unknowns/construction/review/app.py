@@ -155,6 +155,7 @@ def _session(review: Review, reviewer: str) -> dict[str, Any]:
         "tags": TAGS,
         "reasons": REASONS,
         "file": review.log.path.name,
+        "needsReason": review.source.needs_reason,
     }
     if not reviewer:
         return common

@@ -81,11 +81,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A list of items with a title. ``kind`` is "questions" or "errors"."""
+    """A list of items with a title.
+
+    ``kind`` is "questions" or "errors". ``needs_reason`` says whether a modification needs a reason, as a correction of
+    a published question does.
+    """
 
     title: str
     kind: str
     items: Sequence[Item]
+    needs_reason: bool = False
 
 
 def candidate_source(path: str | Path) -> Source:

@@ -53,7 +53,7 @@ def benchmark_source(title: str, questions: Path, *, listed: Path | None = None)
     """
     every = tables.read_questions(questions)
     if listed is None:
-        return Source(title, QUESTIONS, [_of_question(question, questions.parent) for question in every])
+        return Source(title, QUESTIONS, [_of_question(question, questions.parent) for question in every], True)
     by_id = {question.id: question for question in every}
     items = []
     for row, values in enumerate(_rows(listed)):
@@ -62,7 +62,7 @@ def benchmark_source(title: str, questions: Path, *, listed: Path | None = None)
             message = f"question {values['id']!r} is not one of the {len(every)} questions of {questions}"
             raise DataError(message, file=listed, row=row)
         items.append(_of_question(question, questions.parent, values))
-    return Source(f"{title}: {listed.name}", QUESTIONS, items)
+    return Source(f"{title}: {listed.name}", QUESTIONS, items, True)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -124,7 +124,9 @@ def error_source(
     sample: int | None = None,
     seed: int = 0,
 ) -> Source:
-    """Return the wrong answers of a model as items, in the order of the questions.
+    """Return the wrong answers of a model as items.
+
+    They have the order of the questions. A sample has a random order, so that the first ones of it are a sample too.
 
     Parameters
     ----------
@@ -152,8 +154,7 @@ def error_source(
     if not wrong:
         raise DataError(f"no answer is wrong by the parser {scorer!r}", file=scores)
     if sample is not None and sample < len(wrong):
-        drawn = set(random.Random(seed).sample(range(len(wrong)), sample))
-        wrong = [score for place, score in enumerate(wrong) if place in drawn]
+        wrong = random.Random(seed).sample(wrong, sample)
     texts = {(turn.question_id, turn.turn): turn.reply.text for turn in tables.read_replies(replies)}
     folder = questions.parents[1] if questions.name != "questions.parquet" else questions.parent
     items = [

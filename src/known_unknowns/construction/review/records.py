@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
+
+from known_unknowns.variants.corrections import content_sha256
 
 KEEP, MODIFY, DELETE, TAG, UNDO = "keep", "modify", "delete", "tag", "undo"
 ACTIONS = (KEEP, MODIFY, DELETE, TAG, UNDO)
@@ -42,8 +42,7 @@ class Content:
     @property
     def sha256(self) -> str:
         """Digest of the content. A decision names it, so that it never counts for another version of the question."""
-        values = [self.question, list(zip(self.labels, self.options, strict=True)), self.answer]
-        return sha256(json.dumps(values, ensure_ascii=True, separators=(",", ":")).encode()).hexdigest()
+        return content_sha256(self.question, self.labels, self.options, self.answer)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content as JSON-able values."""

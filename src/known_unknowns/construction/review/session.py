@@ -180,6 +180,8 @@ class Review:
         if request.sha256 != self._digests[request.item]:
             raise Refused("the question was changed since it was shown; load the page again", 409)
         after = checked(request, item, self.actions)
+        if after is not None and self.source.needs_reason and not request.reason.strip():
+            raise Refused("a correction of a published question needs a reason")
         decision = Decision(
             key=request.key,
             item=item.id,

@@ -11,7 +11,7 @@ let queue = [];
 let at = 0;
 let item = null;
 let draft = null;
-let mode = "view"; // or "edit", "delete"
+let mode = "view"; // or "edit", "delete", "why"
 let busy = true;
 let readEditor = null;
 let shownAt = 0; // when the question was shown, moved on by the time that the page was hidden
@@ -136,7 +136,7 @@ function render() {
   showChange(item.content, draft, buttons);
   showOthers(item.others, item.content, take);
   byId("editor").hidden = mode !== "edit";
-  byId("panel").hidden = mode !== "delete";
+  byId("panel").hidden = mode !== "delete" && mode !== "why";
   const own = item.decision?.action;
   const actions = tags()
     ? session.tags.map((tag, index) => [tag, String(index + 1), () => decide("tag", { tag }), item.decision?.tag === tag])
@@ -164,7 +164,7 @@ function keepDraft() {
 }
 
 function choose(index) {
-  if (tags() || busy || mode === "delete" || index >= draft.labels.length) return;
+  if (tags() || busy || mode === "delete" || mode === "why" || index >= draft.labels.length) return;
   if (mode === "edit") draft = readEditor();
   draft.answer = draft.labels[index];
   message("");
@@ -196,11 +196,38 @@ function edited() {
 
 function saveChange() {
   if (mode === "edit") draft = readEditor();
-  decide("modify", { after: draft });
+  if (session.needsReason) why();
+  else decide("modify", { after: draft });
+}
+
+/** Asks for the reason of a correction. */
+function why() {
+  mode = "why";
+  const [label, input] = reasonField("Why is it corrected? (Enter saves)", (reason) => {
+    if (reason.trim()) decide("modify", { after: draft, reason });
+    else message("A correction of a published question needs a reason.");
+  });
+  byId("panel").replaceChildren(label, input, button("Cancel", "Esc", discard));
+  render();
+  input.focus();
+}
+
+function reasonField(text, entered) {
+  const input = make("input");
+  input.id = "reason";
+  input.maxLength = 2000;
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    entered(input.value);
+  });
+  const label = make("label", "", text);
+  label.htmlFor = "reason";
+  return [label, input];
 }
 
 function discard() {
-  if (mode !== "delete") {
+  if (mode === "view" || mode === "edit") {
     draft = base();
     keepDraft();
   }
@@ -213,14 +240,7 @@ function discard() {
 function remove() {
   if (tags() || busy) return;
   mode = "delete";
-  const input = make("input");
-  input.id = "reason";
-  input.maxLength = 2000;
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") decide("delete", { reason: input.value });
-  });
-  const label = make("label", "", "Another reason (type it, then Enter)");
-  label.htmlFor = "reason";
+  const [label, input] = reasonField("Another reason (type it, then Enter)", (reason) => decide("delete", { reason }));
   const offered = session.reasons.map((reason, i) => button(reason, String(i + 1), () => decide("delete", { reason })));
   byId("panel").replaceChildren(make("p", "", "Why is it deleted?"), ...offered, label, input, button("Cancel", "Esc", discard));
   render();

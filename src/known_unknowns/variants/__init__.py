@@ -18,6 +18,7 @@ from typing import Any
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
+from known_unknowns.variants.corrections import corrected
 
 Variant = Callable[..., Question]
 
@@ -328,16 +329,8 @@ def _derived_seed(seed: int, name: str) -> int:
 VARIANTS: dict[str, Variant] = {
     f.__name__: f
     for f in (
-        original,
-        nota_only,
-        without_refusal,
-        relabelled_refusal,
-        noise,
-        gaussian,
-        blank,
-        text_only,
-        shuffled_options,
-        shuffled_all_options,
+        *(original, nota_only, without_refusal, relabelled_refusal, noise, gaussian, blank, text_only),
+        *(shuffled_options, shuffled_all_options, corrected),
     )
 }
 
@@ -376,7 +369,11 @@ def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
     name = entry["function"]
     if name not in VARIANTS:
         raise ConfigError(unknown_name(name, VARIANTS), path=path)
-    takes = set(inspect.signature(VARIANTS[name]).parameters) - {"question", "seed"}
+    parameters = inspect.signature(VARIANTS[name]).parameters
+    takes = set(parameters) - {"question", "seed"}
+    for key in sorted(takes - set(entry)):
+        if parameters[key].default is inspect.Parameter.empty:
+            raise ConfigError(f"the variant {name!r} needs the argument {key!r}", path=path)
     for key in entry:
         if key not in _NOT_ARGUMENTS and key not in takes:
             raise ConfigError(f"the variant {name!r} takes no argument {key!r}", path=f"{path}.{key}")

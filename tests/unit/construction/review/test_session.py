@@ -1,0 +1,112 @@
+"""Queues, progress and undo of a running review."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from known_unknowns.construction.review.decisions import content_of
+from known_unknowns.construction.review.items import QUESTIONS, Item, Source
+from known_unknowns.construction.review.log import DecisionLog
+from known_unknowns.construction.review.session import Refused, Request, Review, shared_out
+from known_unknowns.errors import ConfigError
+
+from .test_decisions import candidate, decision
+
+GROUPS = ("i1", "i1", "i1", "i2", "i2", "i3", "i4", "i4")
+CANDIDATES = [candidate(f"c{place}", group=group) for place, group in enumerate(GROUPS)]
+
+
+@pytest.fixture
+def log(tmp_path):
+    with DecisionLog(tmp_path / "d.jsonl") as opened:
+        yield opened
+
+
+def source(**changes) -> Source:
+    items = [Item(c.id, c.group, c.kind, content_of(c), ()) for c in CANDIDATES]
+    return replace(Source("test", QUESTIONS, items), **changes)
+
+
+def request(place: int, action: str = "keep", reviewer: str = "ann", **changes) -> Request:
+    digest = content_of(CANDIDATES[place]).sha256
+    return Request(f"{place:032d}", reviewer, place, digest, action, **changes)
+
+
+def test_images_are_shared_out_whole_and_evenly():
+    # i1 (3 questions) to ann, i2 (2) to bo, i3 (1) to bo, who has fewer, i4 to ann: both have 3, ann comes first
+    assert shared_out(GROUPS, ["ann", "bo"]) == ["ann"] * 3 + ["bo"] * 3 + ["ann"] * 2
+
+
+def test_several_reviewers_have_separate_queues(log):
+    review = Review(source(), log, reviewers=["bo", "ann"])
+    assert review.queue("ann") == [0, 1, 2, 6, 7] and review.queue("bo") == [3, 4, 5]
+    with pytest.raises(Refused, match="not in the reviewer's queue"):
+        review.decide(request(3))
+
+
+def test_a_third_reviewer_gets_only_what_nobody_decided(log):
+    review = Review(source(), log, reviewers=["ann"])
+    for place in (0, 3):
+        review.decide(request(place))
+    later = Review(source(), log, reviewers=["ann", "bo"])
+    assert later.queue("ann") == [0, 1, 2, 3, 6, 7] and later.queue("bo") == [4, 5]
+
+
+def test_blind_reviewers_get_everything(log):
+    review = Review(source(), log, reviewers=["ann", "bo"], blind=True)
+    review.decide(request(0))
+    assert review.queue("ann") == review.queue("bo") == list(range(8))
+    assert review.state("ann", 0) == "kept" and review.state("bo", 0) == "pending"
+    assert review.of_others("bo", 0) == []
+
+
+def test_an_adjudicator_gets_what_is_disputed(log):
+    for line in (
+        decision(CANDIDATES[0], "keep"),
+        decision(CANDIDATES[0], "modify", "bo"),
+        decision(CANDIDATES[1], "keep"),
+    ):
+        log.append(line)
+    further = [decision(CANDIDATES[1], "delete", "cem", reason="unclear")]
+    review = Review(source(), log, reviewers=["dee"], adjudicate=True, others=further)
+    assert review.queue("dee") == [0, 1]
+    assert [d.reviewer for d in review.of_others("dee", 1)] == ["cem", "ann"]
+    review.decide(request(0, reviewer="dee"))
+    assert review.queue("dee") == [0, 1] and review.state("dee", 0) == "kept"
+
+
+def test_progress_and_time_left(log):
+    review = Review(source(), log, reviewers=["ann"])
+    assert review.progress("ann") == {"total": 8, "counts": {"pending": 8}, "pace": None, "seconds_left": None}
+    for place, seconds in enumerate([4.0, 10.0, 900.0, 6.0]):  # 900 s: a break
+        review.decide(request(place, seconds=seconds))
+    assert review.progress("ann") == {
+        "total": 8, "counts": {"pending": 4, "kept": 4}, "pace": 6.0, "seconds_left": 24.0
+    }  # fmt: skip
+    again = Review(source(), log, reviewers=["ann"])
+    assert again.progress("ann") == review.progress("ann")
+    assert review.undo("ann", "f" * 32) == 3
+    assert review.progress("ann")["counts"] == {"pending": 5, "kept": 3}
+
+
+def test_a_decision_on_another_version_is_pending_again(log):
+    log.append(replace(decision(CANDIDATES[0], "keep"), sha256="0" * 64))
+    review = Review(source(), log, reviewers=["ann"])
+    assert review.state("ann", 0) == "pending"
+
+
+def test_a_correction_of_a_published_question_needs_a_reason(log):
+    review = Review(source(needs_reason=True), log, reviewers=["ann"])
+    after = replace(content_of(CANDIDATES[0]), answer="B")
+    with pytest.raises(Refused, match="needs a reason"):
+        review.decide(request(0, "modify", after=after))
+    review.decide(request(0, "modify", after=after, reason="it is blue"))
+    assert review.state("ann", 0) == "modified"
+
+
+@pytest.mark.parametrize("names", [[], ["ann", "ann"], [""], [" ann"], ["a\nb"], ["x" * 65]])
+def test_names_of_reviewers(log, names):
+    with pytest.raises(ConfigError, match="--reviewer"):
+        Review(source(), log, reviewers=names)
