@@ -71,6 +71,7 @@ RESOLVED = f"${workflow_run.SETTINGS_VARIABLE}"
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
+MADE_FROM = f"{RESULTS}/made_from"
 CHECKS = expand("<results>/checks/{benchmark}.json", benchmark=PARAMS.benchmarks)
 
 # A job runs this tree's package with this Python, unless its conda environment comes first.

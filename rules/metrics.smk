@@ -1,39 +1,48 @@
-# Compute metrics with intervals from scores, and write the summaries for people, DVC and the report.
+# Compute metrics with intervals from scores, and write the summaries for people, DVC and the report. There is one job of
+# measure per benchmark, which keeps the metrics of a model whose inputs have not changed, as in scoring.smk.
 
+for benchmark in PARAMS.benchmarks:
 
-rule measure:
-    input:
-        questions=lambda wildcards: TARGETS.per_question_set(
-            "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-            wildcards.benchmark,
-            wildcards.model,
-        ),
-        scores=lambda wildcards: TARGETS.per_question_set(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-            wildcards.benchmark,
-            wildcards.model,
-        ),
-        replies=lambda wildcards: TARGETS.per_question_set(
-            "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-            wildcards.benchmark,
-            wildcards.model,
-        ),
-    output:
-        "<results>/metrics/{model}/{benchmark}.parquet",
-    log:
-        "<logs>/measure/{model}/{benchmark}.log",
-    conda:
-        "../envs/core.yaml"
-    params:
-        statistics=PARAMS.statistics.as_dict(),
-        code=code("measure"),
-        questions=folder_of("questions", 2),
-        scores=folder_of("scores", 2),
-        replies=folder_of("replies", 2),
-        settings=RESOLVED,
-    shell:
-        "python -m known_unknowns measure {wildcards.model} {wildcards.benchmark} --questions {params.questions}"
-        " --scores {params.scores} --replies {params.replies} --out {output} --params {params.settings} > {log} 2>&1"
+    rule:
+        name:
+            f"measure_{benchmark}"
+        input:
+            questions=TARGETS.per_question_set(
+                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
+            ),
+            scores=TARGETS.per_cell(
+                "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                benchmark,
+            ),
+            replies=TARGETS.per_cell(
+                "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                benchmark,
+            ),
+        output:
+            update(
+                TARGETS.per_pair(
+                    "<results>/metrics/{model}/{benchmark}.parquet", benchmark
+                )
+            ),
+        log:
+            f"<logs>/measure/{benchmark}.log",
+        conda:
+            "../envs/core.yaml"
+        threads: rule_parameters.table_threads(PARAMS, benchmark)
+        params:
+            statistics=PARAMS.statistics.as_dict(),
+            code=code_of("measure", [benchmark]),
+            benchmark=benchmark,
+            questions=folder_of("questions", 2),
+            scores=folder_of("scores", 4),
+            replies=folder_of("replies", 4),
+            out=lambda wildcards, output: Path(output[0]).parents[1].as_posix(),
+            made_from=f"{MADE_FROM}/metrics/{benchmark}.json",
+            settings=RESOLVED,
+        shell:
+            "python -m known_unknowns measure-models {params.benchmark} --questions {params.questions}"
+            " --scores {params.scores} --replies {params.replies} --out {params.out} --made-from {params.made_from}"
+            " --code {params.code} --workers {threads} --params {params.settings} > {log} 2>&1"
 
 
 rule summarise:

@@ -1,42 +1,41 @@
-# Score replies with every scorer. There is one job per model and benchmark: a job per variant and seed would spend most
-# of its time on starting. Each benchmark has its own rule, as in inference.smk.
+# Score replies with every scorer. There is one job per benchmark, which reads each table of questions once. Its outputs
+# are updated: the job keeps the scores of a model and cell whose inputs have not changed (MADE_FROM has their digests).
 
-for name, benchmark, models in TARGETS.answered_sets("score"):
+for benchmark in PARAMS.benchmarks:
 
     rule:
         name:
-            name
+            f"score_{benchmark}"
         input:
             questions=TARGETS.per_question_set(
-                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
-                benchmark,
-                models[0],
+                "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
             ),
-            replies=TARGETS.per_question_set(
+            replies=TARGETS.per_cell(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
-                models[0],
             ),
         output:
-            scores=TARGETS.per_question_set(
-                "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                benchmark,
-                models[0],
+            update(
+                TARGETS.per_cell(
+                    "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                    benchmark,
+                )
             ),
         log:
-            f"<logs>/score/{{model}}/{benchmark}.log",
-        wildcard_constraints:
-            model=any_of(models),
+            f"<logs>/score/{benchmark}.log",
         conda:
             "../envs/core.yaml"
+        threads: rule_parameters.table_threads(PARAMS, benchmark)
         params:
             scorers=PARAMS.scorers,
             code=code_of("score", [benchmark]),
             benchmark=benchmark,
             questions=folder_of("questions", 2),
-            replies=folder_of("replies", 2),
-            out=lambda wildcards, output: Path(output[0]).parents[1].as_posix(),
+            replies=folder_of("replies", 4),
+            out=lambda wildcards, output: Path(output[0]).parents[3].as_posix(),
+            made_from=f"{MADE_FROM}/scores/{benchmark}.json",
             settings=RESOLVED,
         shell:
-            "python -m known_unknowns score {params.benchmark} --model {wildcards.model} --questions {params.questions}"
-            " --replies {params.replies} --out {params.out} --params {params.settings} > {log} 2>&1"
+            "python -m known_unknowns score-models {params.benchmark} --questions {params.questions}"
+            " --replies {params.replies} --out {params.out} --made-from {params.made_from} --code {params.code}"
+            " --workers {threads} --params {params.settings} > {log} 2>&1"

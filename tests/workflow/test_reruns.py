@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.workflow.conftest import VARIANTS
-from tests.workflow.project import Project
+from tests.workflow.project import RESPONDENTS, Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 AGGREGATES = {"headline.csv", "leaderboard.csv", "metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
@@ -26,6 +26,16 @@ def written_again(project: Project, *targets: str) -> set[str]:
     return {path for path in changed if not path.startswith(("logs/", "benchmarks/"))}
 
 
+def inodes(project: Project) -> dict[str, int]:
+    """The scores and metrics to the file that holds each; a table that is kept has a new time, but is the same file."""
+    results = project.root / "results/pocket"
+    return {
+        path.relative_to(results).as_posix(): path.stat().st_ino
+        for folder in ("scores", "metrics")
+        for path in (results / folder).rglob("*.parquet")
+    }
+
+
 def test_a_second_run_has_nothing_to_do(rerun):
     before = rerun.made("results", "data", "journal")
     assert "Nothing to be done" in rerun.snakemake()
@@ -37,9 +47,13 @@ def test_a_changed_model_reruns_only_that_model(rerun):
         params["models"]["always_a"]["behaviour"] = "always_refuse"
 
     rerun.change_params(change)
+    before = inodes(rerun)
     again = written_again(rerun)
-    touched = {path.split("/")[1] for path in again if path.split("/")[0] in ("replies", "scores", "metrics")}
-    assert touched == {"always_a"}
+    after = inodes(rerun)
+    replaced = {path for path in after if after[path] != before[path]}
+    assert {path.split("/")[1] for path in replaced} == {"always_a"}
+    assert {path.split("/")[0] for path in replaced} == {"scores", "metrics"}
+    assert {path.split("/")[1] for path in again if path.startswith("replies/")} == {"always_a"}
     assert {path for path in again if "/" not in path} == AGGREGATES
     assert "report/index.html" in again
 
@@ -57,21 +71,25 @@ def test_other_statistics_rerun_metrics_only(rerun):
         params["statistics"]["confidence"] = 0.9
 
     rerun.change_params(change)
-    assert written_again(rerun, ONE_MODEL) == {"params.yaml", "metrics/oracle/humblebench.parquet"}
+    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
+    assert written_again(rerun, ONE_MODEL) == {"params.yaml", "made_from/metrics/humblebench.json"} | metrics
 
 
 def test_an_edited_scorer_reruns_scoring_only(rerun):
     with (rerun.root / "src/known_unknowns/scoring/official.py").open("a", encoding="utf-8") as source:
         source.write("\n# Edited.\n")
     journal = rerun.root / "journal/pocket/oracle/humblebench.jsonl"
-    replies = [f"replies/oracle/humblebench/{variant}/seed0.parquet" for variant in VARIANTS]
+    replies = [f"replies/{model}/humblebench/{variant}/seed0.parquet" for model in RESPONDENTS for variant in VARIANTS]
     kept = [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)]
 
     again = written_again(rerun, ONE_MODEL)
     scores = {path.replace("replies", "scores") for path in replies}
-    assert again >= scores | {"metrics/oracle/humblebench.parquet"}
+    metrics = {f"metrics/{model}/humblebench.parquet" for model in RESPONDENTS}
+    assert again >= scores | metrics
     # What a protocol asks next can depend on a scorer, so that the replies are gone through, but from the journal.
-    assert again - scores <= {"metrics/oracle/humblebench.parquet", "replies/oracle/humblebench/engine.json", *replies}
+    engines = {f"replies/{model}/humblebench/engine.json" for model in RESPONDENTS}
+    made_from = {f"made_from/{table}/humblebench.json" for table in ("scores", "metrics")}
+    assert again - scores <= metrics | engines | made_from | set(replies)
     assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
 
 

@@ -8,9 +8,6 @@ several errors the first is reported.
 from __future__ import annotations
 
 import errno
-import multiprocessing
-import os
-import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -24,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from known_unknowns.errors import DataError, MachineError
 from known_unknowns.images import decode
+from known_unknowns.processes import fresh_processes
 from known_unknowns.records import Image
 
 if TYPE_CHECKING:
@@ -139,9 +137,7 @@ class ImageStore:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            # Not forked: pyarrow's threads may hold locks that a copy of this process would wait for.
-            fresh = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers - 1, mp_context=fresh, initializer=_end_with_parent)
+            self._pool = fresh_processes(self._workers - 1)
         return self._pool
 
     def _collect(self, *, wait: bool) -> None:
@@ -192,18 +188,6 @@ def _decode_and_write(data: bytes, target: str) -> tuple[int, int] | None:
             partial.unlink(missing_ok=True)
             raise
     return size
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent ends, even by SIGKILL."""
-
-    def watch() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _header(data: bytes, *, file: Path, row: int) -> tuple[str, tuple[int, int]]:

@@ -68,7 +68,18 @@ MODULES = (
 
 STEPS = frozenset(
     {
-        *("questions", "vary", "variants", "infer", "score", "measure", "compare", "summarise", "track"),
+        *(
+            "questions",
+            "vary",
+            "variants",
+            "infer",
+            "score",
+            "score_models",
+            "measure",
+            "compare",
+            "summarise",
+            "track",
+        ),
         *("import_released", "released_numbers", "reply_tables"),
         *("report", "question_browser", "train"),
     }

@@ -29,7 +29,7 @@ _CHANCE_METHOD = "known from the options, not estimated"
 
 
 def measure(
-    params: Params, model: str, benchmark: str, *, questions: Path, scores: Path, replies: Path, out: Path
+    params: Params, model: str, benchmark: str, questions: Path, scores: Path, replies: Path, out: Path
 ) -> None:
     """Write the table of metrics, ordered by variant, category, seed and metric within each scorer.
 
@@ -146,21 +146,25 @@ def _of_seed(blank: Metric, estimated: Estimates, statistics: Statistics) -> Ite
     yield from _with_intervals(blank, estimated, statistics, "")
 
 
-def _with_intervals(blank: Metric, estimated: Estimates, statistics: Statistics, suffix: str) -> Iterator[Metric]:
+def _with_intervals(
+    blank: Metric, estimated: Estimates, statistics: Statistics, suffix: str, spreads: Sequence[float] | None = None
+) -> Iterator[Metric]:
     """The metrics with their intervals; ``suffix`` is added to the method of a defined interval."""
     found = zip(
         estimated.names,
         estimated.value.tolist(),
         estimated.denominator.tolist(),
         estimated.intervals(statistics.confidence),
+        spreads or [float("nan")] * len(estimated.names),
         strict=True,
     )
-    for name, value, denominator, interval in found:
+    for name, value, denominator, interval, deviation in found:
         if name == CHANCE and interval is not UNDEFINED:
             interval = Interval(None, None, _CHANCE_METHOD)
         elif interval.low is not None:
             interval = interval._replace(method=interval.method + suffix)
-        yield _metric(blank, name, value, interval, n=estimated.n, denominator=denominator)
+        spread = None if deviation != deviation else deviation
+        yield _metric(blank, name, value, interval, n=estimated.n, denominator=denominator, spread=spread)
 
 
 def _means_over_seeds(blank: Metric, seeds: Sequence[Estimates], statistics: Statistics) -> Iterator[Metric]:
@@ -174,9 +178,7 @@ def _means_over_seeds(blank: Metric, seeds: Sequence[Estimates], statistics: Sta
     """
     mean = mean_over_seeds(seeds)
     spread = np.std([[seed.value[seed.names.index(name)] for name in mean.names] for seed in seeds], axis=0, ddof=1)
-    rows = _with_intervals(blank, mean, statistics, f", mean of {len(seeds)} seeds")
-    for metric, deviation in zip(rows, spread.tolist(), strict=True):
-        yield replace(metric, spread=None if np.isnan(deviation) else deviation)
+    yield from _with_intervals(blank, mean, statistics, f", mean of {len(seeds)} seeds", spread.tolist())
 
 
 def _across_seeds(
@@ -247,7 +249,7 @@ def _left_out(combined: AcrossVariants, category: str, common: Sequence[CommonQu
 
 def _noted(metrics: Iterable[Metric], note: str) -> Iterator[Metric]:
     """Append a note to the methods."""
-    return (replace(metric, method=metric.method + note) for metric in metrics)
+    return (replace(metric, method=metric.method + note) for metric in metrics) if note else iter(metrics)
 
 
 def _unpaired(blank: Metric, combined: AcrossVariants, common: Mapping[int, CommonQuestions]) -> Iterator[Metric]:
@@ -287,21 +289,44 @@ def _with_derived(metrics: Iterable[Metric]) -> Iterator[Metric]:
         -chance, f"{accuracy.method}, less chance"
     )
     above_chance = accuracy.value - chance
-    yield _metric(accuracy, ABOVE_CHANCE, above_chance, interval, n=accuracy.n, denominator=accuracy.denominator)
+    yield _metric(
+        accuracy,
+        ABOVE_CHANCE,
+        above_chance,
+        interval,
+        n=accuracy.n,
+        denominator=accuracy.denominator,
+        spread=accuracy.spread,
+    )
     yield from benchmark_hooks.of(accuracy.benchmark).derived(known)
 
 
-def _metric(blank: Metric, name: str, value: float, interval: Interval, *, n: int, denominator: float | None) -> Metric:
-    """``blank`` with the numbers of one metric; NaN becomes None."""
-    return replace(
-        blank,
-        name=name,
-        value=None if np.isnan(value) else float(value),
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        method=interval.method,
-        denominator=None if denominator is None else float(denominator),
+def _metric(
+    blank: Metric,
+    name: str,
+    value: float,
+    interval: Interval,
+    *,
+    n: int,
+    denominator: float | None,
+    spread: float | None = None,
+) -> Metric:
+    """``blank`` with the numbers of one metric; NaN becomes None. `dataclasses.replace` is much slower."""
+    return Metric(
+        blank.model,
+        blank.benchmark,
+        blank.variant,
+        blank.seed,
+        blank.scorer,
+        blank.category,
+        name,
+        None if value != value else float(value),
+        interval.low,
+        interval.high,
+        n,
+        interval.method,
+        spread,
+        None if denominator is None else float(denominator),
     )
 
 

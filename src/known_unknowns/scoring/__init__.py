@@ -17,6 +17,10 @@ from known_unknowns.scoring.robust import robust
 
 SCORERS: dict[str, Scorer] = {"official": official, "robust": robust, "likelihood": likelihood}
 
+NEED_TEXT_ONLY = frozenset(("official", "robust"))
+"""Scorers whose result depends on nothing but the question, the offered labels and the text of the reply. Equal replies
+to a question are parsed once."""
+
 
 def has_input(scorer: str, turns: Iterable[AnsweredTurn]) -> bool:
     """Return whether a scorer has what it needs, so that its results are numbers and not null.
@@ -40,6 +44,7 @@ def has_input(scorer: str, turns: Iterable[AnsweredTurn]) -> bool:
 
 
 __all__ = [
+    "NEED_TEXT_ONLY",
     "SCORERS",
     "ParsedAnswer",
     "Scorer",

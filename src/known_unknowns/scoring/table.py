@@ -1,17 +1,89 @@
-"""Score tables: every scorer applied to every reply."""
+"""Score tables: every scorer applied to every reply.
+
+The replies of several models to one variant and seed are scored in one pass. The questions are read once. They are
+scored in chunks, one model after the other, so that a reply which several models give to the same question is parsed
+once, and what a parser derives from the options is still cached.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from known_unknowns import tables
-from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.data.up_to_date import UpToDate
+from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.processes import in_processes
 from known_unknowns.progress import progress
-from known_unknowns.protocols import ANSWER, VIEW
+from known_unknowns.protocols import VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import SCORERS, ParsedAnswer, has_input
+from known_unknowns.scoring import NEED_TEXT_ONLY, SCORERS, ParsedAnswer
+from known_unknowns.scoring.dialogues import combine_views as combine_views
+from known_unknowns.scoring.dialogues import final_answers as final_answers
+from known_unknowns.scoring.dialogues import read_turns as read_turns
+from known_unknowns.scoring.dialogues import score_turn as score_turn
+
+_QUESTIONS = 512
+"""Questions of a chunk. The parsers cache the options of 4,096 questions."""
+_FAILED = ParsedAnswer(FAILED)
+
+_Known = dict[tuple[Any, ...], ParsedAnswer]
+_Row = tuple[Any, ...]
+
+
+def score_models(
+    models: Mapping[str, Iterable[tuple[str, int]]],
+    benchmark: str,
+    *,
+    questions: Path,
+    replies: Path,
+    out: Path,
+    scorers: Sequence[str],
+    up_to_date: UpToDate,
+    workers: int = 1,
+) -> None:
+    """Apply `score_cell` to the tables of a benchmark that are not up to date.
+
+    Parameters
+    ----------
+    models : mapping of str to iterable of (str, int)
+        The variants and seeds that each model answered.
+    benchmark : str
+        The benchmark's name.
+    questions : Path
+        Its folder of questions, with a table per variant and seed, <variant>/seed<k>.parquet.
+    replies, out : Path
+        The edition's folders of replies and scores, <model>/<benchmark>/<variant>/seed<k>.parquet.
+    scorers : sequence of str
+        Names of the scorers.
+    up_to_date : UpToDate
+        Which tables of scores are up to date.
+    workers : int
+        Number of processes.
+    """
+    files: dict[Path, list[tuple[Path, Path]]] = {}
+    inputs: dict[Path, str] = {}
+    for model, cells in models.items():
+        for variant, seed in cells:
+            asked = Path(variant) / f"seed{seed}.parquet"
+            pair = (replies / model / benchmark / asked, out / model / benchmark / asked)
+            inputs[pair[1]] = up_to_date.digest_of([questions / asked, pair[0]], scorers)
+            if not up_to_date.keep(pair[1], inputs[pair[1]]):
+                files.setdefault(questions / asked, []).append(pair)
+    calls = [(partial(score_cell, scorers=scorers), (asked, pairs)) for asked, pairs in files.items()]
+    with progress("scoring", sum(map(len, files.values()))) as advance:
+        for (_, (_, pairs)), _ in in_processes(calls, workers=workers):
+            for _, written in pairs:
+                up_to_date.add(written, inputs[written])
+            advance(len(pairs))
 
 
 def score_tables(
@@ -36,6 +108,11 @@ def score_tables(
 
 
 def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[str]) -> None:
+    """Score the replies of one model to one variant and seed; see `score_cell`."""
+    score_cell(questions, [(replies, out)], scorers=scorers)
+
+
+def score_cell(questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: Sequence[str]) -> None:
     """Write one `Score` per question, scored turn (a turn with options) and scorer, in this order.
 
     A scorer without input has no rows (`known_unknowns.scoring.has_input`).
@@ -45,10 +122,10 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
 
     Parameters
     ----------
-    questions, replies : Path
-        Tables of questions and of their replies.
-    out : Path
-        The table of scores.
+    questions : Path
+        The table of questions of a variant and seed.
+    files : sequence of (Path, Path)
+        For each model, its table of replies and the table of scores to write.
     scorers : sequence of str
         Names of the scorers.
 
@@ -66,131 +143,107 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
     for name in scorers:
         if name not in SCORERS:
             raise ConfigError(unknown_name(name, SCORERS), path="scorers")
-    pairs = read_turns(questions, replies)
-    scorers = [name for name in scorers if has_input(name, (turn for _, turns in pairs for turn in turns))]
-    scores = [score for question, turns in pairs for score in _scores(question, turns, scorers)]
-    scored_turns = sum(turn.labels is not None for _, turns in pairs for turn in turns)
-    tables.write_scores(out, scores, expect=scored_turns * len(scorers))
+    asked = tables.read_questions(questions)
+    models = [_Model.read(questions, asked, *paths, scorers) for paths in files]
+    for start in range(0, len(asked), _QUESTIONS):
+        known: _Known = {}
+        for model in models:
+            model.score(asked, start, start + _QUESTIONS, known)
+    for model in models:
+        model.write()
 
 
-def _scores(question: Question, turns: Sequence[AnsweredTurn], scorers: Sequence[str]) -> Iterator[Score]:
-    scored_turns = [turn for turn in turns if turn.labels is not None]
-    by_scorer = [combine_views([score_turn(turn, question, name) for turn in scored_turns]) for name in scorers]
-    for scores_of_turn in zip(*by_scorer, strict=True):
-        yield from scores_of_turn
+@dataclass
+class _Model:
+    """The replies of one model, sorted by question and turn, and its scores so far.
 
-
-def combine_views(scores: Sequence[Score]) -> list[Score]:
-    """Replace an incorrect answer by the first correct answer about a view.
-
-    Parameters
-    ----------
-    scores : sequence of Score
-        One scorer's scores of one question's turns, in order.
-
-    Returns
-    -------
-    list of Score
-        The scores, in which an incorrect score of the step "answer" has the result of the first correct score of the
-        step "view" before it. The scores of views do not change.
+    ``starts`` has the first row of each question, and the number of rows.
     """
-    combined: list[Score] = []
-    correct_view: Score | None = None
-    for score in scores:
-        if score.step == VIEW and score.correct and correct_view is None:
-            correct_view = score
-        if score.step == ANSWER and not score.correct and correct_view is not None:
-            score = replace(correct_view, turn=score.turn, step=score.step)
-        combined.append(score)
-    return combined
+
+    replies: Path
+    out: Path
+    table: pa.Table
+    starts: list[int]
+    scorers: Sequence[str]
+    parts: list[pa.Table] = field(default_factory=list)
+
+    @classmethod
+    def read(
+        cls, questions: Path, asked: Sequence[Question], replies: Path, out: Path, scorers: Sequence[str]
+    ) -> _Model:
+        """Read the replies and check that they belong to the questions."""
+        table = tables.read_columns(replies, tables.REPLIES)
+        number = {question.id: place for place, question in enumerate(asked)}
+        ids = table.column("question_id").to_pylist()
+        places = np.fromiter((number.get(name, -1) for name in ids), dtype=np.int64, count=len(ids))
+        turns = table.column("turn").to_numpy()
+        order = np.lexsort((turns, places))
+        places, turns = places[order], turns[order]
+        starts = np.searchsorted(places, np.arange(len(asked) + 1))
+        counts = np.diff(starts)
+        complete = not len(places) or (places[0] >= 0 and places[-1] < len(asked))
+        if not (
+            complete and counts.all() and np.array_equal(turns, np.arange(len(places)) - np.repeat(starts[:-1], counts))
+        ):
+            read_turns(questions, replies)  # names the question that is wrong
+            raise AssertionError(f"{replies}: inconsistent turns")
+        if not np.array_equal(order, np.arange(len(order))):
+            table = table.take(pa.array(order))
+        chosen = [name for name in scorers if _has_input(name, table)]
+        return cls(replies, out, table, starts.tolist(), chosen)
+
+    def score(self, asked: Sequence[Question], start: int, stop: int, known: _Known) -> None:
+        """Score the questions from ``start`` to ``stop``."""
+        stop = min(stop, len(asked))
+        first, last = self.starts[start], self.starts[stop]
+        turns = tables.replies_of(self.replies, self.table.slice(first, last - first))
+        rows: list[_Row] = []
+        for place in range(start, stop):
+            of_question = turns[self.starts[place] - first : self.starts[place + 1] - first]
+            rows += _rows(place, asked[place], of_question, self.scorers, known)
+        self.parts.append(tables.table_of(self.out, rows, tables.SCORES))
+
+    def write(self) -> None:
+        """Write the table of scores."""
+        scored_turns = self.table.num_rows - self.table.column("letters").null_count
+        table = pa.concat_tables([tables.SCORES.empty_table(), *self.parts])
+        tables.write_table(self.out, table, expect=scored_turns * len(self.scorers))
 
 
-def score_turn(turn: AnsweredTurn, question: Question, scorer: str) -> Score:
-    """Return the score of one turn by one scorer.
-
-    Parameters
-    ----------
-    turn : AnsweredTurn
-        The turn and its reply. A failed reply is not parsed; its outcome is "failed" for every scorer.
-    question : Question
-        The turn's question.
-    scorer : str
-        Name of the scorer.
-    """
-    failed = turn.reply.error is not None
-    parsed = ParsedAnswer(FAILED) if failed else SCORERS[scorer](turn, question)
-    return Score(
-        question_id=question.id,
-        turn=turn.turn,
-        step=turn.step,
-        scorer=scorer,
-        outcome=parsed.outcome,
-        label=parsed.label,
-        choice=parsed.choice,
-        correct=parsed.choice is not None and parsed.choice == question.answer,
-    )
+def _has_input(scorer: str, replies: pa.Table) -> bool:
+    """The result of `known_unknowns.scoring.has_input` for a table of replies."""
+    if scorer != "likelihood":
+        return True
+    scored = replies.filter(pc.and_(pc.is_valid(replies.column("letters")), pc.is_null(replies.column("error"))))
+    lengths = (np.diff(chunk.offsets.to_numpy()) for chunk in scored.column("logprobs").chunks)
+    return not scored.num_rows or any(bool((length > 0).any()) for length in lengths)
 
 
-def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
-    """Read every question with its turns.
-
-    Parameters
-    ----------
-    questions, replies : Path
-        Tables of questions and of their replies.
-
-    Returns
-    -------
-    list of (Question, list of AnsweredTurn)
-        In the order of the table of questions; turns in the order in which they were asked.
-
-    Raises
-    ------
-    DataError
-        If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
-    """
-    in_table = tables.read_questions(questions)
-    turns: dict[str, dict[int, AnsweredTurn]] = {question.id: {} for question in in_table}
-    for row, reply in enumerate(tables.read_replies(replies)):
-        if reply.question_id not in turns:
-            raise DataError(
-                f"a reply to question {reply.question_id!r}, which is not in {questions}; ask again",
-                file=replies,
-                row=row,
-            )
-        if reply.turn in turns[reply.question_id]:
-            raise DataError(f"turn {reply.turn} of question {reply.question_id!r} occurs twice", file=replies, row=row)
-        turns[reply.question_id][reply.turn] = reply
-    return [(question, _in_order(question, turns[question.id], replies)) for question in in_table]
+def _rows(
+    place: int, question: Question, turns: Sequence[AnsweredTurn], scorers: Sequence[str], known: _Known
+) -> Iterator[_Row]:
+    """The scores of one question, as rows of the table."""
+    scored = [turn for turn in turns if turn.labels is not None]
+    by_scorer = [[_row(place, question, turn, name, known) for turn in scored] for name in scorers]
+    if any(turn.step == VIEW for turn in scored):
+        by_scorer = [[_values(score) for score in combine_views([Score(*row) for row in rows])] for rows in by_scorer]
+    return chain.from_iterable(zip(*by_scorer, strict=True))
 
 
-def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) -> list[AnsweredTurn]:
-    if not turns:
-        raise DataError(f"no reply to question {question.id!r}; ask again", file=file)
-    if sorted(turns) != list(range(len(turns))):
-        raise DataError(f"question {question.id!r} has the turns {sorted(turns)}: one is missing", file=file)
-    return [turns[number] for number in range(len(turns))]
+def _row(place: int, question: Question, turn: AnsweredTurn, scorer: str, known: _Known) -> _Row:
+    """The score of one turn by one scorer. A failed reply is not parsed; its outcome is "failed" for every scorer."""
+    if turn.reply.error is not None:
+        parsed = _FAILED
+    elif scorer in NEED_TEXT_ONLY:
+        key = (place, scorer, turn.labels, turn.reply.text)
+        found = known.get(key)
+        parsed = known[key] = SCORERS[scorer](turn, question) if found is None else found
+    else:
+        parsed = SCORERS[scorer](turn, question)
+    choice = parsed.choice
+    correct = choice is not None and choice == question.answer
+    return question.id, turn.turn, turn.step, scorer, parsed.outcome, parsed.label, choice, correct
 
 
-def final_answers(
-    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Path
-) -> Iterator[tuple[Question, AnsweredTurn]]:
-    """Yield every question with its last turn of the step "answer", which holds its answer.
-
-    Parameters
-    ----------
-    pairs : sequence of (Question, list of AnsweredTurn)
-        The result of `read_turns`.
-    file : Path
-        The table of replies, for the error.
-
-    Raises
-    ------
-    DataError
-        If a question has no turn of the step "answer".
-    """
-    for question, turns in pairs:
-        turn = next((turn for turn in reversed(turns) if turn.step == ANSWER), None)
-        if turn is None:
-            raise DataError(f"question {question.id!r} has no turn of the step {ANSWER!r}", file=file)
-        yield question, turn
+def _values(score: Score) -> _Row:
+    return tuple(getattr(score, name) for name in Score.__slots__)

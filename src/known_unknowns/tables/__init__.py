@@ -18,6 +18,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,12 +33,16 @@ from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question
 from known_unknowns.tables._files import atomic_path as atomic_path
 from known_unknowns.tables._files import link_or_copy as link_or_copy
 from known_unknowns.tables._files import write_text as write_text
-from known_unknowns.tables._schemas import METRICS, QUESTIONS, REPLIES, SCORES
+from known_unknowns.tables._schemas import METRICS as METRICS
+from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
+from known_unknowns.tables._schemas import REPLIES as REPLIES
+from known_unknowns.tables._schemas import SCORES as SCORES
 
 pandas_import.prevent()
 
 
 _BATCH_ROWS = 1024
+_SCORE_VALUES = attrgetter(*("label" if name == "letter" else name for name in SCORES.names))
 Row = TypeVar("Row")
 
 
@@ -73,6 +78,16 @@ def write_table(path: str | Path, table: pa.Table, *, expect: int | None = None)
         if not column.nullable and table.column(column.name).null_count:
             raise DataError(f"column {column.name!r} must not contain nulls", file=path)
     _store(path, table)
+
+
+def table_of(path: str | Path, rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    """Return rows, with their values in the order of the schema, as a table; ``path`` is named in errors."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    try:
+        arrays = [pa.array(values, column.type) for values, column in zip(columns, schema, strict=True)]
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise DataError(f"nothing was written: a value does not fit its column ({error})", file=path) from error
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _as_table(rows: list[dict[str, Any]], schema: pa.Schema, path: str | Path) -> pa.Table:
@@ -293,7 +308,7 @@ def read_replies(path: str | Path) -> list[AnsweredTurn]:
 
 def write_scores(path: str | Path, scores: Iterable[Score], *, expect: int | None = None) -> None:
     """Write a table of scores. Raises DataError if the number of rows is not ``expect``."""
-    _write(path, [_shallow(score) | {"letter": score.label} for score in scores], SCORES, expect=expect)
+    write_table(path, table_of(path, map(_SCORE_VALUES, scores), SCORES), expect=expect)
 
 
 def read_scores(path: str | Path) -> list[Score]:
@@ -303,7 +318,7 @@ def read_scores(path: str | Path) -> list[Score]:
 
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
     """Write a table of metrics."""
-    _write(path, [_shallow(metric) for metric in metrics], METRICS, expect=None)
+    write_table(path, table_of(path, map(attrgetter(*METRICS.names), metrics), METRICS))
 
 
 def read_metrics(path: str | Path) -> list[Metric]:

@@ -61,7 +61,7 @@ STEPS = {
         files=("engines/*.yaml",),
     ),
     "score": Step(("scoring.table",), ("official",)),
-    "measure": Step(("metrics.measure",), ("metrics",)),
+    "measure": Step(("metrics.measure_models",), ("metrics",)),
     "summarise": Step(("metrics.summary_files",), ("metrics",)),
     "compare": Step(("comparison.compare",), ("audit",), benchmark_files=("published.yaml",)),
     "track": Step(("tracking",), ("metrics",)),

@@ -59,6 +59,11 @@ def threads(params: Params, model: str) -> int:
     return (entry.threads or 2) if isinstance(entry, TransformersModel) else 1
 
 
+def table_threads(params: Params, benchmark: str) -> int:
+    """Return the processes that score or measure the tables of a benchmark. One is enough for rendered scenes."""
+    return 1 if params.data(benchmark).source == "scenes" else 2
+
+
 def gpus(params: Params, model: str) -> int:
     """Return 1 for a job of a model that may use a GPU. It counts only if a profile limits the resource."""
     entry = params.model(model)

@@ -49,9 +49,13 @@ class Targets:
                 if self.params.is_imported(model) and self.params.cells(benchmark, model):
                     yield f"{step}_{benchmark}_imported_{number}", benchmark, [model]
 
-    def per_pair(self, pattern: str) -> list[str]:
-        """Return ``pattern`` for every model and benchmark."""
-        return [_filled(pattern, model=model, benchmark=benchmark) for model, benchmark in self.pairs]
+    def per_pair(self, pattern: str, benchmark: str | None = None) -> list[str]:
+        """Return ``pattern`` for every model and benchmark; for one benchmark, if given."""
+        return [
+            _filled(pattern, model=model, benchmark=of_pair)
+            for model, of_pair in self.pairs
+            if benchmark in (None, of_pair)
+        ]
 
     def per_question_set(self, pattern: str, benchmark: str, model: str | None = None) -> list[str]:
         """Return ``pattern`` for every variant and seed of a benchmark; of those that ``model`` answered, if given."""
@@ -60,12 +64,13 @@ class Targets:
             for variant, seed in self.params.cells(benchmark, model)
         ]
 
-    def per_cell(self, pattern: str) -> list[str]:
-        """Return ``pattern`` for every model, benchmark, variant and seed."""
+    def per_cell(self, pattern: str, benchmark: str | None = None) -> list[str]:
+        """Return ``pattern`` for every model, benchmark, variant and seed; of one benchmark, if given."""
         return [
             _filled(path, model=model)
-            for model, benchmark in self.pairs
-            for path in self.per_question_set(pattern, benchmark, model)
+            for model, of_pair in self.pairs
+            if benchmark in (None, of_pair)
+            for path in self.per_question_set(pattern, of_pair, model)
         ]
 
 

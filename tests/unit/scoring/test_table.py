@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables
+from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import AnsweredTurn, Question, Reply, Score
-from known_unknowns.scoring.table import final_answers, read_turns, score_table
+from known_unknowns.scoring import SCORERS
+from known_unknowns.scoring.table import final_answers, read_turns, score_models, score_table
 from tests.factories import question
 
 
@@ -107,3 +109,30 @@ def test_question_without_an_answering_turn(tmp_path):
     files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", labels=None)])
     with pytest.raises(DataError, match="'1' has no turn of the step 'answer'"):
         list(final_answers(read_turns(*files), file=files[1]))
+
+
+def test_models_are_scored_together_and_unchanged_ones_are_kept(tmp_path, monkeypatch):
+    """Two models give the same reply, which is parsed once. Then the reply of one of them changes."""
+    folders = {"questions": tmp_path / "q", "replies": tmp_path / "r", "out": tmp_path / "s"}
+    file = Path("bench", "original", "seed0.parquet")
+    tables.write_questions(folders["questions"] / "original/seed0.parquet", [question("1", answer=1), question("2")])
+    for model in ("a", "b"):
+        tables.write_replies(folders["replies"] / model / file, [asked("2", Reply("A")), asked("1", Reply("so B"))])
+    parsed = []
+    official = SCORERS["official"]
+    monkeypatch.setitem(SCORERS, "official", lambda turn, q: parsed.append(turn.reply.text) or official(turn, q))
+
+    def run() -> dict[str, list[tuple[str, str | None]]]:
+        up_to_date = UpToDate(tmp_path / "made_from.json", code="1")
+        cells = {"a": [("original", 0)], "b": [("original", 0)]}
+        score_models(cells, "bench", **folders, scorers=["official"], up_to_date=up_to_date)
+        scores = {model: tables.read_scores(folders["out"] / model / file) for model in cells}
+        return {model: [(score.question_id, score.label) for score in rows] for model, rows in scores.items()}
+
+    assert run() == {"a": [("1", "B"), ("2", "A")], "b": [("1", "B"), ("2", "A")]}
+    assert sorted(parsed) == ["A", "so B"]
+    tables.write_replies(folders["replies"] / "b" / file, [asked("2", Reply("A")), asked("1", Reply("D"))])
+    kept = (folders["out"] / "a" / file).stat().st_ino
+    assert run() == {"a": [("1", "B"), ("2", "A")], "b": [("1", "D"), ("2", "A")]}
+    assert (folders["out"] / "a" / file).stat().st_ino == kept
+    assert sorted(parsed) == ["A", "A", "D", "so B"]

@@ -51,7 +51,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp
 
 from known_unknowns.benchmarks.mmsap.loader import BASIC, KNOW, SUBSETS
 from known_unknowns.errors import ConfigError
@@ -260,7 +259,7 @@ def _confidence_and_error(question: Question, turn: AnsweredTurn) -> tuple[float
     if question.refusal is None or not np.any(scores > -np.inf):
         return float("nan"), 1.0
     refusal = labels.index(question.labels[question.refusal])
-    confidence = round(float(logsumexp(scores) - scores[refusal]), _DECIMALS)
+    confidence = round(float(np.logaddexp.reduce(scores) - scores[refusal]), _DECIMALS)
     scores[refusal] = -np.inf
     best = labels[int(np.argmax(scores))] if np.any(scores > -np.inf) else None
     correct = best is not None and question.answer is not None and best == question.labels[question.answer]

@@ -1,0 +1,129 @@
+"""The turns of each question, and the score of one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from known_unknowns import tables
+from known_unknowns.errors import DataError
+from known_unknowns.protocols import ANSWER, VIEW
+from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
+from known_unknowns.scoring import SCORERS, ParsedAnswer
+
+
+def combine_views(scores: Sequence[Score]) -> list[Score]:
+    """Replace an incorrect answer by the first correct answer about a view.
+
+    Parameters
+    ----------
+    scores : sequence of Score
+        One scorer's scores of one question's turns, in order.
+
+    Returns
+    -------
+    list of Score
+        The scores, in which an incorrect score of the step "answer" has the result of the first correct score of the
+        step "view" before it. The scores of views do not change.
+    """
+    combined: list[Score] = []
+    correct_view: Score | None = None
+    for score in scores:
+        if score.step == VIEW and score.correct and correct_view is None:
+            correct_view = score
+        if score.step == ANSWER and not score.correct and correct_view is not None:
+            score = replace(correct_view, turn=score.turn, step=score.step)
+        combined.append(score)
+    return combined
+
+
+def score_turn(turn: AnsweredTurn, question: Question, scorer: str) -> Score:
+    """Return the score of one turn by one scorer.
+
+    Parameters
+    ----------
+    turn : AnsweredTurn
+        The turn and its reply. A failed reply is not parsed; its outcome is "failed" for every scorer.
+    question : Question
+        The turn's question.
+    scorer : str
+        Name of the scorer.
+    """
+    failed = turn.reply.error is not None
+    parsed = ParsedAnswer(FAILED) if failed else SCORERS[scorer](turn, question)
+    return Score(
+        question_id=question.id,
+        turn=turn.turn,
+        step=turn.step,
+        scorer=scorer,
+        outcome=parsed.outcome,
+        label=parsed.label,
+        choice=parsed.choice,
+        correct=parsed.choice is not None and parsed.choice == question.answer,
+    )
+
+
+def read_turns(questions: Path, replies: Path) -> list[tuple[Question, list[AnsweredTurn]]]:
+    """Read every question with its turns.
+
+    Parameters
+    ----------
+    questions, replies : Path
+        Tables of questions and of their replies.
+
+    Returns
+    -------
+    list of (Question, list of AnsweredTurn)
+        In the order of the table of questions; turns in the order in which they were asked.
+
+    Raises
+    ------
+    DataError
+        If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
+    """
+    in_table = tables.read_questions(questions)
+    turns: dict[str, dict[int, AnsweredTurn]] = {question.id: {} for question in in_table}
+    for row, reply in enumerate(tables.read_replies(replies)):
+        if reply.question_id not in turns:
+            raise DataError(
+                f"a reply to question {reply.question_id!r}, which is not in {questions}; ask again",
+                file=replies,
+                row=row,
+            )
+        if reply.turn in turns[reply.question_id]:
+            raise DataError(f"turn {reply.turn} of question {reply.question_id!r} occurs twice", file=replies, row=row)
+        turns[reply.question_id][reply.turn] = reply
+    return [(question, _in_order(question, turns[question.id], replies)) for question in in_table]
+
+
+def _in_order(question: Question, turns: dict[int, AnsweredTurn], file: Path) -> list[AnsweredTurn]:
+    if not turns:
+        raise DataError(f"no reply to question {question.id!r}; ask again", file=file)
+    if sorted(turns) != list(range(len(turns))):
+        raise DataError(f"question {question.id!r} has the turns {sorted(turns)}: one is missing", file=file)
+    return [turns[number] for number in range(len(turns))]
+
+
+def final_answers(
+    pairs: Sequence[tuple[Question, list[AnsweredTurn]]], *, file: Path
+) -> Iterator[tuple[Question, AnsweredTurn]]:
+    """Yield every question with its last turn of the step "answer", which holds its answer.
+
+    Parameters
+    ----------
+    pairs : sequence of (Question, list of AnsweredTurn)
+        The result of `read_turns`.
+    file : Path
+        The table of replies, for the error.
+
+    Raises
+    ------
+    DataError
+        If a question has no turn of the step "answer".
+    """
+    for question, turns in pairs:
+        turn = next((turn for turn in reversed(turns) if turn.step == ANSWER), None)
+        if turn is None:
+            raise DataError(f"question {question.id!r} has no turn of the step {ANSWER!r}", file=file)
+        yield question, turn
