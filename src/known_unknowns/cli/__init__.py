@@ -24,6 +24,7 @@ from known_unknowns.cli import (
     endpoints,
     exchange,
     model_comparison,
+    model_tables,
     models,
     project,
     released,
@@ -60,7 +61,20 @@ KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 
 MODULES = (
     project,
-    *(results, data, workflow, exchange, released, audit, model_comparison, models, share, endpoints, replies),
+    *(
+        results,
+        data,
+        workflow,
+        model_tables,
+        exchange,
+        released,
+        audit,
+        model_comparison,
+        models,
+        share,
+        endpoints,
+        replies,
+    ),
     review,
 )
 """The modules with commands, in the order of ``--help``. Every public function of a module is a command of its name."""

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from known_unknowns import cli
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
-NAMES = """open bundle metrics fetch lock questions vary variants infer score-models score measure-models measure
-compare summarise track question-browser report check rescore export import-released released-numbers reply-tables
+NAMES = """open bundle metrics fetch lock questions vary variants infer score measure
+compare summarise track question-browser report score-models measure-models
+check rescore export import-released released-numbers reply-tables
 audit compare-models power models new-model"""
 
 

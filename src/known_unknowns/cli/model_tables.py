@@ -1,0 +1,92 @@
+"""Commands that make the tables of all models on a benchmark in one process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli.workflow import QuestionFolder
+
+MadeFrom = Annotated[
+    Path | None, typer.Option(help="A JSON file with the digest of each table and of its inputs, to read and update.")
+]
+Code = Annotated[str, typer.Option(help="A digest of the code, which is an input of every table.")]
+Workers = Annotated[int, typer.Option(min=1, help="Number of processes.")]
+
+
+def score_models(
+    benchmark: str,
+    questions: QuestionFolder,
+    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    out: Annotated[Path, typer.Option("--out", help="The edition's folder of scores.")],
+    made_from: MadeFrom = None,
+    code: Code = "",
+    workers: Workers = 1,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Parse the replies of all models to a benchmark with every scorer, in one process.
+
+    With --made-from, a table is kept if neither its inputs nor --code have changed.
+
+    \b
+    Example:
+      known-unknowns score-models BENCHMARK --replies results/pocket/replies \\
+        --questions data/pocket/questions/BENCHMARK --out results/pocket/scores
+    """
+    from known_unknowns.data.up_to_date import UpToDate
+    from known_unknowns.scoring.table import score_models as run
+    from known_unknowns.workflow import configuration
+
+    chosen = configuration.load(params, edition=edition)
+    run(
+        {model: chosen.cells(benchmark, model) for model in chosen.models},
+        benchmark,
+        questions=questions,
+        replies=replies,
+        out=out,
+        scorers=chosen.scorers,
+        up_to_date=UpToDate(made_from, code=code),
+        workers=workers,
+    )
+
+
+def measure_models(
+    benchmark: str,
+    questions: QuestionFolder,
+    scores: Annotated[Path, typer.Option(help="The edition's folder of scores.")],
+    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    out: Annotated[Path, typer.Option("--out", help="The edition's folder of metrics.")],
+    made_from: MadeFrom = None,
+    code: Code = "",
+    workers: Workers = 1,
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Compute every metric of all models on a benchmark, in one process.
+
+    With --made-from, a table is kept if neither its inputs nor --code have changed.
+
+    \b
+    Example:
+      known-unknowns measure-models BENCHMARK --scores results/pocket/scores \\
+        --questions data/pocket/questions/BENCHMARK \\
+        --replies results/pocket/replies --out results/pocket/metrics
+    """
+    from known_unknowns.data.up_to_date import UpToDate
+    from known_unknowns.metrics.measure_models import measure_models as run
+    from known_unknowns.workflow import configuration
+
+    run(
+        configuration.load(params, edition=edition),
+        benchmark,
+        questions=questions,
+        scores=scores,
+        replies=replies,
+        out=out,
+        up_to_date=UpToDate(made_from, code=code),
+        workers=workers,
+    )
