@@ -8,16 +8,20 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image as Pillow
 
 from known_unknowns import images, tables, variants
 from known_unknowns.benchmarks.humblebench.loader import parse_question
+from known_unknowns.construction import steps
+from known_unknowns.construction.release import release
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply
 from known_unknowns.scoring.table import score_table
 from tests import paths
 from tests.peers import humblebench
+from tests.unit.construction.test_release import workspace as constructed
 from tests.unit.metrics.answered import params
 
 pytestmark = humblebench.needed
@@ -162,3 +166,22 @@ def test_our_nota_only_is_its_nota_only(tmp_path):
 def real_texts() -> list[str]:
     files = sorted(SHARED.glob("*.jsonl")) if SHARED.is_dir() else []
     return [json.loads(line)["question"] for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_their_loader_reads_a_constructed_release(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))  # its key is the folder's name
+    work = constructed(tmp_path)
+    steps.import_graphs(work)
+    steps.generate(work, "scenes")
+    steps.filter_candidates(work)
+    out, counts = release(work)
+    code = """
+import json, sys
+from HumbleBench.utils.io import download_dataset
+names = ("question_id", "question", "label", "type")
+print(json.dumps([[sample[name] for name in names] for sample in download_dataset(sys.argv[1])]))
+"""
+    printed = humblebench.run(code, out, folder=tmp_path)
+    rows = json.loads(printed.splitlines()[-1])
+    ours = pq.read_table(out / "data").select(["question_id", "question", "label", "type"]).to_pylist()
+    assert rows == [list(row.values()) for row in ours] and len(rows) == counts["questions"] == 12

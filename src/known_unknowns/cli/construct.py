@@ -107,6 +107,38 @@ def filter(name: Name, params: ParamsFile = PARAMS) -> None:
     print(f"Review the release candidate: known-unknowns review {work.filtered}")
 
 
+def release(
+    name: Name,
+    decisions: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A decision file of the review. Repeat it for several.")
+    ] = None,
+    required: Annotated[int, typer.Option(min=1, help="Number of reviewers that each question needs.")] = 1,
+    partial: Annotated[bool, typer.Option("--partial", help="Leave out questions without a final decision.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help="Pin the release with DVC.")] = False,
+    params: ParamsFile = PARAMS,
+) -> None:
+    """Write the questions in the benchmark's format, with a datasheet, Croissant metadata and an entry for params.yaml.
+
+    Without decisions, the release is a candidate that nobody has reviewed, and says so.
+
+    \b
+    Example:
+      known-unknowns construct release pocket
+      known-unknowns construct release pocket --decisions construction/pocket/filtered.decisions.jsonl --pin
+    """
+    from known_unknowns.construction.release import pin as pin_release
+    from known_unknowns.construction.release import release as run
+
+    work = _workspace(name, params)
+    out, counts = run(work, decisions or (), required=required, partial=partial)
+    state = "reviewed" if counts["review"] else "a release candidate that nobody has reviewed"
+    print(f"{out}: {counts['questions']:,} questions about {counts['images']:,} images, {state}")
+    if pin:
+        print(f"Commit {pin_release(work, out)}, then run dvc push.")
+    if not counts["review"]:
+        print(f"Review it: known-unknowns review {work.filtered}")
+
+
 def endpoint(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="A command and its arguments, after --.")],
 ) -> None:

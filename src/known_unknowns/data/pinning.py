@@ -75,6 +75,13 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
     return pins
 
 
+def pin_folder(pin: Pin, *, root: Path = Path()) -> Path:
+    """Pin a folder that belongs to no edition, and return its .dvc file. Raises as `pin` does."""
+    _describe(pin)
+    _dvc("add", "--quiet", pin.folder.relative_to(root), root=root)
+    return pin.file
+
+
 def stages_of(edition: str, root: Path) -> list[str]:
     """Return the stages of dvc.yaml, if there is one, whose outputs are the edition's results."""
     file = root / "dvc.yaml"

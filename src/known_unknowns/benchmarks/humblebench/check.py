@@ -48,8 +48,9 @@ class _State(CheckState):
 def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
-    The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are. Released
-    predictions (``source: released``) have a check of their own.
+    The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
+    Constructed data (``source: folder``) have none. Released predictions (``source: released``) have a check of their
+    own.
     """
     if (settings or {}).get("source") == "released":
         from known_unknowns.benchmarks.humblebench import released_check
@@ -131,10 +132,10 @@ def _spellings(state: _State) -> Iterator[Finding]:
 
 
 def _quantities(state: _State, questions: int, settings: Mapping[str, Any]) -> list[Quantity]:
-    pocket = settings.get("source") == "scenes"
-    images = settings.get("images") if pocket else None
-    expected = images * settings["questions_per_image"] if images else None if pocket else 22_831
-    source = "params.yaml" if pocket else _PAPER
+    own = settings.get("source") in ("scenes", "folder")  # the paper says nothing about rendered or constructed data
+    images = settings.get("images") if settings.get("source") == "scenes" else None
+    expected = images * settings["questions_per_image"] if images else None if own else 22_831
+    source = "params.yaml" if own else _PAPER
     sizes = [state.images.sizes[digest] for digest in state.digests]
     quantities = [
         Quantity("questions", questions, expected, source),
@@ -145,13 +146,13 @@ def _quantities(state: _State, questions: int, settings: Mapping[str, Any]) -> l
     ]
     if questions and state.options:
         quantities.append(
-            Quantity("words a question", round(state.question_words / questions, 2), None if pocket else 8.88, _PAPER)
+            Quantity("words a question", round(state.question_words / questions, 2), None if own else 8.88, _PAPER)
         )
         quantities.append(
-            Quantity("words an option", round(state.option_words / state.options, 2), None if pocket else 2.52, _PAPER)
+            Quantity("words an option", round(state.option_words / state.options, 2), None if own else 2.52, _PAPER)
         )
     if sizes:
         width, height = (round(sum(side) / len(sizes)) for side in zip(*sizes, strict=True))
-        quantities.append(Quantity("mean image width (px)", width, None if pocket else 594, _PAPER))
-        quantities.append(Quantity("mean image height (px)", height, None if pocket else 473, _PAPER))
+        quantities.append(Quantity("mean image width (px)", width, None if own else 594, _PAPER))
+        quantities.append(Quantity("mean image height (px)", height, None if own else 473, _PAPER))
     return quantities
