@@ -58,7 +58,7 @@ _AFTER_A_WORD = (
     r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
 )
 _CLAUSE_START = re.compile(
-    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
+    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
     re.IGNORECASE,
 )
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)

@@ -55,7 +55,7 @@ _SIDES |= {"upper": "top", "lower": "bottom", "center": "middle", "centre": "mid
 
 _REPRESENTED = re.compile(
     r"\b(?:picture|image|photo|photograph|painting|drawing|statue|sculpture|poster|print|sign|word|pattern|smell|sound"
-    r"|shadow|part|kind|cover|label|text|color|colour|name)s?\s(?:of|with|saying|showing|for|about)\s(?:an?\s|the\s)?\Z",
+    r"|shadow|part|kind|cover|label|text|color|colour|name|friend|student|pupil|teacher|follower|fan|rival|style)s?\s(?:of|with|saying|showing|for|about)\s(?:an?\s|the\s)?\Z",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(

@@ -19,7 +19,7 @@ _FINAL = re.compile(
 )
 _CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
 _CHOOSE = (
-    r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|take|prefer|st(?:ay|ick)\swith|lean(?:ing)?\stowards?"
+    r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|take|switch\sto|prefer|st(?:ay|ick)\swith|lean(?:ing)?\stowards?"
     r"|say|answer|guess|vote\sfor)"
 )
 _DECIDE = (
@@ -35,7 +35,7 @@ _ANNOUNCED = re.compile(
     rf"|\b(?:in\stotal|altogether),?(?=\s(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
     rf"|\b(?:i\.e\.|in\sother\swords|that\sis\sto\ssay|namely),?(?=\s[(\[]?{MARK})"
     r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"
-    rf"|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
+    rf"|更可能是?(?=\s?{MARK})|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
     rf"|\bit(?:'s|\sis)(?=\s[(\[]?{LETTER}[)\]]?(?:[.!]|\s?\Z|\n))"
     rf"|(?<!answer:)(?<!option:)(?<!choice:)(?<!guess:)(?<=:)(?=\s?(?:the\s|an?\s)?{MARK}[)\].!]*\Z)"
     r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)(?<!second\s)(?<!other\s)(?<!alternative\s)(?<!earlier\s)"
@@ -77,6 +77,10 @@ _UNDECIDED = re.compile(
 _COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
 _MARK = re.compile(MARK)
 _LETTER = re.compile(LETTER)
+_EXCEPTED = re.compile(
+    rf"(?P<mark>{MARK})\s(?:\w+\s){{0,2}}(?:except|besides|other\sthan|apart\sfrom|better\sthan)\s[^.;\n]{{0,20}}?{MARK}",
+    re.IGNORECASE,
+)
 _CUED = re.compile(
     r"(?:\A|[^\w\s'](?!\s\w)|(?<!\w)(?:(?:is|be|are|was|it|think|believe|actually|rather|on|choosing|chose|picking|picked|selected|means|said|sia|soit|sea|dirais|diría|dico|reality|fact|really|indeed|truth|la|el|le|die|say|answer|option|choice|letter|statement|pick|choose|select|guess|bet|mean|meant|with|for"
     r"|so|thus|hence|therefore|then|only|just|leaves|left|remains|probably|definitely|maybe|perhaps|likely|surely|clearly|obviously|certainly"
@@ -142,13 +146,15 @@ class ReplyParser:
         if _MARK.search(marked) is None:
             return NOTHING
         marked = self._without_copies(marked)
+        if any(self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)):
+            return NOTHING
         marked = _stance.plain(marked)
         verdict = _verdicts.chosen(marked, self._label_of)
         text = _statements.without_hypotheses(marked)
         text = _statements.without_denied(_statements.without_tentative(text))
         text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
         text = _stance.doubtful(text)
-        if _CUT_OFF.search(text):
+        if _CUT_OFF.search(text) or _statements.is_a_tie(text):
             return NOTHING
         text = _statements.without_possible(text)
         rules: tuple[Callable[[str], Claims], ...] = (

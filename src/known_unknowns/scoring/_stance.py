@@ -55,6 +55,12 @@ _CONTRAST = re.compile(rf"\W*{words.CONTRASTS}\b|\W*(?:但|而|不过)", re.IGNO
 _CONDITION = re.compile(
     rf"(?:\A\W*|,\s)(?:were|had)\s|\b{words.CONDITIONS}\b|{words.CONDITIONS_WITHOUT_SPACES}", re.IGNORECASE
 )
+_EXAMPLE = re.compile(rf"(?<!\w){words.EXAMPLES}|例如|比如", re.IGNORECASE)
+_ANOTHER_TIME = re.compile(
+    r"\b(?:was|were|had\sbeen)\b[^.;!?\n]*\b(?:ago|earlier|previously|yesterday)\b"
+    r"|\bwill\b[^.;!?\n]*\b(?:soon|later|tomorrow)\b",
+    re.IGNORECASE,
+)
 _REAL_CONDITION = re.compile(rf"\b{words.REAL_CONDITIONS}", re.IGNORECASE)
 _MODAL = re.compile(rf"\b{words.MODALS}\b|(?<=\w)'d\b|就是|会是", re.IGNORECASE)
 _OWN_MODAL = re.compile(
@@ -134,7 +140,7 @@ def _asked(sentences: Sequence[str]) -> set[int]:
 def _sentence(text: str) -> str:
     if _MARK.search(text) is None:
         return text
-    if _conditional(text):
+    if _conditional(text) or _EXAMPLE.search(text) or _ANOTHER_TIME.search(text):
         return _mask(text)
     clauses: list[str] = []
     reported = negated = False

@@ -98,6 +98,16 @@ CONDITIONS = phrases(
     """
 )
 CONDITIONS_WITHOUT_SPACES = "如果|假如|要是|もし|만약"
+EXAMPLES = phrases(
+    r"""
+    for_example for_instance e\.g\.? such_as an?_example example_(?:answer|reply|response)
+    (?:answer_|output_)?format(?:_is)?:
+    please_(?:answer|reply|respond)_(?:with|using|in) always_(?:answer|say|choose|reply|pick)
+    (?:trained|programmed|designed|prompted|instructed|taught)_to (?:letters?|options?|answers?)_like
+    z\.\s?B\. zum_Beispiel par_exemple por_ejemplo
+    """
+)
+"""Phrases before an option that only shows what an answer can look like."""
 REAL_CONDITIONS = phrases(
     r"""
     if_(?:I|you|we)_(?:really_|absolutely_|only_|do_)?(?:had|have|must|(?:was|were|am)_forced|need|needed|should|could)\b(?:_to)?(?:_only)?(?:_(?:guess|choose|pick|answer|decide|say|go|select|make|name|bet|give))?

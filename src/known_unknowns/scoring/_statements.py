@@ -22,7 +22,7 @@ _LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|from\s)\s?{_ITEM})*"
 _DENIAL = (
     r"(?:\b(?:not|at\smost|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
     r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
-    r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|so\swould(?:\schoosing)?)\b|n't\b"
+    r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|(?<=[\ue000-\ue0bf]\s)als|чем|plutôt\sque|piuttosto\sche|más\sbien\sque|so\swould(?:\schoosing)?)\b|n't\b"
     r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected|discarded|considered|impossible|not)(?:\s(?:answers?|options?|choices?))?\s?:"
     r"|\b(?:nicht|non|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
     r"não|non\sè|не|ни|нет|niet|geen|inte|ikke"
@@ -78,6 +78,11 @@ _POSSIBLE = re.compile(
     re.IGNORECASE,
 )  # matches every list of marks, as _DENIABLE does
 
+_TIE = re.compile(
+    rf"{MARK}[)\]]?\s(?:is|are|would\sbe|seems?|looks?|fits|works)\s(?:just\sas|equally|every\sbit\sas|as)\s"
+    r"(?:good|valid|plausible|likely|correct|right|well)\b",
+    re.IGNORECASE,
+)
 _STATE = r"(?:say|answer|choose|pick|select|reply|respond|write|claim|think|go|argue|guess)"
 _TENTATIVE = re.compile(
     rf"\b(?:(?:(?:I|one|you|we|(?:the|an?|another|some|other)\s\w+|people|others|someone)\s(?:could|might|may)(?:\s(?:also|easily|have))?|tempted\sto|inclined\sto|(?:about|going)\sto|wanted\sto"
@@ -185,6 +190,11 @@ def _deny(match: re.Match[str]) -> str:
     first_only = _INSTEAD.match(before) and not _AND_OR.search(match["list"])
     denied = _MARK.sub(_DENIED, match["list"], count=1 if first_only else 0)
     return f"{' ' if before else ''}{denied}{_DENIED if match['other'] else ''}"
+
+
+def is_a_tie(text: str) -> bool:
+    """Whether the reply calls an option as good as another one."""
+    return _TIE.search(text) is not None
 
 
 def without_possible(text: str) -> str:

@@ -24,6 +24,9 @@ _VERDICT_KEY = re.compile(
 _DENYING_KEY = re.compile(
     r"not|wrong|reject|exclu|elimin|false|incorrect|question|option|prompt|reason|thought|error", re.IGNORECASE
 )
+_OTHER_KEY = re.compile(
+    r"second|other|alternative|wrong|reject|exclu|first|initial|previous|runner|\bnot\b", re.IGNORECASE
+)
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TRUE = frozenset({"true", "yes", "correct", "right", "1"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong", "0", "none", "null", ""})
@@ -90,7 +93,8 @@ def _of_mapping(structure: Mapping[Any, Any], label_of: Callable[[str], str | No
     by_label = {label: _verdict(value) for label, value in zip(labels, structure.values(), strict=True) if label}
     if by_label and len(by_label) == len(structure):
         return _true_labels(by_label)
-    found = [value for key, value in structure.items() if _ANSWER_KEY.search(_CAMEL_CASE.sub("_", str(key)))]
+    keys = {key: _CAMEL_CASE.sub("_", str(key)) for key in structure}
+    found = [structure[key] for key, name in keys.items() if _ANSWER_KEY.search(name) and not _OTHER_KEY.search(name)]
     if not found and len(structure) == 1:
         ((key, value),) = structure.items()
         found = [value] if isinstance(value, str | Mapping) and not _DENYING_KEY.search(str(key)) else []

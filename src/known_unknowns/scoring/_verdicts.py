@@ -14,11 +14,11 @@ _ADVERB = (
 )
 _YES = (
     r"(?:yes|yep|(?:very|most|quite)?\s?likely|it\sis|true|correct|right|valid|accepted|selected|chosen|the\sanswer|ja|oui|sí|si|sim|verdadero|vrai|juste"
-    r"|correct[eao]|richtig|korrekt|wahr|да|верно|правильно|正确|对|是|正しい|正解|[✓✔✅☑])"
+    r"|correct[eao]|richtig|korrekt|wahr|да|правда|верно|правильно|正确|对|是|正しい|正解|[✓✔✅☑])"
 )
 _NO = (
     r"(?:it\sis\snot|it\sisn't|not\s(?:correct|right|it|this|possible|visible|true|valid|present|shown|the\sanswer|fitting|matching|seen|likely)|not|no|nope|false|incorrect|wrong|invalid|rejected"
-    r"|excluded|eliminated|discarded|ruled\sout|impossible|implausible|unlikely|absent|out|doesn't\s(?:fit|match)|does\snot\s(?:fit|match)|nein|non|não|falso|faux|fausse|falsch|нет|неверно|неправильно"
+    r"|excluded|eliminated|discarded|ruled\sout|impossible|implausible|unlikely|absent|out|doesn't\s(?:fit|match)|does\snot\s(?:fit|match)|nein|non|não|falso|faux|fausse|falsch|нет|ложь|неверно|неправильно"
     r"|错误|错|不对|不是|不正确|間違い|[✗✘❌✖×])"
 )
 _MAYBE = (
@@ -30,6 +30,9 @@ _ITEM = re.compile(
     rf"(?:(?P<no>{_NO})|(?P<yes>{_YES})|(?P<maybe>{_MAYBE}))(?![\w'])(?:(?<=[✓✔✅☑✗✘❌✖×])|(?=[)\]'}}\s]{{0,4}}(?:[.,;:!|\n\u3002\uff0c\u2013\u2014-]|\Z|(?:and|but|because|since|as|while)\b)))",
     re.IGNORECASE,
 )
+
+_REMARK = re.compile(rf"(?P<mark>{MARK})\s?[:=]\s?[^\W\d]+(?=\s?(?:[,;\n|]|\Z))")
+"""An option with a word that is not known to be a verdict."""
 
 
 class Verdict(Enum):
@@ -53,11 +56,13 @@ def chosen(text: str, label_of: Callable[[str], str]) -> str | Verdict:
     -------
     str or Verdict
         ``Verdict.NO_LIST`` if fewer than two options have a verdict or none has a positive one, and
-        ``Verdict.UNDECIDED`` if several are positive or possible.
+        ``Verdict.UNDECIDED`` if several are positive or possible, or the words are unknown.
     """
     verdicts = {label_of(match["mark"]): match.lastgroup for match in _ITEM.finditer(text)}
     positive = [label for label, verdict in verdicts.items() if verdict == "yes"]
     possible = [label for label, verdict in verdicts.items() if verdict == "maybe"]
+    if not verdicts and len({label_of(match["mark"]) for match in _REMARK.finditer(text)}) > 1:
+        return Verdict.UNDECIDED
     if len(verdicts) < 2 or not (positive or possible):
         return Verdict.NO_LIST
     if len(positive) == 1:
