@@ -154,6 +154,7 @@ class Endpoint:
         self.under_way = self.most_under_way = 0
         self._burst_ends = 0.0
         self.down = False
+        self.models_status = 404  # of the list of models, if there is none
 
     # What it says
 
@@ -164,7 +165,7 @@ class Endpoint:
         if self.down:
             return error(503, "down")
         if request.path == "/v1/models":
-            return error(404, "no such path") if self._served is None else Response(200, self._models())
+            return error(self.models_status, "no list") if self._served is None else Response(200, self._models())
         if request.path.startswith("/v1/models/"):
             return error(404, "no such model")
         status, body = self.batches.respond(request.method, request.path, request.headers, request.raw)

@@ -232,6 +232,7 @@ class OpenAIModel(ModelSettings):
     not_in_the_reply = ModelSettings.not_in_the_reply | {
         "answers_as",
         "batch",
+        "check_served",
         "concurrency",
         "key_env",
         "max_cost",
@@ -274,6 +275,9 @@ class OpenAIModel(ModelSettings):
     """Seconds without any reply after which the run stops."""
     max_cost: MaxCost | None = None
     batch: Batch | None = None
+    check_served: bool = True
+    """Ask the endpoint for its list of models before the first question, and stop if the model is not in it. Set it to
+    false for an endpoint whose list fails or lacks the model."""
     card: Card | None = None
 
 

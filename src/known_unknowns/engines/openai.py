@@ -134,7 +134,7 @@ class OpenAIEngine:
         key = settings.key()
         client = connect(settings, request_limits=request_limits, budget=self._budget)
         try:
-            served = await find_model(client, settings, key)
+            served = await find_model(client, settings, key) if settings.check_served else {"listed": None}
         except BaseException:
             await client.close()
             raise

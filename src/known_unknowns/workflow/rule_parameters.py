@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks, inference
-from known_unknowns.config import Params, TransformersModel
+from known_unknowns.config import OpenAIModel, Params, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import asking
@@ -78,9 +78,11 @@ def gpus_besides_shards(params: Params, model: str) -> int:
 def needs_endpoint_check(params: Params, model: str, *, check: Path, journal: Path) -> bool:
     """Whether the endpoint is checked before a model is asked.
 
-    It is not if the model has a journal already, for example another user's: all replies may be there.
+    It is not with ``check_served: false``, and if the model has a journal already, for example another user's: all
+    replies may be there.
     """
-    if params.model(model).engine != "openai":
+    entry = params.model(model)
+    if not isinstance(entry, OpenAIModel) or not entry.check_served:
         return False
     return check.is_file() or not any(journal.glob("*.jsonl"))
 

@@ -19,12 +19,13 @@ pytest.importorskip("openai")
 
 from known_unknowns.cli import endpoints as cli_endpoints
 from known_unknowns.config import OpenAIModel, RespondentModel
+from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.images import open_image, recipe_image
 from known_unknowns.records import Image
 from tests.servers.client import ask, engine, turn, turns
-from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion
+from tests.servers.endpoint import MODEL, Endpoint, Response, answer_to, completion, error
 
 HERE = Path()
 
@@ -277,6 +278,39 @@ def test_an_endpoint_without_a_list_of_models_is_used():
         assert answering.about["served"] == {"listed": None}
 
 
+def test_a_list_of_models_that_fails_is_a_warning(capsys):
+    with Endpoint(served=None) as server:
+        server.models_status = 500
+        answering = engine(server.url)
+        assert len(list(answering.answer([turn("q1")], folder=HERE))) == 1
+        assert answering.about["served"] == {"listed": None}
+        warned = capsys.readouterr().err
+        assert "cannot list its models (status 500)" in warned and "check_served: false" in warned
+
+
+def test_the_check_of_the_model_can_be_skipped():
+    with Endpoint(served=["crow"]) as server:
+        with pytest.raises(ConfigError, match="does not serve"):
+            ask(server.url, [turn("q1")])
+        answering = engine(server.url, check_served=False)
+        assert len(list(answering.answer([turn("q1")], folder=HERE))) == 1
+        assert not [request for request in server.log if request.path == "/v1/models"][1:]
+    assert facts(check_served=False) == facts()
+
+
+@pytest.mark.parametrize(("status", "message"), [(401, "who are you"), (400, "No connected db."), (403, "no access")])
+def test_a_wrong_key_is_reported_although_the_list_of_models_needs_none(status, message):
+    with Endpoint(reply=lambda request: error(status, message)) as server:
+        entry = OpenAIModel(engine="openai", source=MODEL, base_url=server.url)
+        with pytest.raises(ConfigError, match=f"does not take the key .*{message}") as raised:
+            check_endpoint("parrot", entry)
+        assert "models.parrot.key_env" in str(raised.value)
+        (request,) = [request for request in server.log if request.path == "/v1/chat/completions"]
+        assert request.body["messages"] == []
+    with Endpoint(reply=lambda request: error(400, "messages must not be empty")) as server:
+        assert check_endpoint("parrot", entry.model_copy(update={"base_url": server.url}))["listed"]
+
+
 def test_a_second_wave_uses_the_capabilities_found_by_the_first():
     with Endpoint(unsupported={"seed": "seed"}) as server:
         answering = engine(server.url)
@@ -339,6 +373,6 @@ def test_the_command_served(tmp_path, monkeypatch):
         out = tmp_path / "served.json"
         assert CliRunner().invoke(app, ["parrot", "--out", str(out)]).exit_code == 0
         told = {"model": MODEL, "listed": True, "id": MODEL, "owned_by": "tests"}
-        assert json.loads(out.read_text()) == told and not server.asked
+        assert json.loads(out.read_text()) == told and set(server.asked) <= {""}  # no question
         assert "does not serve 'crow'" in str(CliRunner().invoke(app, ["crow"]).exception)
         assert "its engine is respondent" in str(CliRunner().invoke(app, ["oracle"]).exception)

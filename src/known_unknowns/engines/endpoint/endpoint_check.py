@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import openai
 
 from known_unknowns.config import OpenAIModel
+from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.client import redirect_error
 from known_unknowns.engines.endpoint.settings import OPENAI, ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError, MachineError
 
 _SHOWN = 5
+_DOWN = frozenset({429, 502, 503, 504})
+"""Statuses of an endpoint that answers nothing at present. With any other error, only the list of models fails."""
+_KEY_WORDS = re.compile(r"\bauth(?:entication|orization)?\b|api[ _-]?key|no connected db|invalid token", re.IGNORECASE)
 
 
 def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
@@ -28,7 +33,7 @@ def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
     Raises
     ------
     ConfigError, MachineError
-        See `find_model`.
+        See `find_model`. The key is checked also if the list of models needs none.
     """
     settings = EndpointSettings.from_entry(name, entry)
     key = settings.key()
@@ -41,9 +46,38 @@ def check_endpoint(name: str, entry: OpenAIModel) -> dict[str, Any]:
             max_retries=settings.max_retries,
             http_client=openai.DefaultAsyncHttpxClient(timeout=settings.timeout, follow_redirects=False),
         ) as client:
-            return await find_model(client, settings, key)
+            found = await find_model(client, settings, key)
+            await _check_key(client, settings, key)
+            return found
 
     return {"model": settings.model, **asyncio.run(ask())}
+
+
+async def _check_key(client: openai.AsyncOpenAI, settings: EndpointSettings, key: ApiKey) -> None:
+    """Raise ConfigError if the endpoint rejects the key.
+
+    Gateways show their list of models without a key, or answer it with another status than 401. The request has no
+    messages, so that no model is asked: an endpoint checks the key first, and rejects such a request then.
+    """
+    try:
+        await client.with_options(max_retries=0).chat.completions.create(
+            model=settings.model, messages=[], max_tokens=1
+        )
+    except openai.APIStatusError as error:
+        if error.status_code in (401, 403) or _is_about_the_key(error):
+            raise _wrong_key(error, settings, key) from None
+    except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
+        pass  # the first question shows what is wrong
+
+
+def _is_about_the_key(error: openai.APIStatusError) -> bool:
+    """Whether an endpoint rejects a key with another status than 401 or 403, as LiteLLM without a database does."""
+    return error.status_code in (400, 500) and _KEY_WORDS.search(error.message) is not None
+
+
+def _wrong_key(error: openai.APIStatusError, settings: EndpointSettings, key: ApiKey) -> ConfigError:
+    words = key.redact(error.message)
+    return ConfigError(f"the endpoint does not take the key ({words})", path=settings.path("key_env"))
 
 
 async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key: ApiKey) -> dict[str, Any]:
@@ -60,7 +94,7 @@ async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key
     ConfigError
         The endpoint serves other models only, or rejects the key.
     MachineError
-        The endpoint cannot be reached.
+        The endpoint cannot be reached, or is down. If only its list of models fails, a warning is printed.
     """
     try:
         listed = await client.models.list()
@@ -87,12 +121,17 @@ def _unlisted(error: openai.APIStatusError, settings: EndpointSettings, key: Api
     if error.response.has_redirect_location:
         raise redirect_error(error.response, key, settings.path("base_url")) from None
     if error.status_code in (401, 403):
-        words = key.redact(error.message)
-        raise ConfigError(f"the endpoint does not take the key ({words})", path=settings.path("key_env")) from None
-    if error.status_code >= 500 or error.status_code == 429:
+        raise _wrong_key(error, settings, key) from None
+    if error.status_code in _DOWN:
         raise MachineError(
             f"models.{settings.name}: the endpoint fails (status {error.status_code}); run the same command again later"
         ) from None
+    if error.status_code >= 500:
+        print_message(
+            settings.name,
+            f"warning: the endpoint cannot list its models (status {error.status_code}), so that it is not known "
+            f"whether it serves {settings.model}; check_served: false skips this check",
+        )
     return {"listed": None}
 
 

@@ -66,6 +66,7 @@ class EndpointSettings:
     patience: float = 600.0
     max_cost: Mapping[str, float] = field(default_factory=dict)
     batch: Mapping[str, float] | None = None
+    check_served: bool = True
 
     @classmethod
     def from_entry(cls, name: str, entry: OpenAIModel) -> EndpointSettings:
