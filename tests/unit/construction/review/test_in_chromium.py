@@ -151,9 +151,12 @@ def test_moving_and_outlines(ann, server):
     visible = "getComputedStyle(document.querySelector('.outlines')).display"
     press(ann, "o")
     assert ann.evaluate(visible) == "none"
+    width = "document.querySelector('.inner img').getBoundingClientRect().width"
+    before = ann.evaluate(width)
     press(ann, "o", "+")
     assert ann.evaluate(visible) != "none"
-    assert ann.evaluate("document.querySelector('.inner').style.width") == "150%"
+    assert ann.evaluate(width) == pytest.approx(1.5 * before, abs=1)
+    assert ann.evaluate("getComputedStyle(document.querySelector('.stage')).overflowX") == "auto"
     press(ann, "?")
     assert ann.evaluate("document.getElementById('help').open")
 

@@ -38,7 +38,10 @@ function stage(item, image, place, number) {
   shown.src = `images/${place}/${number}`;
   inner.append(shown);
   if (number === 0 && item.objects.length) inner.append(overlay(item.objects, image));
-  inner.dataset.width = image.width;
+  inner.dataset.ratio = image.width / image.height;
+  holder.tabIndex = 0; // a zoomed image is scrolled by keyboard
+  holder.setAttribute("role", "group");
+  holder.setAttribute("aria-label", `Image ${number + 1}`);
   holder.append(inner);
   return holder;
 }
@@ -112,5 +115,12 @@ export function zoomBy(step) {
 function setZoom(value) {
   zoom = value;
   byId("zoom").value = `${Math.round(zoom * 100)}%`;
-  for (const inner of document.querySelectorAll(".inner")) inner.style.width = `${zoom * 100}%`;
+  for (const inner of document.querySelectorAll(".inner")) {
+    const holder = inner.parentElement;
+    const height = parseFloat(getComputedStyle(holder).maxHeight) - 2;
+    const fitting = Math.min(holder.clientWidth, height * Number(inner.dataset.ratio));
+    inner.style.width = `${fitting * zoom}px`;
+  }
 }
+
+addEventListener("resize", () => setZoom(zoom));

@@ -36,7 +36,7 @@ export function showOptions(item, draft, choose) {
       const label = draft.labels[index];
       const roles = [];
       if (label === draft.answer) roles.push(label === item.content.answer ? "answer" : "new answer");
-      else if (label === item.content.answer) roles.push("answer before");
+      else if (label === item.content.answer) roles.push("original answer");
       if (item.wrong && label === item.wrong.choice) roles.push("the model's choice");
       const line = button("", "", () => choose(index));
       const classes = [label === draft.answer ? (label === item.content.answer ? "answer" : "chosen") : ""];
