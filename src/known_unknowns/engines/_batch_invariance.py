@@ -39,7 +39,9 @@ class BatchInvarianceCheck:
         self._flips: list[bool] = []
         self._gaps: list[float] = []
         self.largest_difference = 0.0
-        """The largest difference of an option's log-probability from batch size 1, in nats."""
+        """The largest difference of an option's log-probability from batch size 1, in nats, with a shared prefix."""
+        self.largest_of_padded = 0.0
+        """The same of padded batches of ``generate``."""
 
     def load(self, notes: Path | None) -> None:
         """Load this model's earlier results from the notes."""
@@ -54,24 +56,30 @@ class BatchInvarianceCheck:
             if note.get("model") == self._model:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
-                self.largest_difference = max(self.largest_difference, note.get("apart", 0.0))
+                self._count(note.get("apart", 0.0), padded=note.get("padded", False))
 
     def is_due(self, answered: int) -> bool:
         """Return whether one more turn should be asked again, after ``answered`` turns of this run."""
         due = 1 + answered // HALF_PRECISION_STEP if self._half else answered // FLOAT32_STEP
         return len(self._flips) < min(MAX_SAMPLES, due)
 
-    def add(self, alone: Mapping[str, float], together: Mapping[str, float]) -> None:
+    def _count(self, apart: float, *, padded: bool) -> None:
+        if padded:
+            self.largest_of_padded = max(self.largest_of_padded, apart)
+        else:
+            self.largest_difference = max(self.largest_difference, apart)
+
+    def add(self, alone: Mapping[str, float], together: Mapping[str, float], *, padded: bool = False) -> None:
         """Add a comparison of the options' log-probabilities at batch size 1 (``alone``) and as answered
-        (``together``)."""
+        (``together``), in a ``padded`` batch or with a shared prefix."""
         first, second = sorted(alone.values(), reverse=True)[:2] if len(alone) > 1 else (0.0, 0.0)
         flip = max(alone, key=alone.__getitem__) != max(together, key=together.__getitem__)
         apart = round(max(abs(alone[label] - together[label]) for label in alone), 6)
         self._flips.append(flip)
         self._gaps.append(round(first - second, 6))
-        self.largest_difference = max(self.largest_difference, apart)
+        self._count(apart, padded=padded)
         if self._file is not None:
-            note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart}
+            note = {"model": self._model, "flip": flip, "gap": self._gaps[-1], "apart": apart, "padded": padded}
             with self._file.open("a") as notes:
                 notes.write(f"\n{json.dumps(note)}\n")  # a killed run may have left an incomplete line
 
@@ -86,7 +94,7 @@ class BatchInvarianceCheck:
             "flips": sum(self._flips),
             "rate": sum(self._flips) / len(self._flips) if self._flips else None,
             "gaps": [gap for flip, gap in zip(self._flips, self._gaps, strict=True) if flip],
-            "apart": self.largest_difference if self._flips else None,
+            "apart": max(self.largest_difference, self.largest_of_padded) if self._flips else None,
         }
 
 

@@ -7,6 +7,7 @@ of a fixed order, and each cut depends only on the turns at the front. A resumed
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from known_unknowns.engines._prompts import prompt_head
@@ -15,6 +16,14 @@ from known_unknowns.records import Image, Turn
 _CHARACTERS_PER_TOKEN = 4
 """Approximate. The size of a chunk need not be exact, but must not depend on a tokenizer."""
 _TEMPLATE_TOKENS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Turns that go through the model together, and whether they share the prefixes of their images."""
+
+    indices: Sequence[int]
+    shared: bool
 
 
 def batches(turns: Sequence[Turn], size: int, *, max_new_tokens: int | None = None) -> Iterator[list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +104,14 @@ def is_out_of_memory(error: Exception) -> bool:
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     return "can't allocate memory" in str(error) or "not enough memory" in str(error)
+
+
+def report_halving(name: str, about: dict[str, Any], turns: int, failure: str) -> None:
+    """Say, and record in an engine's ``about``, that memory ran out with this many turns at once."""
+    counts = about.setdefault("out_of_memory", {})
+    if str(turns) not in counts:
+        print(f"{name}: out of memory with {turns} questions at once ({failure}); halved", file=sys.stderr, flush=True)
+    counts[str(turns)] = counts.get(str(turns), 0) + 1
 
 
 def _bytes_per_token(model: Any) -> int:

@@ -200,6 +200,7 @@ class PromptBuilder:
                 raise
             raise _prompt_error(str(error)) from error
         encoded.pop("labels", None)  # training targets of PaliGemma's processor
+        _pad_qformer_right(encoded)
         if not sanitize:
             self._names = _TYPES & encoded.keys()
         elif lost := self._names - encoded.keys():
@@ -213,6 +214,15 @@ class PromptBuilder:
         ]
         system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}] if self._system else []
         return [*system, {"role": "user", "content": content}]
+
+
+def _pad_qformer_right(encoded: Any) -> None:
+    """Move the padding of InstructBLIP's Q-Former tokens to the right, where it leaves their positions unchanged."""
+    mask = encoded.get("qformer_attention_mask")
+    if mask is not None:
+        order = mask.argsort(dim=1, descending=True, stable=True)
+        for name in ("qformer_input_ids", "qformer_attention_mask"):
+            encoded[name] = encoded[name].gather(1, order)
 
 
 def image_token_ids(checkpoint: Checkpoint) -> frozenset[int]:

@@ -5,14 +5,18 @@ The requirement is computed from an entry's number of parameters and its dtype (
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.config import Params, catalogue
+from known_unknowns.config import Params, TransformersModel, catalogue
 from known_unknowns.data import provenance
+from known_unknowns.errors import MachineError
 
 GIB = 2**30
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -59,11 +63,7 @@ class Machine:
 
 def this_machine(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> Machine:
     """Return this machine: the main memory available to this process, within a container's limit, and torch's GPUs."""
-    ram = provenance.memory_gib() or 0.0
-    allowed = limit.read_text().strip() if limit.is_file() else "max"
-    if allowed.isdecimal():
-        ram = min(ram, round(int(allowed) / GIB, 1))
-    return Machine(ram, tuple(_gpus()))
+    return Machine(round(min(provenance.memory_gib() or 0.0, _limit_gib(limit)), 1), tuple(_gpus()))
 
 
 def _gpus() -> Iterable[tuple[str, float]]:
@@ -75,6 +75,70 @@ def _gpus() -> Iterable[tuple[str, float]]:
     for index in range(torch.cuda.device_count()):
         facts = torch.cuda.get_device_properties(index)
         yield facts.name, round(facts.total_memory / GIB, 1)
+
+
+def require_memory(name: str, entry: TransformersModel, device: str) -> None:
+    """Check before a model is loaded that its weights fit into the free memory of its device.
+
+    Nothing is checked if the number of parameters or the free memory is unknown. If the weights fit and the rest of
+    `memory_gib` may not, a line on stderr says so: batches are then halved.
+
+    Raises
+    ------
+    MachineError
+        The weights alone do not fit.
+    """
+    parameters, free = _parameters(entry), free_gib(device)
+    if parameters is None or free is None:
+        return
+    weights = parameters * BYTES[entry.dtype] / GIB
+    need = weights * MARGIN + WORKING_GIB
+    numbers = (
+        f"its {parameters / 1e9:.2f} billion parameters take {weights:.1f} GiB in {entry.dtype}, about {need:.1f} GiB "
+        f"with activations, and {free:.1f} GiB are free on {device}"
+    )
+    if weights > free:
+        raise MachineError(
+            f"models.{name}: it does not fit into memory: {numbers}. Free memory, or use another device, dtype or "
+            "model (known-unknowns models --fits)"
+        )
+    if weights * MARGIN > free:
+        print(f"{name}: it may not fit into memory: {numbers}", file=sys.stderr, flush=True)
+
+
+def _parameters(entry: TransformersModel) -> float | None:
+    """Return the number of parameters: of a folder, those of its weights; else that of the entry's card."""
+    folder = Path(entry.source).expanduser()
+    if folder.is_dir():
+        from safetensors import SafetensorError, safe_open
+
+        total = 0
+        for file in folder.glob("*.safetensors"):
+            try:
+                with safe_open(file, "numpy") as weights:
+                    total += sum(prod(weights.get_slice(key).get_shape()) for key in weights.keys())  # noqa: SIM118
+            except (SafetensorError, OSError):
+                return None  # loading reports it
+        return total or None
+    return None if entry.card is None or entry.card.parameters is None else entry.card.parameters * 1e9
+
+
+def free_gib(device: str, meminfo: Path = Path("/proc/meminfo")) -> float | None:
+    """Return the free memory of a torch device in GiB; None if it is unknown."""
+    if device.startswith("cuda"):
+        import torch
+
+        return torch.cuda.mem_get_info(device)[0] / GIB
+    if not meminfo.is_file():
+        return None
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo.read_text(), flags=re.MULTILINE)
+    return None if found is None else min(int(found[1]) * 1024 / GIB, _limit_gib())
+
+
+def _limit_gib(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> float:
+    """Return the memory limit of this process's container."""
+    allowed = limit.read_text().strip() if limit.is_file() else "max"
+    return int(allowed) / GIB if allowed.isdecimal() else inf
 
 
 @dataclass(frozen=True, slots=True)

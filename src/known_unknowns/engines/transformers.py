@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,12 @@ import transformers
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _checkpoint, _device, _memory
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
-from known_unknowns.engines._grouping import batches, prefix_chunks
+from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
 from known_unknowns.engines._linear import use_onednn
+from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines._prompts import Prompt, PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
+from known_unknowns.engines.memory_needs import require_memory
 from known_unknowns.engines.sharing import check
 from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
 from known_unknowns.engines.sharing.shared_decoder import CHECKED_IMAGES, SharedPrefixDecoder
@@ -40,14 +42,6 @@ _UNSHARED_BATCH_SIZE = 8
 
 _MAX_REJECTED = 20
 """The run stops if this many turns are rejected and none is accepted: the fault is not in the questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Turns that go through the model together, and whether they share the prefixes of their images."""
-
-    indices: Sequence[int]
-    shared: bool
 
 
 class TransformersEngine:
@@ -84,6 +78,7 @@ class TransformersEngine:
     def __init__(self, name: str, entry: TransformersModel) -> None:
         self.name = name
         self.device = _device.select_device(entry.device, path=f"models.{name}.device")
+        require_memory(name, entry, self.device)
         if entry.threads is not None:
             _device.limit_threads(entry.threads)
         if self.device == "cpu":
@@ -108,7 +103,8 @@ class TransformersEngine:
         self._half = entry.dtype != "float32"
         self._sharing_error = ""
         self._decoder = self._create_decoder(entry)
-        compares = self._half or self._decoder is not None
+        self._padding = PaddingCheck(self.checkpoint, self._prompts.build_batch)
+        compares = self._half or self._decoder is not None or self._unshared_batch_size > 1
         self._invariance = BatchInvarianceCheck(self.facts, half=self._half) if compares else None
         self.about = self._about()
 
@@ -157,6 +153,7 @@ class TransformersEngine:
             summary["fell_back"] = [{"plan": "all", "why": self._sharing_error}]
         if self._decoder is not None:
             summary |= self._decoder.summary()
+        self._padding.add_to(summary)
         return summary
 
     def answer(self, turns: Sequence[Turn], *, folder: Path) -> Iterator[list[tuple[int, Reply]]]:
@@ -200,6 +197,7 @@ class TransformersEngine:
             self._disable_sharing_if_inaccurate("found in a previous run")
         try:
             self._check_sharing(turns, folder)
+            self._check_padding([turn for turn in turns if not self._shares(turn)], folder)
 
             def build(chunk: Chunk) -> Any:
                 return self._build_inputs([turns[index] for index in chunk.indices], folder, shared=chunk.shared)
@@ -209,8 +207,8 @@ class TransformersEngine:
                 replies = self._answer(members, inputs, folder, shared=chunk.shared)
                 yield list(zip(chunk.indices, replies, strict=True))
                 self._answered += len(members)
-                if self._half or chunk.shared:
-                    self._check_batch_invariance(members[0], replies[0], folder)
+                if self._half or chunk.shared or len(members) > 1:
+                    self._check_batch_invariance(members[0], replies[0], folder, padded=not chunk.shared)
         finally:
             self.about["sharing"] = self._sharing_summary()
             if self._invariance is not None:
@@ -248,7 +246,9 @@ class TransformersEngine:
         rest = [index for index in range(len(turns)) if index not in sharing]
         plain = [turns[index] for index in rest]
         for batch in batches(plain, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):
-            yield Chunk([rest[index] for index in batch], shared=False)
+            size = min(len(batch), self._unshared_batch_size)  # 1 if a check has failed since
+            for start in range(0, len(batch), size):
+                yield Chunk([rest[index] for index in batch[start : start + size]], shared=False)
 
     def _build_inputs(self, turns: Sequence[Turn], folder: Path, *, shared: bool) -> Any:
         return self._prompts.build(turns, folder) if shared else self._prompts.build_batch(turns, folder)
@@ -301,6 +301,7 @@ class TransformersEngine:
         if len(turns) == 1:
             return [Reply(text="", finish="error", error=f"out of memory: {failure}", seconds=seconds)]
         half = len(turns) // 2
+        _memory.report_halving(self.name, self.about, len(turns), failure)
         return [
             reply
             for part in (slice(None, half), slice(half, None))
@@ -333,6 +334,7 @@ class TransformersEngine:
                     replies[index] = self._replies.build(turns[index], prompts[index].ids, tokens[row], recorder, row)
         left = [index for index in range(len(turns)) if index not in replies]
         rest = [turns[index] for index in left]
+        self._check_padding(rest, folder)
         for batch in batches(rest, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):
             members = [rest[index] for index in batch]
             answers = self._generate(members, self._prompts.build_batch(members, folder))
@@ -360,7 +362,15 @@ class TransformersEngine:
             self._replies.build(turn, prompts[row], new_tokens[row], recorder, row) for row, turn in enumerate(turns)
         ]
 
-    def _check_batch_invariance(self, turn: Turn, reply: Reply, folder: Path) -> None:
+    def _check_padding(self, turns: Sequence[Turn], folder: Path) -> None:
+        """Compare a padded batch of ``generate`` with its turns alone. If it differs, use no batches any more."""
+        for batch in batches(turns, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):
+            self._padding.check([turns[index] for index in batch], folder)
+            if self._padding.fault:
+                self._unshared_batch_size = 1
+                return
+
+    def _check_batch_invariance(self, turn: Turn, reply: Reply, folder: Path, *, padded: bool) -> None:
         """Ask a turn again at batch size 1, by ``generate``, if one more sample is due."""
         if self._invariance is None or not reply.logprobs or not self._invariance.is_due(self._answered):
             return
@@ -370,13 +380,18 @@ class TransformersEngine:
         for limit in dict.fromkeys((short, None)):
             alone = self._answer([turn], inputs, folder, shared=False, limit=limit)[0]
             if alone.logprobs:
-                self._invariance.add(alone.logprobs, reply.logprobs)
+                self._invariance.add(alone.logprobs, reply.logprobs, padded=padded)
                 self._disable_sharing_if_inaccurate(f"after {self._answered} turns")
                 return
 
     def _disable_sharing_if_inaccurate(self, when: str) -> None:
-        """In float32, disable sharing if it differs from ``generate``."""
-        if self._half or self._decoder is None or self._invariance is None or not self._decoder.plans:
+        """In float32, disable a way of batching that differs from ``generate`` for one turn."""
+        if self._half or self._invariance is None:
+            return
+        if (apart := self._invariance.largest_of_padded) > TOLERANCE_NATS and self._unshared_batch_size > 1:
+            self._padding.fault = f"an option's log-probability differs from that of a turn alone by {apart:.2g} nats"
+            self._unshared_batch_size = 1
+        if self._decoder is None or not self._decoder.plans:
             return
         difference = self._invariance.largest_difference
         if difference > TOLERANCE_NATS:

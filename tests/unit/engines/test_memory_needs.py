@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
+import struct
+
 import pytest
 
+from known_unknowns import engines
+from known_unknowns.config import TransformersModel
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines.memory_needs import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
+from known_unknowns.errors import MachineError
+from tests.paths import ROOT
 
 SEVEN = {"engine": "transformers", "dtype": "bfloat16", "card": {"parameters": 7.0}}
 
@@ -36,3 +44,27 @@ def test_memory_of_the_machine_is_the_limit_of_its_container(tmp_path):
     assert memory_needs.this_machine(limit).ram_gib == whole
     limit.write_text(f"{2**29}\n")
     assert memory_needs.this_machine(limit).ram_gib == 0.5
+
+
+def test_a_model_that_does_not_fit_says_so_before_it_is_loaded(monkeypatch):
+    """The pocket model's own weights; the numbers are those of its safetensors header."""
+    pytest.importorskip("transformers")
+    with (ROOT / "models/pocket/model.safetensors").open("rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    count = sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+    weights = 4 * count / 2**30
+    entry = TransformersModel(
+        engine="transformers", source=str(ROOT / "models/pocket"), revision="unpinned", dtype="float32", device="cpu"
+    )
+    monkeypatch.setattr(memory_needs, "free_gib", lambda device: weights * 0.9)
+    with pytest.raises(
+        MachineError, match=r"models.p: it does not fit into memory: its .* billion parameters"
+    ) as error:
+        engines.create("p", entry)
+    assert f"{count / 1e9:.2f} billion" in str(error.value) and "are free on cpu" in str(error.value)
+
+
+def test_free_memory_is_that_of_the_machine_within_the_containers_limit(tmp_path):
+    (tmp_path / "meminfo").write_text("MemTotal: 9999999 kB\nMemAvailable:    1048576 kB\n")
+    assert memory_needs.free_gib("cpu", tmp_path / "meminfo") == 1.0
+    assert memory_needs.free_gib("cpu", tmp_path / "none") is None

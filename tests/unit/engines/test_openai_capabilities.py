@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("openai")
 
+from known_unknowns.records import AnsweredTurn
+from known_unknowns.scoring import has_input
 from tests.servers.client import ask, engine, turns
 from tests.servers.endpoint import Endpoint, Response, completion, error
 
@@ -84,3 +86,27 @@ def test_an_ignored_token_limit_is_sent_under_its_old_name():
         replies = ask(server.url, turns(3))
         assert sum(server.asked.values()) == 4
     assert [reply.output_tokens for reply in replies] == [16] * 3
+
+
+def test_log_probabilities_that_are_requested_and_not_returned_count_as_declined(capsys, tmp_path):
+    """As by transformers serve and LiteLLM. No likelihood is computed from them."""
+    with Endpoint(reply=lambda request: Response(200, completion(request.question, logprobs=False))) as server:
+        answering = engine(server.url, concurrency=1)
+        replies = [row for batch in answering.answer(turns(8), folder=HERE) for row in batch]
+        asked = ["logprobs" in request.body for request in server.log if request.question]
+    assert asked == [True] * 3 + [False] * 5
+    assert answering.about["declined"]["logprobs"] == "requested, and in none of the first 3 replies"
+    assert capsys.readouterr().err.count("does not take logprobs") == 1
+    rows = [AnsweredTurn(str(i), 0, "answer", "", (), tuple("ABCDE"), "k", reply) for i, reply in replies]
+    assert not has_input("likelihood", rows)
+
+
+def test_one_reply_with_log_probabilities_is_enough(capsys):
+    def some(request):
+        return Response(200, completion(request.question, logprobs=len(server.log) == 3))
+
+    with Endpoint(reply=some) as server:
+        answering = engine(server.url, concurrency=1)
+        assert len([row for batch in answering.answer(turns(8), folder=HERE) for row in batch]) == 8
+        assert all("logprobs" in request.body for request in server.log if request.question)
+    assert answering.about["declined"] == {}

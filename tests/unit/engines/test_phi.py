@@ -16,6 +16,7 @@ transformers = pytest.importorskip("transformers")
 
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _checkpoint, _processors
+from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
 from known_unknowns.engines.transformers import TransformersEngine
 from known_unknowns.errors import ConfigError
@@ -142,5 +143,9 @@ def test_rotary_angles_that_depend_on_prompt_length_disable_sharing_and_batching
     (fallen,) = engine.about["sharing"]["fell_back"]
     assert "how long the whole prompt is" in fallen["why"]
     assert replies == [ask(alone)[1][0] for alone in turns]
-    together = ask(*turns, batch_size=4)[1]
+    engine, together = ask(*turns, batch_size=4)
+    assert "padded batches" in {plan["plan"] for plan in engine.about["sharing"]["fell_back"]}
+    assert together[0].logprobs == pytest.approx(replies[0].logprobs, abs=1e-5)
+    with mock.patch.object(PaddingCheck, "check"):
+        together = ask(*turns, batch_size=4)[1]
     assert together[0].logprobs != pytest.approx(replies[0].logprobs, abs=1e-3)  # else the test would see nothing

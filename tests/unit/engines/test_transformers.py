@@ -395,7 +395,7 @@ def test_a_resumed_run_gives_the_same_bits(llava):
     assert {left[index]: reply for index, reply in resumed.items()} == {index: whole[index] for index in left}
 
 
-def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypatch):
+def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypatch, capsys):
     made = TransformersEngine("tiny", entry(llava, batch_size=4, sharing="off"))
     expected = answers(
         TransformersEngine("tiny", entry(llava, batch_size=1, sharing="off")), [turn(n) for n in range(4)]
@@ -411,6 +411,8 @@ def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypat
     monkeypatch.setattr(made, "_generate", scarce)
     replies = answers(made, [turn(n) for n in range(4)])
     assert sizes == [4, 2, 1, 1, 2, 1, 1]
+    assert "tiny: out of memory with 4 questions at once (CUDA out of memory." in capsys.readouterr().err
+    assert made.about["out_of_memory"] == {"4": 1, "2": 2}
     assert replies[2].error == "out of memory: CUDA out of memory. Tried to allocate 2.00 GiB"
     assert (replies[2].text, replies[2].finish) == ("", "error")
     assert {n: replies[n] for n in (0, 1, 3)} == {n: expected[n] for n in (0, 1, 3)}

@@ -18,6 +18,10 @@ NEW_LIMIT, OLD_LIMIT = "max_completion_tokens", "max_tokens"
 _FEW_LOGPROBS = 5  # the maximum of endpoints that do not support 20
 
 
+_PATIENCE = 3
+"""Number of replies without the requested log-probabilities after which they are requested no more."""
+
+
 class Capabilities:
     """The optional parameters of a request. ``declined`` maps each declined parameter to the endpoint's message."""
 
@@ -26,6 +30,7 @@ class Capabilities:
         self._limit = NEW_LIMIT
         self._top_logprobs = settings.top_logprobs
         self.declined: dict[str, str] = {}
+        self._without_logprobs: int | None = 0
 
     def limit(self, turn: Turn) -> int:
         """Return the maximum number of generated tokens, reasoning included."""
@@ -77,6 +82,22 @@ class Capabilities:
         else:
             self._note(name, words)
         return True
+
+    def observe(self, sent: Mapping[str, Any], *, returned: bool) -> None:
+        """Note whether a usable completion has the log-probabilities that were requested.
+
+        An endpoint that returns none with the first `_PATIENCE` completions declines them silently.
+        """
+        if "logprobs" not in sent or self._without_logprobs is None or "logprobs" in self.declined:
+            return
+        if returned:
+            self._without_logprobs = None
+            return
+        self._without_logprobs += 1
+        if self._without_logprobs == _PATIENCE:
+            words = f"requested, and in none of the first {_PATIENCE} replies"
+            self._note("logprobs", words)
+            self.declined.setdefault("top_logprobs", words)
 
     def rename_limit(self, used: str, words: str) -> bool:
         """Send the length limit under its other name. Return False if that was tried before."""

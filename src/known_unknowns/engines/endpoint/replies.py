@@ -170,6 +170,13 @@ def _text(content: Any) -> str:
     return "".join(part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
 
 
+def has_logprobs(body: Any) -> bool:
+    """Whether a completion has log-probabilities at all, even if they are not those of the labels."""
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    raw = choices[0].get("logprobs") if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    return bool(isinstance(raw, Mapping) and raw.get("content"))
+
+
 def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None:
     """Return the labels' natural log-probabilities at the step of the reply's first bare label, else at its first
     step.

@@ -152,6 +152,9 @@ class Requester:
                     return told
                 continue
             reply = self._read(response, turn, context).reply
+            if reply.error is None:
+                returned = reply.logprobs is not None or replies.has_logprobs(_parsed(response))
+                self.capabilities.observe(parameters, returned=returned)
             if not self._exceeded_limit(reply, turn, parameters):
                 return reply
         raise RetryableError("the endpoint goes on declining parameters")

@@ -151,12 +151,12 @@ def test_a_later_error_disables_sharing_and_is_reported(qwen, monkeypatch):
 
 
 def test_without_memory_for_the_check_sharing_is_disabled(qwen, monkeypatch):
-    def exhausted(*_):
+    def exhausted(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(shared_decoder.check, "reference", exhausted)
     given_up = caught(qwen)
-    assert {entry["plan"] for entry in given_up} == {"packed", "rows"}
+    assert {entry["plan"] for entry in given_up} == {"packed", "rows", "padded batches"}
     assert all("not enough memory" in entry["why"] for entry in given_up)
 
 

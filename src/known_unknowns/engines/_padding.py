@@ -1,0 +1,99 @@
+"""The check that a padded batch of ``generate`` gives the results of its prompts alone, at the first use of a model.
+
+Some models compute other results in a padded batch: a part of them ignores the mask, or counts positions from the
+padding. Without the check their answers would depend on the other questions of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from known_unknowns.engines._checkpoint import Checkpoint
+from known_unknowns.engines.sharing import check
+from known_unknowns.records import Turn
+
+PLAN = "padded batches"
+_HALF_TOLERANCE = 0.25
+"""In standard deviations of the logits, if the weights do not fit into memory in float32."""
+_MAX_CHECKS = 3
+"""Number of batches at most that are compared until one of them had padding."""
+
+
+class PaddingCheck:
+    """Compares two prompts of a batch, the longest and the shortest, with each of them alone.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        The model.
+    encode : callable
+        Returns the processor's tensors of a padded batch of turns.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, encode: Callable[[Sequence[Turn], Path], Any]) -> None:
+        self._model = checkpoint.model
+        self._encode = encode
+        self._left = _MAX_CHECKS
+        self.difference: float | None = None
+        """The largest difference so far, in standard deviations of the logits; None if nothing was compared."""
+        self.fault = ""
+        """Why padded batches may not be used; "" if they may."""
+
+    def check(self, turns: Sequence[Turn], folder: Path) -> None:
+        """Compare two of these turns, unless a padded batch was compared before."""
+        if self._left and len(turns) > 1:
+            self.fault = self._compare(turns, folder)
+
+    def add_to(self, summary: dict[str, Any]) -> None:
+        """Add the result to an engine's summary of how it shares prefixes."""
+        if self.difference is not None:
+            differences = summary.get("differences", {})
+            summary["differences"] = differences | {PLAN: float(f"{self.difference:.2g}")}
+        if self.fault:
+            summary["fell_back"] = [*summary.get("fell_back", ()), {"plan": PLAN, "why": self.fault}]
+
+    def _compare(self, turns: Sequence[Turn], folder: Path) -> str:
+        by_length = sorted(turns, key=lambda turn: len(turn.text))
+        pair = [by_length[-1], by_length[0]]
+        tolerance, where = check.TOLERANCE, "in float32"
+        try:
+            with check.in_float32(self._model):
+                found, padded = self._difference(pair, folder)
+        except (torch.OutOfMemoryError, MemoryError):
+            tolerance, where = _HALF_TOLERANCE, f"in {self._model.dtype}"
+            try:
+                found, padded = self._difference(pair, folder)
+            except (torch.OutOfMemoryError, MemoryError):
+                self._left = 0
+                return "there is not enough memory to compare a batch of two with its prompts alone"
+        self._left = 0 if padded else self._left - 1
+        self.difference = max(found, self.difference or 0.0)
+        if found <= tolerance:
+            return ""
+        self._left = 0
+        return f"its logits differ by {found:.2g} of their standard deviation from those of each prompt alone, {where}"
+
+    def _difference(self, pair: Sequence[Turn], folder: Path) -> tuple[float, bool]:
+        """Return the difference of the first logits, and whether the batch had padding."""
+        batch = self._encode(pair, folder)
+        together = first_logits(self._model, batch)
+        alone = [check.reference(self._model, self._encode([turn], folder), steps=1)[0][0] for turn in pair]
+        found = max(check.difference(row, single) for row, single in zip(together, alone, strict=True))
+        return found, not bool(batch["attention_mask"].all())
+
+
+@torch.inference_mode()
+def first_logits(model: Any, inputs: Any) -> torch.Tensor:
+    """Return the logits (rows, vocabulary) of the first token of a batch, by ``generate``."""
+    made = model.generate(
+        **inputs.to(model.device, dtype=model.dtype),
+        generation_config=model.generation_config,
+        max_new_tokens=1,
+        return_dict_in_generate=True,
+        output_logits=True,
+    )
+    return made.logits[0].float()
