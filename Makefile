@@ -3,11 +3,12 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run open report test lint format lock upgrade schema pin clean audit-table
+.PHONY: help setup run construct open report test lint format lock upgrade schema pin clean audit-table
 
 PYTHON ?= python3
 CORES ?= all
 EDITION ?=
+NAME ?= pocket
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/peers/.installed
@@ -39,6 +40,9 @@ run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (E
 	@rm -f $(AGAIN)
 	@$(SNAKEMAKE) $(ARGS)
 	@if [ -e $(AGAIN) ]; then rm $(AGAIN); $(SNAKEMAKE) $(ARGS); fi
+
+construct: $(INSTALLED) ## Questions from scene graphs to a release candidate (NAME=an entry of construction in params.yaml)
+	@$(SNAKEMAKE) construction/$(NAME)/release_candidate $(ARGS)
 
 open: $(INSTALLED) ## Serve the report and MLflow of the finished run, and print their addresses (end: Ctrl-C)
 	@$(IN_VENV) known-unknowns open $(if $(EDITION),--edition $(EDITION)) $(ARGS)

@@ -21,6 +21,7 @@ include: "rules/report.smk"
 include: "rules/browser.smk"
 include: "rules/tracking.smk"
 include: "rules/pocket.smk"
+include: "rules/construction.smk"
 
 
 localrules:
@@ -71,6 +72,8 @@ onstart:
 onsuccess:
     if UNFETCHED:
         print_last(workflow_run.fetched_message(UNFETCHED, AGAIN), sys.stdout)
+    elif done := construction_rules.names_of(sys.argv):
+        print_last(construction_rules.closing_message(done), sys.stdout)
     else:
         print_last(
             workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),

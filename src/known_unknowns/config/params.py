@@ -97,6 +97,11 @@ class Params:
         entry = _entry(self.raw.get("construction", {}), name, "construction")
         return _typed(TypeAdapter(ConstructionEntry), entry, f"construction.{name}")
 
+    @property
+    def constructions(self) -> list[str]:
+        """Names of the section ``construction``."""
+        return list(self.raw.get("construction", {}))
+
     def is_imported(self, model: str) -> bool:
         """Whether the model's replies were imported from another tool's file."""
         return self.raw.get("models", {}).get(model, {}).get("engine") == "imported"

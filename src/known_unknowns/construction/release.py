@@ -1,6 +1,8 @@
 """Release constructed questions: the published files, a datasheet, Croissant metadata and an entry for params.yaml.
 
-| file in construction/<name>/release/ | content                                                                     |
+The folder is construction/<name>/release, or release_candidate if nobody has reviewed the questions.
+
+| file                                 | content                                                                     |
 |--------------------------------------|-----------------------------------------------------------------------------|
 | `data/`                              | the questions in the benchmark's published format                           |
 | `README.md`                          | the datasheet                                                               |
@@ -75,7 +77,7 @@ def release(
     if not found.questions:
         raise DataError("no question is left to release", file=work.filtered)
     found.questions.sort(key=lambda candidate: place.get(candidate.group, len(place)))  # by image
-    out = work.folder / "release"
+    out = work.folder / ("release" if decisions else "release_candidate")
     files = part.write(found.questions, folder=work.folder, out=out / "data")
     write_candidates(out / "questions.jsonl", found.questions)
     counts = counts_of(work, found, part)

@@ -77,6 +77,7 @@ STEPS = {
         files=("report/templates/shell.html.j2", "report/static/style.css", "report/browser/static/*"),
     ),
     "train": Step((), ("prompt",)),
+    "construct": Step((), ("construction", "pocket")),
 }
 
 

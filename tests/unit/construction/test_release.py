@@ -66,7 +66,7 @@ def test_the_release_passes_the_check_and_the_loader(candidate_release, tmp_path
     out, _ = candidate_release
     entry = yaml.safe_load((out / "params.yaml").read_text())
     data = entry["benchmarks"]["humblebench"]["data"]["constructed-small"]
-    assert data == {"source": "folder", "path": "construction/small/release/data"}
+    assert data == {"source": "folder", "path": "construction/small/release_candidate/data"}
     assert entry["editions"]["constructed-small"]["benchmarks"] == ["humblebench"]
     benchmark = benchmarks.get("humblebench")
     quantities, findings = benchmark.check.get()(out / "data", settings=data)

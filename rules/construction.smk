@@ -1,0 +1,127 @@
+# Construct a benchmark from scene graphs: `make construct`, or a target of its own. No other rule needs its outputs.
+#
+#   graphs -> attributes -> generate (one job for each generator) -> filter -> release candidate
+#
+# Folders of images and journals of replies are not outputs, because Snakemake deletes the outputs of a job that it
+# restarts. A person reviews construction/<name>/filtered.jsonl; `known-unknowns construct release` then takes the
+# decisions.
+
+from known_unknowns.workflow import construction_rules
+
+
+wildcard_constraints:
+    construction=any_of(PARAMS.constructions) or "none",
+    generator=r"\w+",
+
+
+def constructed(function, *arguments):
+    """A function of an entry of the section construction as a function of the wildcards."""
+    return lambda wildcards: function(PARAMS, wildcards.construction, *arguments)
+
+
+def step_code(part):
+    """The digest of the code of a step, and of the benchmark's generators and format."""
+    return lambda wildcards: code_of(
+        "construct",
+        [PARAMS.construction(wildcards.construction).benchmark],
+        modules=[f"known_unknowns.construction.{part}"],
+    )
+
+
+rule construct_graphs:
+    input:
+        constructed(construction_rules.annotation),
+    output:
+        "construction/{construction}/graphs.jsonl",
+    log:
+        "construction/{construction}/logs/graphs.log",
+    conda:
+        "../envs/construction.yaml"
+    params:
+        entry=constructed(construction_rules.settings, "scenes", "psg"),
+        code=step_code("importing"),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns construct graphs {wildcards.construction} --params {params.settings} > {log} 2>&1"
+
+
+rule construct_attributes:
+    input:
+        "construction/{construction}/graphs.jsonl",
+    output:
+        graphs="construction/{construction}/described.jsonl",
+        counts="construction/{construction}/attributes.json",
+    log:
+        "construction/{construction}/logs/attributes.log",
+    conda:
+        "../envs/construction.yaml"
+    params:
+        entry=constructed(construction_rules.settings, "attributes"),
+        code=step_code("attributes"),
+        endpoint=constructed(construction_rules.endpoint_wrapper),
+        settings=RESOLVED,
+    shell:
+        "{params.endpoint} python -m known_unknowns construct attributes {wildcards.construction}"
+        " --params {params.settings} > {log} 2>&1"
+
+
+rule construct_generate:
+    input:
+        constructed(construction_rules.graphs),
+    output:
+        candidates="construction/{construction}/candidates.{generator}.jsonl",
+        counts="construction/{construction}/generation.{generator}.json",
+    log:
+        "construction/{construction}/logs/generate.{generator}.log",
+    conda:
+        "../envs/construction.yaml"
+    params:
+        entry=constructed(construction_rules.settings, "generators", "seed"),
+        code=step_code("running"),
+        endpoint=constructed(construction_rules.endpoint_wrapper),
+        settings=RESOLVED,
+    shell:
+        "{params.endpoint} python -m known_unknowns construct generate {wildcards.construction} {wildcards.generator}"
+        " --params {params.settings} > {log} 2>&1"
+
+
+rule construct_filter:
+    input:
+        graphs=constructed(construction_rules.graphs),
+        candidates=lambda wildcards: expand(
+            "construction/{{construction}}/candidates.{generator}.jsonl",
+            generator=PARAMS.construction(wildcards.construction).generators,
+        ),
+    output:
+        kept="construction/{construction}/filtered.jsonl",
+        dropped="construction/{construction}/dropped.jsonl",
+        counts="construction/{construction}/filters.json",
+    log:
+        "construction/{construction}/logs/filter.log",
+    conda:
+        "../envs/construction.yaml"
+    params:
+        entry=constructed(construction_rules.settings, "filters", "seed"),
+        code=step_code("filters"),
+        endpoint=constructed(construction_rules.endpoint_wrapper),
+        settings=RESOLVED,
+    shell:
+        "{params.endpoint} python -m known_unknowns construct filter {wildcards.construction}"
+        " --params {params.settings} > {log} 2>&1"
+
+
+rule construct_release:
+    input:
+        "construction/{construction}/filters.json",
+        "construction/{construction}/filtered.jsonl",
+    output:
+        directory("construction/{construction}/release_candidate"),
+    log:
+        "construction/{construction}/logs/release.log",
+    conda:
+        "../envs/construction.yaml"
+    params:
+        code=step_code("release"),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns construct release {wildcards.construction} --params {params.settings} > {log} 2>&1"

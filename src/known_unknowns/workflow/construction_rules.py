@@ -1,0 +1,71 @@
+"""Inputs and parameters of the rules of the construction, and the message at its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from known_unknowns.config import OpenAIModel, Params
+
+
+def settings(params: Params, name: str, *keys: str) -> dict[str, Any]:
+    """Return keys of an entry of the section ``construction``, with the entries of the models that they name."""
+    entry = params.construction(name).as_dict()
+    chosen = {key: entry.get(key) for key in keys}
+    used = {
+        *([chosen.get("attributes")] if chosen.get("attributes") else []),
+        *(each.get("model") for each in (chosen.get("generators") or {}).values() if each.get("model")),
+        *((chosen.get("filters") or {}).get("models", ())),
+    }
+    return chosen | {
+        "benchmark": entry["benchmark"],
+        "models": {model: _model(params, model) for model in sorted(used)},
+    }
+
+
+def annotation(params: Params, name: str) -> list[str]:
+    """Return the annotation file of an entry; nothing for rendered scenes."""
+    source = params.construction(name).psg
+    return [] if source is None else [(Path(source.path) / "psg.json").as_posix()]
+
+
+def graphs(params: Params, name: str) -> str:
+    """Return the file of scene graphs that questions are made from."""
+    described = params.construction(name).attributes is not None
+    return f"construction/{name}/{'described' if described else 'graphs'}.jsonl"
+
+
+def endpoint_wrapper(params: Params, name: str) -> str:
+    """Return the command that runs another one with the scripted endpoint, or nothing."""
+    return f"{Path(sys.executable).name} -m known_unknowns construct endpoint --" if _scripted(params, name) else ""
+
+
+def names_of(arguments: Iterable[str]) -> list[str]:
+    """Return the names of the constructions among the targets of a command line."""
+    found = (Path(argument).parts for argument in arguments if not argument.startswith("-"))
+    return sorted({parts[1] for parts in found if len(parts) > 2 and parts[0] == "construction"})
+
+
+def closing_message(names: Iterable[str]) -> str:
+    """Return where release candidates are, and the commands that review and release them."""
+    lines = [""]
+    for name in names:
+        folder = Path("construction", name)
+        lines += [
+            f"Candidate  {folder}/release_candidate/README.md",
+            f"Review     known-unknowns review {folder}/filtered.jsonl",
+            f"Release    known-unknowns construct release {name} --decisions {folder}/filtered.decisions.jsonl",
+        ]
+    return "\n".join(lines)
+
+
+def _scripted(params: Params, name: str) -> bool:
+    return params.construction(name).scripted_endpoint
+
+
+def _model(params: Params, name: str) -> dict[str, Any]:
+    entry = params.model(name)
+    kept = {key: value for key, value in sorted(entry.items()) if key not in entry.not_in_the_reply}
+    return kept | ({"address": "scripted"} if isinstance(entry, OpenAIModel) and not entry.base_url else {})

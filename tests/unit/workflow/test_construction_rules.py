@@ -1,0 +1,52 @@
+"""Parameters of the rules of the construction."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+from known_unknowns.config import Params
+from known_unknowns.workflow import configuration, construction_rules
+from tests.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def params() -> Params:
+    raw = deepcopy(dict(configuration.load(ROOT / "params.yaml").raw))
+    raw["construction"]["photos"] = {
+        "benchmark": "humblebench",
+        "psg": {"path": "data/full/raw/psg", "images": 10},
+        "generators": {"figure_a1": {"model": "uniform"}},
+    }
+    return Params(raw)
+
+
+def test_inputs_follow_from_the_entry(params):
+    assert params.constructions == ["pocket", "photos"]
+    assert construction_rules.annotation(params, "pocket") == []
+    assert construction_rules.annotation(params, "photos") == ["data/full/raw/psg/psg.json"]
+    assert construction_rules.graphs(params, "pocket") == "construction/pocket/described.jsonl"
+    assert construction_rules.graphs(params, "photos") == "construction/photos/graphs.jsonl"
+
+
+def test_a_step_depends_on_the_models_that_it_uses(params):
+    generation = construction_rules.settings(params, "pocket", "generators", "seed")
+    assert list(generation["models"]) == ["scripted-constructor"]
+    assert generation["models"]["scripted-constructor"]["address"] == "scripted"
+    filters = construction_rules.settings(params, "pocket", "filters")
+    assert list(filters["models"]) == ["always_a", "scripted-constructor", "uniform"]
+    assert construction_rules.settings(params, "photos", "attributes")["models"] == {}
+
+
+def test_only_entries_that_ask_for_it_use_the_scripted_endpoint(params):
+    assert construction_rules.endpoint_wrapper(params, "pocket").endswith("construct endpoint --")
+    assert construction_rules.endpoint_wrapper(params, "photos") == ""
+
+
+def test_the_closing_message_names_the_review():
+    arguments = ["snakemake", "--cores", "1", "construction/pocket/release_candidate"]
+    assert construction_rules.names_of(arguments) == ["pocket"]
+    assert construction_rules.names_of(["snakemake", "all"]) == []
+    message = construction_rules.closing_message(["pocket"])
+    assert "known-unknowns review construction/pocket/filtered.jsonl" in message
