@@ -137,7 +137,9 @@ def _scatter_chart(
         legend=alt.Legend(columns=3, columnPadding=28),
     )
     shapes = alt.Scale(domain=[OFFICIAL_SERIES, ROBUST_SERIES], range=["circle", "diamond"])
-    shape = alt.Shape("series:N", scale=shapes, title="Parser", legend=alt.Legend(columns=1))
+    shape = alt.Shape(
+        "series:N", scale=shapes, title="Parser", legend=alt.Legend(columns=2, columnPadding=28, orient="top")
+    )
     layers = [*_chance_rules(chance, x, y), *_published_layers(theirs, x, y, colour, shape)]
     values = alt.Data(values=[p.row() | {"shown": p.model} for p in ours])
     bars = alt.Chart(values).mark_rule(strokeWidth=1.4, opacity=0.65, aria=False)

@@ -23,8 +23,9 @@ class _Column:
 
 
 def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
-    """Return the table of models, best first and baselines last, and the undefined columns with their reasons."""
-    columns = sorted(_columns(overview), key=lambda column: column.undefined != "")  # on a phone, the first ones fit
+    """Return the table of models, best first and baselines last, and the reasons of the columns that are undefined."""
+    every = _columns(overview)
+    columns = [column for column in every if not column.undefined]
     order = [(name, "") for name in overview.models]
     order += [(name, "baseline") for name in overview.sorted(overview.baselines)]
     rows: Sequence[Row] = [
@@ -40,7 +41,7 @@ def table(overview: Overview) -> tuple[Table, Mapping[str, str]]:
         f"{overview.title}: percent of questions with {confidence(overview.run)} intervals, {overview.run.main_scorer} "
         f"parser, sorted by {'dual accuracy' if overview.pair else 'accuracy'}"
     )
-    undefined = {column.heading: column.undefined for column in columns if column.undefined}
+    undefined = {column.heading: column.undefined for column in every if column.undefined}
     return Table(caption, ("Model",), tuple(heads), tuple(rows)), undefined
 
 

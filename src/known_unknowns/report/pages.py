@@ -55,6 +55,7 @@ def _pages(
     yield "models.html", "models.html.j2", models, ("compare.js",)
     run = {
         "description": description,
+        "titles": {overview.run.benchmark: overview.title for overview in overviews},
         "usage": provenance_tables.usage(description),
         "computations": provenance_tables.computations(description),
     }

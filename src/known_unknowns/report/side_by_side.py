@@ -33,7 +33,11 @@ def page_data(overviews: Sequence[Overview]) -> dict[str, Any]:
             values = [_rounded(getattr(row, name)) for name in _FIELDS]
             rows.append([variants.index(key), names.index(row.model_a), names.index(row.model_b), *values])
     titles = {overview.run.benchmark: overview for overview in overviews}
-    shown = [[name, titles[name].title, variant_name(titles[name].run.section, variant)] for name, variant in variants]
+    shown = []
+    for name, variant in variants:
+        own = titles[name].run.section
+        parts = [{"variant": part, "title": own.name(part)} for part in variant.split(SEPARATOR)]
+        shown.append([name, titles[name].title, variant_name(own, variant), parts])
     level = 1 - overviews[0].run.confidence if overviews else 0.0
     return {"names": names, "variants": shown, "fields": _FIELDS, "rows": rows, "level": _rounded(level)}
 

@@ -38,20 +38,22 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function line(row, names, swap) {
-    const [benchmark, title, variant] = data.variants[row[0]];
+    const [benchmark, title, variant, parts] = data.variants[row[0]];
     const pair = oriented(row, swap);
     const bounds = pair.low === null ? "" : `[${percent(pair.low, true)}, ${percent(pair.high, true)}]`;
-    const query = new URLSearchParams({ benchmark, model: names[0], other: names[1] });
+    const link = (part, text) =>
+      element("a", { href: `questions.html#${new URLSearchParams({ benchmark, variant: part.variant, model: names[0], other: names[1] })}` }, text);
+    const links = parts.length === 1 ? [link(parts[0], "differing questions")] : parts.flatMap((part) => [link(part, part.title), element("br")]);
     return element("tr", {},
       element("th", { scope: "row" }, element("span", { class: "name" }, title)),
       element("th", { scope: "row" }, element("span", { class: "name" }, variant)),
-      cell(result(pair, names)),
+      element("td", { class: "text" }, element("span", { class: "value" }, result(pair, names))),
       cell(percent(pair.difference, true), bounds),
       cell(percent(pair.accuracy_a)), cell(percent(pair.accuracy_b)),
       cell(probability(pair.p_holm), "", `corrected for ${pair.pairs} pairs`),
       cell(percent(pair.detectable)),
       cell(pair.seeds > 1 ? `${pair.n} \u00d7 ${pair.seeds} seeds` : String(pair.n)),
-      element("td", {}, element("a", { href: `questions.html#${query}` }, "differing questions")));
+      element("td", {}, ...links));
   }
 
   function show() {

@@ -12,6 +12,7 @@ window.KnownUnknowns = (() => {
     return made;
   }
 
+  const FOLD = 480; // px
   const text = (cell) => (cell ? cell.textContent.replace(/\s+/g, " ").trim() : "");
   const shown = (cell) => text(cell.querySelector(".value") || cell.querySelector(".name") || cell);
 
@@ -30,6 +31,7 @@ window.KnownUnknowns = (() => {
       this.left = new Set(); // do not fit
       this.chosen = false;
       this.corner = this.heads.filter((_, index) => this.isRowHead(index)).length;
+      this.addFolded();
       this.addSort();
       this.addTools();
       this.apply();
@@ -48,6 +50,18 @@ window.KnownUnknowns = (() => {
 
     isBand(row) {
       return row.classList.contains("band");
+    }
+
+    // On a phone, the row heads beside the first are shown below it.
+    addFolded() {
+      for (const row of this.corner > 1 ? this.rows.filter((row) => !this.isBand(row)) : []) {
+        const others = [...row.cells].slice(1, this.corner).map(shown).filter(Boolean);
+        row.cells[0].append(element("span", { class: "folded" }, others.join(" \u00b7 ")));
+      }
+    }
+
+    isFolded(index) {
+      return this.table.classList.contains("fold") && index > 0 && index < this.corner;
     }
 
     // Sorting
@@ -95,7 +109,7 @@ window.KnownUnknowns = (() => {
     }
 
     apply() {
-      const gone = (index) => this.hidden.has(index) || this.left.has(index);
+      const gone = (index) => this.hidden.has(index) || this.left.has(index) || this.isFolded(index);
       const visible = this.heads.filter((_, index) => !gone(index)).length;
       for (const row of [this.heads[0].parentElement, ...this.rows, ...(this.table.tFoot ? this.table.tFoot.rows : [])]) {
         if (this.isBand(row)) row.cells[0].colSpan = visible;
@@ -109,12 +123,15 @@ window.KnownUnknowns = (() => {
         if (count) cell.colSpan = count;
       }
       this.boxes?.forEach((input, place) => { input.checked = !gone(place); });
-      const missing = this.heads.length - visible;
+      const missing = this.heads.filter((_, index) => this.hidden.has(index) || this.left.has(index)).length;
       if (this.status) this.status.textContent = missing ? `${missing} of ${this.heads.length} columns hidden` : "";
     }
 
     fit() {
-      if (this.chosen || !this.scroll.clientWidth) return;
+      if (!this.scroll.clientWidth) return;
+      const fold = this.corner > 1 && this.scroll.clientWidth < FOLD;
+      if (this.table.classList.toggle("fold", fold) !== this.folds) { this.folds = fold; this.apply(); }
+      if (this.chosen) return;
       if (this.left.size) { this.left.clear(); this.apply(); }
       let index = this.heads.length - 1;
       for (;;) {
