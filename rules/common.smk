@@ -136,7 +136,7 @@ def own_questions(wildcards):
     """The benchmark's own questions, if they are there: released replies get their images."""
     folder = data_entry(wildcards).get("questions")
     table = Path(folder or "", "questions.parquet")
-    return [table.as_posix()] if folder and table.is_file() else []
+    return [local(table.as_posix())] if folder and table.is_file() else []
 
 
 def data_lock(wildcards):
@@ -145,15 +145,23 @@ def data_lock(wildcards):
     return rerun_stamp.rule_parameter(Path(DATA, "raw", wildcards.benchmark), entry)
 
 
+# Files that git tracks or the user has are local, also with a default storage provider (profiles/kubernetes).
+
+
 def pin(wildcards):
     """The .dvc file that pins a benchmark's published files, if there is one."""
     path = f"{DATA}/raw/{wildcards.benchmark}.dvc"
-    return [path] if Path(path).is_file() else []
+    return [local(path)] if Path(path).is_file() else []
 
 
 def of_model(function, *arguments):
     """A function of a model's entry as a function of the wildcards."""
     return lambda wildcards: function(PARAMS, wildcards.model, *arguments)
+
+
+def weights(wildcards):
+    """The files of a model in a local folder."""
+    return [local(path) for path in rule_parameters.weights(PARAMS, wildcards.model)]
 
 
 def endpoint(wildcards):

@@ -29,7 +29,7 @@ for benchmark in PARAMS.benchmarks:
                 "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
             ),
             images=f"<data>/questions/{benchmark}/images",
-            weights=of_model(rule_parameters.weights),
+            weights=weights,
             endpoint=endpoint,
             shards=of_model(rule_parameters.shard_records, RESULTS, benchmark),
         output:
@@ -74,7 +74,7 @@ for benchmark in PARAMS.benchmarks:
                     benchmark,
                 ),
                 images=f"<data>/questions/{benchmark}/images",
-                weights=of_model(rule_parameters.weights),
+                weights=weights,
             output:
                 record=f"<results>/replies/{{model}}/{benchmark}/shards/{{shard}}-of-{{shards}}.json",
             log:
