@@ -18,6 +18,7 @@ from known_unknowns.engines.sharing.prefix import Prefix
 from known_unknowns.engines.sharing.prefix_cache import PrefixCache
 from known_unknowns.engines.sharing.prefix_plans import PrefixPlans
 from known_unknowns.engines.sharing.rows import QuestionState, RowContinuation
+from known_unknowns.engines.sharing.segments import Segment, forward_segments
 from known_unknowns.engines.sharing.state_copies import StateCopies
 from known_unknowns.engines.sharing.token_tree import (
     MAX_PACKED_TOKENS,
@@ -27,10 +28,11 @@ from known_unknowns.engines.sharing.token_tree import (
     TreePass,
     build_trees,
     estimate_cost,
+    estimate_segments_cost,
     forward_trees,
 )
 
-COPIES = "copies"
+COPIES, SEPARATE = "copies", "separate"
 CHECKED_IMAGES = 2
 """Number of images on whose questions a plan is checked."""
 
@@ -65,6 +67,8 @@ class SharedPrefixDecoder:
         self._rules = DecodingRules.from_config(checkpoint.generation, str(self._model.device))
         self._architecture = Architecture.from_model(self._model)
         self.plans = [COPIES] if self._architecture.recurrent else [PACKED, ROWS]
+        if self._architecture.can_continue:
+            self.plans.append(SEPARATE)
         self.disabled_plans: list[dict[str, str]] = []
         self.differences: dict[str, float] = {}
         self.used: Counter[str] = Counter()
@@ -193,9 +197,8 @@ class SharedPrefixDecoder:
         left: dict[int, QuestionState] = {}
         for some in split_into_passes([prompt.head for prompt in prompts], list(map(_length, prompts)), self._tokens):
             asked = [prompts[index] for index in some]
-            tree_pass = self._tree_pass(asked, prefixes, plan)
-            for question, index in enumerate(some):
-                left[index] = QuestionState(tree_pass, question, prefixes[prompts[index].head])
+            states = self._pass(asked, prefixes, plan)
+            left |= zip(some, states, strict=True)
         first = torch.stack([left[index].tree_pass.logits[left[index].question] for index in range(len(prompts))])
 
         def continue_from(questions: Sequence[int]) -> Continuation:
@@ -203,7 +206,8 @@ class SharedPrefixDecoder:
 
         return first, continue_from
 
-    def _tree_pass(self, prompts: Sequence[Prompt], prefixes: Mapping[Any, Prefix], plan: str | None) -> TreePass:
+    def _pass(self, prompts: Sequence[Prompt], prefixes: Mapping[Any, Prefix], plan: str | None) -> list[QuestionState]:
+        """Compute some questions in one pass, by the given plan or by the cheapest."""
         ways: dict[str, list[TokenTree]] = {
             name: _trees(prompts, limit)
             for name, limit in ((PACKED, MAX_PACKED_TOKENS), (ROWS, 0))
@@ -211,9 +215,31 @@ class SharedPrefixDecoder:
         }
         distinct = [prefixes[head] for head in dict.fromkeys(prompt.head for prompt in prompts)]
         if plan is None:
-            plan = min(ways, key=lambda name: estimate_cost(self._architecture, distinct, ways[name]))
+            costs = {name: estimate_cost(self._architecture, distinct, trees) for name, trees in ways.items()}
+            if SEPARATE in self.plans:
+                lengths = [(_length(prompt), prefixes[prompt.head].length) for prompt in prompts]
+                costs[SEPARATE] = estimate_segments_cost(self._architecture, lengths)
+            plan = min(costs, key=costs.__getitem__)
             self.used[plan] += len(prompts)
-        return forward_trees(self._model, self._architecture, distinct, ways[plan])
+        if plan == SEPARATE:
+            return self._separate(prompts, [prefixes[prompt.head] for prompt in prompts])
+        tree_pass = forward_trees(self._model, self._architecture, distinct, ways[plan])
+        return [QuestionState(tree_pass, question, prefixes[prompt.head]) for question, prompt in enumerate(prompts)]
+
+    def _separate(self, prompts: Sequence[Prompt], prefixes: Sequence[Prefix]) -> list[QuestionState]:
+        asked = []
+        for prompt, prefix in zip(prompts, prefixes, strict=True):
+            tokens = prompt.ids[prompt.prefix_length :]
+            positions = prefix.length + prefix.delta + torch.arange(len(tokens))
+            asked.append(Segment(tokens, positions[None], prefix.cache))
+        caches, logits = forward_segments(self._model, self._architecture, asked, None)
+        states = []
+        for row, (segment, cache, prefix) in enumerate(zip(asked, caches, prefixes, strict=True)):
+            count = len(segment.tokens)
+            places = torch.arange(prefix.length + count)
+            alone = TreePass(logits[row : row + 1], cache, [0], [places], count, count)
+            states.append(QuestionState(alone, 0, prefix))
+        return states
 
     def _forward_copies(self, prefix: Prefix, suffixes: Sequence[Sequence[int]]) -> Started:
         copies = StateCopies(self._model, prefix, suffixes)

@@ -26,6 +26,8 @@ MAX_PACKED_TOKENS = 512
 Tokens in a packed row. Beyond it, attention between questions, which the mask hides, costs more than packing saves."""
 _ATTENTION_COST_RATIO = 3.0
 """Time of a floating-point operation in masked attention relative to one in a matrix product."""
+_SEGMENT_COST = 4e6
+"""Floating-point operations that take as long as starting the attention of one sequence in one layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,22 @@ def estimate_cost(architecture: Architecture, prefixes: Sequence[Prefix], trees:
     linear = 2.0 * architecture.weights * nodes * len(trees)
     looks = nodes * len(trees) * (longest + nodes)
     return linear + _ATTENTION_COST_RATIO * 4.0 * architecture.layers * architecture.hidden * looks
+
+
+def estimate_segments_cost(architecture: Architecture, lengths: Sequence[tuple[int, int]]) -> float:
+    """Return the same for questions that are computed separately (`segments`).
+
+    Parameters
+    ----------
+    architecture : Architecture
+        The model.
+    lengths : sequence of pairs
+        Each question's number of tokens, and that of its prefix.
+    """
+    linear = 2.0 * architecture.weights * sum(tokens for tokens, _ in lengths)
+    looks = sum(tokens * (prefix + tokens) for tokens, prefix in lengths)
+    attention = _ATTENTION_COST_RATIO * 4.0 * architecture.layers * architecture.hidden * looks
+    return linear + attention + _SEGMENT_COST * architecture.layers * len(lengths)
 
 
 @torch.inference_mode()

@@ -280,14 +280,15 @@ def test_full_precision_is_checked_during_the_run(llava, monkeypatch, tmp_path):
     assert engine.about["certificate"]["compared"] == 1
     assert engine.about["certificate"]["apart"] < 1e-3
     assert "fell_back" not in engine.about["sharing"] or not engine.about["sharing"]["fell_back"]
-    honest = type(engine._decoder)._tree_pass
+    honest = type(engine._decoder)._pass
 
     def wrong(self, *asked):
-        tree_pass = honest(self, *asked)
-        tree_pass.logits.add_(tree_pass.logits.new_tensor(range(tree_pass.logits.shape[-1])) * 0.01)
-        return tree_pass
+        states = honest(self, *asked)
+        for tree_pass in {id(state.tree_pass): state.tree_pass for state in states}.values():
+            tree_pass.logits.add_(tree_pass.logits.new_tensor(range(tree_pass.logits.shape[-1])) * 0.01)
+        return states
 
-    monkeypatch.setattr(type(engine._decoder), "_tree_pass", wrong)
+    monkeypatch.setattr(type(engine._decoder), "_pass", wrong)
     answers(engine, TURNS)
     (first, *_) = engine.about["sharing"]["fell_back"]
     assert "differs from generate's" in first["why"]

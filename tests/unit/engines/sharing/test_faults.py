@@ -9,11 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from known_unknowns.engines.sharing import prefix, rows, shared_decoder, token_tree
+from known_unknowns.engines.sharing import prefix, rows, segments, shared_decoder, token_tree
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
 from tests.unit.engines import tiny
 
+ALL = {"packed", "rows", "separate"}
 LETTERS = ("A", "B", "C", "D", "E")
 
 
@@ -79,6 +80,15 @@ def leak(monkeypatch) -> None:
     monkeypatch.setattr(token_tree.TokenTree, "ancestors", all_before)
 
 
+def window_forgotten_in_segments(monkeypatch) -> None:
+    attend = segments._attend
+    monkeypatch.setattr(
+        segments,
+        "_attend",
+        lambda running, query, keys, values, _, scale: attend(running, query, keys, values, None, scale),
+    )
+
+
 def window_forgotten(monkeypatch) -> None:
     mask = shared_decoder.Architecture.mask
 
@@ -105,6 +115,12 @@ def token_lost(monkeypatch) -> None:
         "build_trees",
         lambda place, asked, texts, limit: build_trees(place, asked, [t[1:] for t in texts], limit=limit),
     )
+    segment = shared_decoder.Segment
+    monkeypatch.setattr(
+        shared_decoder,
+        "Segment",
+        lambda tokens, positions, cache: segment(tokens[1:], positions[..., 1:], cache),
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -113,18 +129,18 @@ def test_a_fault_in_all_plans_is_detected(checkpoint, monkeypatch, fault, dtype)
     """In bfloat16 too, where rounding hides a wrong position: the check uses float32."""
     fault(monkeypatch)
     given_up = caught(checkpoint, dtype=dtype)
-    assert {entry["plan"] for entry in given_up} == {"packed", "rows"}
+    assert {entry["plan"] for entry in given_up} == ALL
     assert all("differ from generate's" in entry["why"] for entry in given_up)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_an_ignored_rope_delta_is_detected(qwen, monkeypatch, dtype):
     delta_ignored(monkeypatch)
-    assert {entry["plan"] for entry in caught(qwen, dtype=dtype)} == {"packed", "rows"}
+    assert {entry["plan"] for entry in caught(qwen, dtype=dtype)} == ALL
 
 
 def test_attention_between_questions_is_detected(checkpoint, monkeypatch):
-    """Rows cannot attend to other questions, so they are used instead."""
+    """Rows and separate questions cannot attend to other questions, so they are used instead."""
     leak(monkeypatch)
     assert [entry["plan"] for entry in caught(checkpoint)] == ["packed"]
 
@@ -133,11 +149,14 @@ def test_a_missing_window_is_detected(tmp_path, monkeypatch):
     tiny.build("llava-sliding", tmp_path)
     window_forgotten(monkeypatch)
     assert {entry["plan"] for entry in caught(("llava-sliding", tmp_path))} == {"packed", "rows"}
+    monkeypatch.undo()
+    window_forgotten_in_segments(monkeypatch)
+    assert {entry["plan"] for entry in caught(("llava-sliding", tmp_path))} == {"separate"}
 
 
 def test_a_later_error_disables_sharing_and_is_reported(qwen, monkeypatch):
     """The error occurs at the third chunk, after the check."""
-    forward, calls = shared_decoder.forward_trees, []
+    forward, calls = shared_decoder.SharedPrefixDecoder._pass, []
 
     def fails(*args):
         calls.append(args)
@@ -145,7 +164,7 @@ def test_a_later_error_disables_sharing_and_is_reported(qwen, monkeypatch):
             raise RuntimeError("shape mismatch\nand a long story")
         return forward(*args)
 
-    monkeypatch.setattr(shared_decoder, "forward_trees", fails)
+    monkeypatch.setattr(shared_decoder.SharedPrefixDecoder, "_pass", fails)
     given_up = caught(qwen, batch_size=2)
     assert {entry["why"] for entry in given_up} == {"RuntimeError: shape mismatch"}
 
@@ -156,7 +175,7 @@ def test_without_memory_for_the_check_sharing_is_disabled(qwen, monkeypatch):
 
     monkeypatch.setattr(shared_decoder.check, "reference", exhausted)
     given_up = caught(qwen)
-    assert {entry["plan"] for entry in given_up} == {"packed", "rows", "padded batches"}
+    assert {entry["plan"] for entry in given_up} == {*ALL, "padded batches"}
     assert all("not enough memory" in entry["why"] for entry in given_up)
 
 
