@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import torch
 
 from known_unknowns.engines._checkpoint import Checkpoint
+from known_unknowns.engines._pixels import CachingImageProcessor
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.images import open_image
 from known_unknowns.records import Image, Turn
@@ -98,8 +98,8 @@ class PromptBuilder:
         self._decoders = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
         self._opened: dict[Image, Any] = {}
         self._names: frozenset[str] | None = None
-        if not isinstance(self._processor.image_processor, _CachingImageProcessor):
-            self._processor.image_processor = _CachingImageProcessor(self._processor.image_processor)
+        if not isinstance(self._processor.image_processor, CachingImageProcessor):
+            self._processor.image_processor = CachingImageProcessor(self._processor.image_processor)
 
     def has_control_token(self, turn: Turn) -> bool:
         """Return whether a turn's text contains a token that the tokenizer or the processor interprets as a command."""
@@ -177,8 +177,9 @@ class PromptBuilder:
         opened = self._decoders.map(lambda image: open_image(image, folder), new)
         found = self._opened | dict(zip(new, opened, strict=True))
         # One call's images are kept for the next, because consecutive chunks often share an image.
-        self._opened = {image: found[image] for image in images}
-        return self._opened
+        self._opened = opened_now = {image: found[image] for image in images}
+        self._processor.image_processor.name({image.sha256: picture for image, picture in opened_now.items()})
+        return opened_now
 
     def _encode(self, turns: Sequence[Turn], images: Mapping[Image, Any]) -> Any:
         # A question is data: an "<image>" or an end token in its text must stay text.
@@ -283,42 +284,3 @@ def prefetch(make: Callable[[Item], Result], work: Iterable[Item], *, spare: boo
             yield piece, made.result()
     finally:
         maker.shutdown(wait=True, cancel_futures=True)
-
-
-class _CachingImageProcessor:
-    """Wraps a processor's image processor and reuses the result of the last call for the same images."""
-
-    def __init__(self, image_processor: Any) -> None:
-        self.__dict__.update(_wrapped=image_processor, _last_call=None, _last_images=(), _last_result=None)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_wrapped"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
-            self.__dict__[name] = value
-        else:
-            setattr(self._wrapped, name, value)
-
-    def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
-        single_images = tuple(_flat(images))
-        call = tuple(map(id, single_images)), _shape(images), repr(args), repr(sorted(kwargs.items(), key=str))
-        if call != self._last_call:
-            result = self._wrapped(images, *args, **kwargs)
-            # The images are kept, so that no new object can get the same id.
-            self._last_call, self._last_images, self._last_result = call, single_images, result
-        again = copy.copy(self._last_result)
-        again.data = dict(self._last_result.data)  # processors remove entries
-        return again
-
-
-def _flat(images: Any) -> Iterator[Any]:
-    if isinstance(images, (list, tuple)):
-        for image in images:
-            yield from _flat(image)
-    else:
-        yield images
-
-
-def _shape(images: Any) -> Any:
-    return tuple(map(_shape, images)) if isinstance(images, (list, tuple)) else None

@@ -96,8 +96,7 @@ def test_other_arguments_of_the_processor_give_other_features(folders):
     engine = tiny.engine("llava", folders["llava"], sharing="on")
     encoder = engine._decoder.prefix_plans.encoder
     (before,) = encoder.encode(prompts(engine, ask(ONE)))
-    engine.checkpoint.processor.image_processor._wrapped.do_normalize = False
-    engine.checkpoint.processor.image_processor._last_call = None
+    engine.checkpoint.processor.image_processor.do_normalize = False
     (after,) = encoder.encode(prompts(engine, ask(ONE)))
     assert before.keys != after.keys
     assert (encoder.computed, encoder.reused) == (2, 0)
