@@ -21,6 +21,7 @@ rule report:
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],
+        errors=ERROR_TABLES,
     output:
         page=report(
             "<results>/report/index.html",

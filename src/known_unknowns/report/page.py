@@ -133,7 +133,7 @@ def figures_of(run: Run, extra: ExtraContent) -> list[Figure]:
 
 def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None) -> dict[str, Any]:
     """Return everything that the pages show of one benchmark."""
-    from known_unknowns.report import audit_tables, pair_tables, scorer_agreement, tables, verdict_tables
+    from known_unknowns.report import audit_tables, error_tables, pair_tables, scorer_agreement, tables, verdict_tables
     from known_unknowns.report import checks as checking
 
     run, rows = overview.run, overview.compared
@@ -155,6 +155,7 @@ def _part(overview: Overview, *, results: Path, data: Path, checks: Path | None)
         "compares_seeds": pair_tables.compares_seeds(run),
         "consistency": pair_tables.consistency(run),
         "parsers": scorer_agreement.disagreement(run, results),
+        "errors": error_tables.shares(run, results),
         "verdicts": verdict_tables.comparison(rows, run.scorers),
         "audit": audit_tables.tables(run.benchmark, run.section.title, counted),
         "checked": next(iter(checking.read(checks, [run.benchmark])), None),

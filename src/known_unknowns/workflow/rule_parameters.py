@@ -98,6 +98,19 @@ def variant_files(params: Params, benchmark: str) -> list[str]:
     return sorted({file for entry in entries for file in corrections.files(entry)})
 
 
+def error_tables(params: Params, root: Path = Path()) -> list[str]:
+    """Return the tables of errors of the edition: those of the cells whose wrong answers reviewers tagged."""
+    cells = {
+        (model, benchmark, f"{variant}-seed{seed}")
+        for benchmark in params.benchmarks
+        for model in params.models
+        for variant, seed in params.cells(benchmark, model)
+    }
+    files = sorted((root / "reviews" / params.edition / "errors").glob("*/*/*.jsonl"))
+    tagged = [(path.parts[-3], path.parts[-2], path.stem) for path in files]
+    return [f"<results>/errors/{'/'.join(cell)}.csv" for cell in tagged if cell in cells]
+
+
 def refusal_scorers(params: Params, benchmark: str) -> list[str]:
     """Return the scorers that decide whether a question is asked again; none if no protocol of the benchmark does."""
     known = asking.protocols_of(benchmarks.get(benchmark))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from io import StringIO
@@ -65,13 +66,18 @@ def reviewed_part(source: Source, decisions: Sequence[Decision]) -> Source:
 
 
 def write_table(rows: Sequence[ErrorShare], out: Path) -> None:
-    """Write the table as CSV."""
+    """Write the table as CSV. The examples are a JSON list."""
     lines = StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow([field.name for field in fields(ErrorShare)])
     for row in rows:
         values = [getattr(row, field.name) for field in fields(ErrorShare)]
-        writer.writerow([escape_cell(" ".join(v) if isinstance(v, tuple) else "" if v is None else v) for v in values])
+        writer.writerow(
+            [
+                escape_cell(json.dumps(v, ensure_ascii=False) if isinstance(v, tuple) else "" if v is None else v)
+                for v in values
+            ]
+        )
     write_text(out, lines.getvalue())
 
 

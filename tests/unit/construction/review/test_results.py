@@ -160,7 +160,7 @@ def test_wrong_answers_and_their_shares(project):
     counting = rows["Overall", "counting"]
     # groups: g0 has 1; g1 has 2 and 3; g2 has 4; g3 has 6
     low, high = clustered_interval([1, 1, 0, 1], [1, 2, 1, 1])
-    assert (counting["count"], counting["n"], counting["examples"]) == ("3", "5", "1 2 6")
+    assert (counting["count"], counting["n"], counting["examples"]) == ("3", "5", '["1", "2", "6"]')
     assert [float(counting[name]) for name in ("share", "low", "high")] == pytest.approx([0.6, low, high])
     assert rows["Relation", "counting"]["n"] == "1" and rows["Overall", "parser"]["count"] == "0"
 

@@ -1,0 +1,27 @@
+# Shares of the kinds of wrong answers that reviewers tagged (docs/review.md). Tags are files of people, not of the run: a
+# model has a table if its file is there.
+
+ERROR_TABLES = rule_parameters.error_tables(PARAMS)
+
+
+rule error_table:
+    input:
+        tags=f"reviews/{PARAMS.edition}/errors/{{model}}/{{benchmark}}/{{variant}}-seed{{seed}}.jsonl",
+        questions="<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
+        scores="<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+        replies="<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+    output:
+        "<results>/errors/{model}/{benchmark}/{variant}-seed{seed}.csv",
+    log:
+        "<logs>/error_table/{model}/{benchmark}/{variant}-seed{seed}.log",
+    wildcard_constraints:
+        seed=r"\d+",
+    conda:
+        "../envs/core.yaml"
+    params:
+        code=code_of(modules=["known_unknowns.construction.review.error_analysis"]),
+        settings=RESOLVED,
+    shell:
+        "python -m known_unknowns review-summary --errors {wildcards.model} {wildcards.benchmark}"
+        " --variant {wildcards.variant} --seed {wildcards.seed} --decisions {input.tags} --out {output}"
+        " --params {params.settings} > {log} 2>&1"
