@@ -69,20 +69,18 @@ def measure(folder: Path, share: float, models: list[str]) -> list[dict[str, Any
         run(folder, "questions", BENCHMARK, "--raw", raw, "--out", data),
         run(folder, "variants", BENCHMARK, "--questions", data),
     ]
-    for model in models:  # all of them, for the steps that compare models
-        replies, scores = (f"{results}/{kind}/{model}/{BENCHMARK}" for kind in ("replies", "scores"))
-        steps = [
-            run(folder, "import-released", model, BENCHMARK, "--raw", raw, "--questions", data, "--out", replies),
-            run(
-                folder, "score", BENCHMARK, "--model", model, "--questions", data, "--replies", replies, "--out", scores
-            ),
-            run(
-                folder,
-                *("measure", model, BENCHMARK, "--questions", data, "--scores", scores, "--replies", replies),
-                *("--out", f"{results}/metrics/{model}/{BENCHMARK}.parquet"),
-            ),
-        ]
-        found += [step | {"model": model} for step in steps]
+    for model in models:
+        out = f"{results}/replies/{model}/{BENCHMARK}"
+        found.append(run(folder, "import-released", model, BENCHMARK, "--raw", raw, "--questions", data, "--out", out))
+    folders = ["--questions", data, "--replies", f"{results}/replies"]
+    made_from = [f"{results}/made_from/{table}.json" for table in ("scores", "metrics")]
+    workers = ["--workers", "2"]
+    scoring = ["score-models", BENCHMARK, *folders, "--out", f"{results}/scores", "--made-from", made_from[0]]
+    measuring = ["measure-models", BENCHMARK, *folders, "--scores", f"{results}/scores", "--out", f"{results}/metrics"]
+    found += [
+        run(folder, *scoring, *workers),
+        run(folder, *measuring, "--made-from", made_from[1], *workers),
+    ]
     metrics = [f"{results}/metrics/{model}/{BENCHMARK}.parquet" for model in models]
     checks = Path(folder, results, "checks")
     checks.mkdir(parents=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +16,65 @@ from known_unknowns.records import FAILED, AnsweredTurn, Metric, Question, Score
 if TYPE_CHECKING:
     from known_unknowns.metrics.proportions import Ratio
     from known_unknowns.metrics.selective import RiskCoverage
+
+
+class OnDemand(Sequence[Any]):
+    """A sequence whose elements are built when one of them is used.
+
+    Parameters
+    ----------
+    length : int
+    build : callable
+        Returns the elements.
+    """
+
+    def __init__(self, length: int, build: Callable[[], Sequence[Any]]) -> None:
+        self._length, self._build = length, build
+
+    @cached_property
+    def _elements(self) -> Sequence[Any]:
+        return self._build()
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._elements[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._elements)
+
+
+@dataclass(frozen=True)
+class ScoreColumns:
+    """One scorer's scores of the answers, as arrays of shape (questions,).
+
+    Attributes
+    ----------
+    outcome, label : ndarray of str
+        One of `records.OUTCOMES`; the parsed label, "" without one.
+    choice : ndarray of int
+        Index of the chosen option; -1 without one.
+    correct : ndarray of bool
+    texts : callable
+        Returns the raw replies; "" for a failed request.
+    """
+
+    outcome: np.ndarray
+    label: np.ndarray
+    choice: np.ndarray
+    correct: np.ndarray
+    texts: Callable[[], list[str]]
+
+    def select(self, places: Sequence[int]) -> ScoreColumns:
+        """Return the scores of the questions at these places."""
+        at = np.asarray(places, dtype=np.int64)
+
+        def texts() -> list[str]:
+            found = self.texts()
+            return [found[place] for place in places]
+
+        return ScoreColumns(self.outcome[at], self.label[at], self.choice[at], self.correct[at], texts)
 
 
 @dataclass(frozen=True)
@@ -37,6 +97,8 @@ class ScoredAnswers:
         The scorer's parse of each question's other turns, by step ("forced").
     dialogues : sequence of sequence of AnsweredTurn
         All turns of each question, in the order of the dialogue.
+    columns : ScoreColumns, optional
+        The same as ``scores``. With it, no other sequence is built that is not used.
     """
 
     scorer: str
@@ -45,15 +107,34 @@ class ScoredAnswers:
     scores: Sequence[Score]
     other_scores: Sequence[Mapping[str, Score]] = field(default=())
     dialogues: Sequence[Sequence[AnsweredTurn]] = field(default=())
+    columns: ScoreColumns | None = None
 
     @property
     def outcome(self) -> np.ndarray:
         """Outcomes (`records.OUTCOMES`), an array of shape (questions,)."""
+        if self.columns is not None:
+            return self.columns.outcome
         return np.array([score.outcome for score in self.scores])
+
+    @property
+    def label(self) -> np.ndarray:
+        """Parsed labels, an array of shape (questions,); "" where there is none."""
+        if self.columns is not None:
+            return self.columns.label
+        return np.array([score.label or "" for score in self.scores])
+
+    @property
+    def choice(self) -> np.ndarray:
+        """Indices of the chosen options, an array of shape (questions,); -1 where there is none."""
+        if self.columns is not None:
+            return self.columns.choice
+        return np.array([-1 if score.choice is None else score.choice for score in self.scores], dtype=np.int64)
 
     @property
     def correct(self) -> np.ndarray:
         """Flags of correct answers, an array of shape (questions,)."""
+        if self.columns is not None:
+            return self.columns.correct
         return np.array([score.correct for score in self.scores], dtype=bool)
 
     @property
@@ -64,6 +145,8 @@ class ScoredAnswers:
     @property
     def texts(self) -> list[str]:
         """The raw replies; "" for a failed request."""
+        if self.columns is not None:
+            return self.columns.texts()
         return ["" if turn.reply.error is not None else turn.reply.text for turn in self.answers]
 
     @property
@@ -77,13 +160,20 @@ class ScoredAnswers:
 
     def select(self, places: Sequence[int]) -> ScoredAnswers:
         """Return the answers to the questions at these places, in this order."""
+        if list(places) == list(range(len(self.questions))):
+            return self
+
+        def chosen(values: Sequence[Any]) -> Sequence[Any]:
+            return OnDemand(len(places), lambda: [values[place] for place in places]) if values else ()
+
         return ScoredAnswers(
             scorer=self.scorer,
             questions=[self.questions[place] for place in places],
-            answers=[self.answers[place] for place in places],
-            scores=[self.scores[place] for place in places],
-            other_scores=[self.other_scores[place] for place in places] if self.other_scores else (),
-            dialogues=[self.dialogues[place] for place in places] if self.dialogues else (),
+            answers=chosen(self.answers),
+            scores=chosen(self.scores),
+            other_scores=chosen(self.other_scores),
+            dialogues=chosen(self.dialogues),
+            columns=None if self.columns is None else self.columns.select(places),
         )
 
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio
-from known_unknowns.records import Question, Score
+from known_unknowns.records import Question
 
 
 def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
@@ -51,10 +51,9 @@ def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
     dict from str to Ratio
         Numerators and denominators, arrays of shape (questions,).
     """
-    counts = [
-        _pair_shares([scored.questions[i] for scored in seeds], [scored.scores[i] for scored in seeds])
-        for i in range(len(seeds[0].questions))
-    ]
+    asked = zip(*(scored.questions for scored in seeds), strict=True)
+    chosen = zip(*(scored.choice.tolist() for scored in seeds), strict=True)
+    counts = [_pair_shares(questions, choices) for questions, choices in zip(asked, chosen, strict=True)]
     same, agreement, content, position, alone, informative = np.array(counts, dtype=np.float64).reshape(-1, 6).T
     all_questions = np.ones(len(counts))
     return {
@@ -66,22 +65,26 @@ def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
     }
 
 
-def _pair_shares(questions: Sequence[Question], scores: Sequence[Score]) -> tuple[float, ...]:
-    """Numerators of the five metrics for one question, and the share of its ordered pairs that are informative."""
+def _pair_shares(questions: Sequence[Question], choices: Sequence[int]) -> tuple[float, ...]:
+    """Numerators of the five metrics for one question, and the share of its ordered pairs that are informative.
+
+    ``choices`` has the index of the option that was chosen with each seed, -1 if none was.
+    """
     texts = [
-        None if score.choice is None else question.options[score.choice].text
-        for question, score in zip(questions, scores, strict=True)
+        None if choice < 0 else question.options[choice].text
+        for question, choice in zip(questions, choices, strict=True)
     ]
     pairs = list(permutations(range(len(texts)), 2))
     agree = content = position = alone = informative = 0.0
+    options_of = [[option.text for option in question.options] for question in questions]
     for first, second in pairs:
         first_text, second_text = texts[first], texts[second]
         if first_text is None or second_text is None:
             continue
         agree += first_text == second_text
-        options = [option.text for option in questions[second].options]
-        same_position = scores[first].choice == scores[second].choice
-        if first_text not in options or options.index(first_text) == scores[first].choice:
+        options = options_of[second]
+        same_position = choices[first] == choices[second]
+        if first_text not in options or options.index(first_text) == choices[first]:
             continue
         informative += 1
         content += second_text == first_text

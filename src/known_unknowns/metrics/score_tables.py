@@ -2,21 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.metrics import benchmark_hooks
-from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
+from known_unknowns.metrics.benchmark_hooks import OnDemand, ScoreColumns, ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio, ScoreArrays
 from known_unknowns.metrics.selective import RiskCoverage
+from known_unknowns.protocols import ANSWER
 from known_unknowns.records import OVERALL, UNPARSED, AnsweredTurn, Question, Score
 from known_unknowns.scoring import has_input
-from known_unknowns.scoring.table import final_answers, read_turns
+from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
+from known_unknowns.scoring.table import read_turns
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The questions of one variant and seed, and what follows from them; the same for all models.
+
+    Attributes
+    ----------
+    questions : sequence of Question
+    ids, groups, categories, labels
+        As in `ScoreTable`.
+    refusal_is_correct, chance : ndarray, shape (questions,)
+        As in `ScoreArrays`.
+    """
+
+    questions: Sequence[Question]
+    ids: tuple[str, ...]
+    groups: np.ndarray
+    categories: Mapping[str, np.ndarray]
+    labels: frozenset[str]
+    refusal_is_correct: np.ndarray
+    chance: np.ndarray
+
+    @property
+    def benchmark(self) -> str:
+        """The benchmark's name; "" without questions."""
+        return self.questions[0].benchmark if self.questions else ""
+
+    @classmethod
+    def of(cls, questions: Sequence[Question]) -> Asked:
+        """Compute the arrays of the questions."""
+        return cls(
+            questions=questions,
+            ids=tuple(question.id for question in questions),
+            groups=np.array([question.group for question in questions]),
+            categories=_categories(questions[0].benchmark if questions else "", questions),
+            labels=frozenset(label for question in questions for label in question.labels),
+            refusal_is_correct=np.array([q.answer is not None and q.answer == q.refusal for q in questions]),
+            chance=np.array([0.0 if q.answer is None else 1 / len(q.options) for q in questions]),
+        )
 
 
 @dataclass(frozen=True)
@@ -64,21 +109,33 @@ class ScoreTable:
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
         """Build the table from each scorer's ``answers`` to the same questions in the same order."""
-        questions = next(iter(answers.values())).questions
-        benchmark = questions[0].benchmark if questions else ""
-        hooks = benchmark_hooks.of(benchmark)
+        asked = Asked.of(next(iter(answers.values())).questions)
+        lacking = frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns))
+        return cls.of_asked(variant, seed, asked, answers, lacking)
+
+    @classmethod
+    def of_asked(
+        cls, variant: str, seed: int, asked: Asked, answers: Mapping[str, ScoredAnswers], lacking: frozenset[str]
+    ) -> ScoreTable:
+        """Build the table of answers to questions whose arrays are known."""
+        hooks = benchmark_hooks.of(asked.benchmark)
         return cls(
             variant=variant,
             seed=seed,
-            ids=tuple(question.id for question in questions),
-            groups=np.array([question.group for question in questions]),
-            categories=_categories(benchmark, questions),
-            labels=frozenset(label for question in questions for label in question.labels),
+            ids=asked.ids,
+            groups=asked.groups,
+            categories=asked.categories,
+            labels=asked.labels,
             answers=answers,
-            arrays={scorer: ScoreArrays.of(questions, scored.scores) for scorer, scored in answers.items()},
+            arrays={
+                scorer: ScoreArrays(
+                    scored.outcome, scored.label, scored.correct, asked.refusal_is_correct, asked.chance
+                )
+                for scorer, scored in answers.items()
+            },
             benchmark_ratios={scorer: hooks.ratios(scored) for scorer, scored in answers.items()},
             curves={scorer: hooks.risk_coverage(scored) for scorer, scored in answers.items()},
-            without_input=frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns)),
+            without_input=lacking,
         )
 
 
@@ -106,6 +163,8 @@ class CommonQuestions:
     @classmethod
     def of(cls, tables: Sequence[ScoreTable]) -> CommonQuestions:
         """Select the questions that all ``tables`` have, by id, in the order of the first table."""
+        if all(table.ids == tables[0].ids for table in tables):
+            return cls._all(tables)
         places = [{question: place for place, question in enumerate(table.ids)} for table in tables]
         ids = [question for question in tables[0].ids if all(question in found for found in places)]
         of_each = [[found[question] for question in ids] for found in places]
@@ -122,6 +181,17 @@ class CommonQuestions:
                 name: tuple(_ids(table, name).difference(ids) for table in tables)
                 for name in dict.fromkeys(name for table in tables for name in table.categories)
             },
+        )
+
+    @classmethod
+    def _all(cls, tables: Sequence[ScoreTable]) -> CommonQuestions:
+        """The questions of tables that have the same questions in the same order."""
+        nothing: tuple[frozenset[str], ...] = (frozenset(),) * len(tables)
+        return cls(
+            groups=tables[0].groups,
+            categories={name: members for name, members in tables[0].categories.items() if members.any()},
+            answers={scorer: [table.answers[scorer] for table in tables] for scorer in tables[0].answers},
+            left_out=dict.fromkeys((name for table in tables for name in table.categories), nothing),
         )
 
 
@@ -166,53 +236,98 @@ def load(
         If a scorer's score of a question's answer is missing or doubled.
     """
     name = Path(variant) / f"seed{seed}.parquet"
-    pairs = read_turns(questions / name, replies / name)
-    answered = list(final_answers(pairs, file=replies / name))
-    turn_numbers = {question.id: turn.turn for question, turn in answered}
-    with_input = [name for name in scorers if has_input(name, (turn for _, turns in pairs for turn in turns))]
-    answer_scores, other_scores = _scores(scores / name, turn_numbers, with_input)
-    for scorer in set(scorers) - set(with_input):
-        answer_scores[scorer] = [_unparsed(turn, scorer) for _, turn in answered]
-        other_scores[scorer] = [{} for _ in answered]
-    answered_questions, turns = zip(*answered, strict=True) if answered else ((), ())
-    dialogues = [dialogue for _, dialogue in pairs]
-    scored = {
-        scorer: ScoredAnswers(scorer, answered_questions, turns, answer_scores[scorer], other_scores[scorer], dialogues)
-        for scorer in scorers
-    }
-    return ScoreTable.of(variant, seed, scored)
+    file = questions / name
+    asked = _asked(file, file.stat().st_mtime_ns if file.is_file() else 0)
+    columns = ("step", "letters", "reply", "logprobs", "error")
+    found = ReplyTable.read(file, asked.ids, replies / name, columns)
+    answering = found.answering_rows()
+    with_input = [scorer for scorer in scorers if found.has_input(scorer)]
+    scored = ScoreRows.read(scores / name, found, with_input)
+    dialogues = OnDemand(len(asked.ids), partial(_dialogues, file, replies / name))
+    answers = {scorer: _scored_answers(scorer, asked, found, answering, scored, dialogues) for scorer in scorers}
+    return ScoreTable.of_asked(variant, seed, asked, answers, frozenset(scorers) - frozenset(with_input))
 
 
-def _unparsed(turn: AnsweredTurn, scorer: str) -> Score:
-    return Score(turn.question_id, turn.turn, turn.step, scorer, UNPARSED, None, None, False)
+@lru_cache(maxsize=64)
+def _asked(path: Path, time: int) -> Asked:
+    """The questions of a file that was written at this time."""
+    return Asked.of(tables.read_questions(path))
 
 
-_AnswerScores = dict[str, list[Score]]
-_OtherScores = dict[str, list[Mapping[str, Score]]]
+def _dialogues(questions: Path, replies: Path) -> list[list[AnsweredTurn]]:
+    return [turns for _, turns in read_turns(questions, replies)]
 
 
-def _scores(file: Path, turn_numbers: Mapping[str, int], scorers: Sequence[str]) -> tuple[_AnswerScores, _OtherScores]:
-    """Scores by scorer, in the order of ``turn_numbers``: of the turn that answers each question, and of its other
-    turns by step (the last turn of a step that was taken twice)."""
-    answer: dict[str, dict[str, Score]] = {scorer: {} for scorer in scorers}
-    other: dict[str, dict[str, dict[str, Score]]] = {scorer: {id: {} for id in turn_numbers} for scorer in scorers}
-    for row, score in enumerate(tables.read_scores(file)):
-        if score.question_id not in turn_numbers:
-            raise DataError(f"question {score.question_id!r} was never asked; score again", file=file, row=row)
-        if score.scorer not in answer:
-            continue
-        if score.turn != turn_numbers[score.question_id]:
-            other[score.scorer][score.question_id][score.step] = score
-            continue
-        if score.question_id in answer[score.scorer]:
-            message = f"question {score.question_id!r} is scored twice by {score.scorer!r}; score again"
-            raise DataError(message, file=file, row=row)
-        answer[score.scorer][score.question_id] = score
-    for scorer, by_question in answer.items():
-        missing = next((id for id in turn_numbers if id not in by_question), None)
-        if missing is not None:
-            raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
-    return (
-        {scorer: [by_question[id] for id in turn_numbers] for scorer, by_question in answer.items()},
-        {scorer: [by_question[id] for id in turn_numbers] for scorer, by_question in other.items()},
+def _scored_answers(
+    scorer: str, asked: Asked, replies: ReplyTable, answering: np.ndarray, scores: ScoreRows, dialogues: OnDemand
+) -> ScoredAnswers:
+    """The answers as one scorer parsed them; unparsed if the scorer has no input."""
+    count, first = len(asked.ids), replies.starts[:-1]
+    rows = scores.row_of.get(scorer)
+    if rows is not None and (rows[answering] < 0).any():
+        name = asked.ids[int(np.argmax(rows[answering] < 0))]
+        raise DataError(f"question {name!r} is not scored by {scorer!r}; score again", file=scores.path)
+    texts = partial(_texts, replies, answering)
+    columns = _score_columns(scores, None if rows is None else rows[answering], count, texts)
+    turns = (answering - first).tolist()
+
+    def score(row: int, place: int) -> Score:
+        if rows is None:
+            return Score(asked.ids[place], turns[place], ANSWER, scorer, UNPARSED, None, None, False)
+        values = [column[int(rows[row])].as_py() for column in scores.columns.columns]
+        step = replies.rows.column("step")[row].as_py()
+        return Score(asked.ids[place], row - int(first[place]), step, scorer, *values)
+
+    def others() -> Sequence[Mapping[str, Score]]:
+        found: list[dict[str, Score]] = [{} for _ in range(count)]
+        if rows is not None:
+            is_other = rows >= 0
+            is_other[answering] = False
+            places = np.searchsorted(first, np.flatnonzero(is_other), side="right") - 1
+            for row, place in zip(np.flatnonzero(is_other).tolist(), places.tolist(), strict=True):
+                other = score(row, place)
+                found[place][other.step] = other
+        return found
+
+    return ScoredAnswers(
+        scorer,
+        asked.questions,
+        OnDemand(count, lambda: [turns_[turn] for turns_, turn in zip(dialogues, turns, strict=True)]),
+        OnDemand(count, lambda: [score(row, place) for place, row in enumerate(answering.tolist())]),
+        OnDemand(count, others),
+        dialogues,
+        columns,
     )
+
+
+def _score_columns(
+    scores: ScoreRows, rows: np.ndarray | None, count: int, texts: Callable[[], list[str]]
+) -> ScoreColumns:
+    """The scores of these rows; unparsed without rows."""
+    if rows is None:
+        return ScoreColumns(
+            np.full(count, UNPARSED), np.full(count, ""), np.full(count, -1), np.zeros(count, dtype=bool), texts
+        )
+    found = scores.columns.take(pa.array(rows))
+    return ScoreColumns(
+        outcome=_strings(found.column("outcome")),
+        label=_strings(found.column("letter")),
+        choice=pc.fill_null(found.column("choice"), -1).to_numpy(),
+        correct=found.column("correct").to_numpy(),
+        texts=texts,
+    )
+
+
+def _strings(column: pa.ChunkedArray) -> np.ndarray:
+    """The column as an array of str, "" for null. Equal values are converted once."""
+    encoded = pc.fill_null(column, "").combine_chunks().dictionary_encode()
+    values = np.array(encoded.dictionary.to_pylist() or [""])
+    return values[encoded.indices.to_numpy()]
+
+
+def _texts(replies: ReplyTable, answering: np.ndarray) -> list[str]:
+    """The raw replies of these rows; "" for a failed request."""
+    rows = replies.rows.take(pa.array(answering))
+    failed = pc.is_valid(rows.column("error"))
+    texts: list[str] = pc.if_else(failed, "", rows.column("reply")).to_pylist()
+    return texts

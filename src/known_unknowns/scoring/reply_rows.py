@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from known_unknowns import tables
 from known_unknowns.errors import DataError
-from known_unknowns.scoring import has_input
-from known_unknowns.scoring.table import read_turns
+from known_unknowns.scoring.reply_table import ReplyTable, ScoreRows
 
 _COLUMNS = ("question_id", "category", "turn", "step", "answer", "reply", "error")
 
@@ -32,22 +35,42 @@ def reply_rows(
     DataError
         If a question has no reply, or a scorer no score of a turn with options.
     """
-    pairs = read_turns(questions, replies)
-    turns = [turn for _, turns in pairs for turn in turns]
-    found = {(score.question_id, score.turn, score.scorer): score for score in tables.read_scores(scores)}
-    scored_by = [name for name in scorers if has_input(name, turns)]
-    needed = {(t.question_id, t.turn, scorer) for t in turns if t.labels is not None for scorer in scored_by}
-    if missing := needed - found.keys():
-        raise DataError(
-            f"{len(missing)} scores are missing, such as {min(missing)}; delete it and run again", file=scores
-        )
-    rows = []
-    for question, of_question in pairs:
-        answer = None if question.answer is None else question.labels[question.answer]
-        for turn in of_question:
-            row = [question.id, question.category, turn.turn, turn.step, answer, turn.reply.text, turn.reply.error]
-            for scorer in scorers:
-                score = found.get((question.id, turn.turn, scorer))
-                row += [score.label, score.outcome, score.correct] if score else [None] * 3
-            rows.append(row)
-    return [*_COLUMNS, *(scorer + suffix for scorer in scorers for suffix in ("", ".outcome", ".correct"))], rows
+    asked = tables.read_questions(questions)
+    found = ReplyTable.read(
+        questions, [q.id for q in asked], replies, ("step", "letters", "reply", "logprobs", "error")
+    )
+    scored_by = [name for name in scorers if found.has_input(name)]
+    scored = ScoreRows.read(scores, found, scored_by)
+    with_options = pc.is_valid(found.rows.column("letters")).to_numpy()
+    names, turns = (found.rows.column(name).to_pylist() for name in ("question_id", "turn"))
+    missing = [
+        (names[row], turns[row], scorer)
+        for scorer in scored_by
+        for row in np.flatnonzero(with_options & (scored.row_of[scorer] < 0))
+    ]
+    if missing:
+        message = f"{len(missing)} scores are missing, such as {min(missing)}; delete it and run again"
+        raise DataError(message, file=scores)
+    counts = np.diff(found.starts)
+    answers = [None if q.answer is None else q.labels[q.answer] for q in asked]
+    columns = [
+        names,
+        _repeated([q.category for q in asked], counts),
+        turns,
+        found.rows.column("step").to_pylist(),
+        _repeated(answers, counts),
+        found.rows.column("reply").to_pylist(),
+        found.rows.column("error").to_pylist(),
+    ]
+    for scorer in scorers:
+        rows = scored.row_of.get(scorer)
+        at = pa.nulls(len(names), pa.int64()) if rows is None else pa.array(rows, mask=rows < 0)
+        columns += [scored.columns.column(name).take(at).to_pylist() for name in ("letter", "outcome", "correct")]
+    return [*_COLUMNS, *(scorer + suffix for scorer in scorers for suffix in ("", ".outcome", ".correct"))], [
+        list(row) for row in zip(*columns, strict=True)
+    ]
+
+
+def _repeated(values: Sequence[Any], counts: np.ndarray) -> list[Any]:
+    """Each value as often as its question has turns."""
+    return [value for value, count in zip(values, counts.tolist(), strict=True) for _ in range(count)]

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from known_unknowns import tables
 from known_unknowns.data.up_to_date import UpToDate
@@ -30,6 +28,7 @@ from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
+from known_unknowns.scoring.reply_table import ReplyTable
 
 _QUESTIONS = 512
 """Questions of a chunk. The parsers cache the options of 4,096 questions."""
@@ -144,7 +143,11 @@ def score_cell(questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: 
         if name not in SCORERS:
             raise ConfigError(unknown_name(name, SCORERS), path="scorers")
     asked = tables.read_questions(questions)
-    models = [_Model.read(questions, asked, *paths, scorers) for paths in files]
+    ids = [question.id for question in asked]
+    models = []
+    for replies, out in files:
+        found = ReplyTable.read(questions, ids, replies)
+        models.append(_Model(found, out, [name for name in scorers if found.has_input(name)]))
     for start in range(0, len(asked), _QUESTIONS):
         known: _Known = {}
         for model in models:
@@ -155,68 +158,30 @@ def score_cell(questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: 
 
 @dataclass
 class _Model:
-    """The replies of one model, sorted by question and turn, and its scores so far.
+    """The replies of one model and its scores so far."""
 
-    ``starts`` has the first row of each question, and the number of rows.
-    """
-
-    replies: Path
+    replies: ReplyTable
     out: Path
-    table: pa.Table
-    starts: list[int]
     scorers: Sequence[str]
     parts: list[pa.Table] = field(default_factory=list)
 
-    @classmethod
-    def read(
-        cls, questions: Path, asked: Sequence[Question], replies: Path, out: Path, scorers: Sequence[str]
-    ) -> _Model:
-        """Read the replies and check that they belong to the questions."""
-        table = tables.read_columns(replies, tables.REPLIES)
-        number = {question.id: place for place, question in enumerate(asked)}
-        ids = table.column("question_id").to_pylist()
-        places = np.fromiter((number.get(name, -1) for name in ids), dtype=np.int64, count=len(ids))
-        turns = table.column("turn").to_numpy()
-        order = np.lexsort((turns, places))
-        places, turns = places[order], turns[order]
-        starts = np.searchsorted(places, np.arange(len(asked) + 1))
-        counts = np.diff(starts)
-        complete = not len(places) or (places[0] >= 0 and places[-1] < len(asked))
-        if not (
-            complete and counts.all() and np.array_equal(turns, np.arange(len(places)) - np.repeat(starts[:-1], counts))
-        ):
-            read_turns(questions, replies)  # names the question that is wrong
-            raise AssertionError(f"{replies}: inconsistent turns")
-        if not np.array_equal(order, np.arange(len(order))):
-            table = table.take(pa.array(order))
-        chosen = [name for name in scorers if _has_input(name, table)]
-        return cls(replies, out, table, starts.tolist(), chosen)
-
     def score(self, asked: Sequence[Question], start: int, stop: int, known: _Known) -> None:
         """Score the questions from ``start`` to ``stop``."""
-        stop = min(stop, len(asked))
-        first, last = self.starts[start], self.starts[stop]
-        turns = tables.replies_of(self.replies, self.table.slice(first, last - first))
-        rows: list[_Row] = []
-        for place in range(start, stop):
-            of_question = turns[self.starts[place] - first : self.starts[place + 1] - first]
-            rows += _rows(place, asked[place], of_question, self.scorers, known)
-        self.parts.append(tables.table_of(self.out, rows, tables.SCORES))
+        starts = self.replies.starts[start : min(stop, len(asked)) + 1].tolist()
+        rows = self.replies.rows.slice(starts[0], starts[-1] - starts[0])
+        turns = tables.replies_of(self.replies.path, rows)
+        scores: list[_Row] = []
+        for place, (first, last) in enumerate(pairwise(starts), start):
+            of_question = turns[first - starts[0] : last - starts[0]]
+            scores += _rows(place, asked[place], of_question, self.scorers, known)
+        self.parts.append(tables.table_of(self.out, scores, tables.SCORES))
 
     def write(self) -> None:
         """Write the table of scores."""
-        scored_turns = self.table.num_rows - self.table.column("letters").null_count
+        rows = self.replies.rows
+        scored_turns = rows.num_rows - rows.column("letters").null_count
         table = pa.concat_tables([tables.SCORES.empty_table(), *self.parts])
         tables.write_table(self.out, table, expect=scored_turns * len(self.scorers))
-
-
-def _has_input(scorer: str, replies: pa.Table) -> bool:
-    """The result of `known_unknowns.scoring.has_input` for a table of replies."""
-    if scorer != "likelihood":
-        return True
-    scored = replies.filter(pc.and_(pc.is_valid(replies.column("letters")), pc.is_null(replies.column("error"))))
-    lengths = (np.diff(chunk.offsets.to_numpy()) for chunk in scored.column("logprobs").chunks)
-    return not scored.num_rows or any(bool((length > 0).any()) for length in lengths)
 
 
 def _rows(

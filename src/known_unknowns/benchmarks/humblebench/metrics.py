@@ -38,7 +38,7 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     """
     if scored.scorer != "official":
         return {}
-    counts = official_metrics(scored.questions, scored.texts, [score.label for score in scored.scores])
+    counts = official_metrics(scored.questions, scored.texts, [label or None for label in scored.label.tolist()])
     return {name: Ratio(np.array(above), np.array(below)) for name, (above, below) in counts.items()}
 
 
