@@ -32,4 +32,5 @@ BENCHMARK = Benchmark(
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     released=Lazy(f"{__name__}.released:RELEASED"),
     report=Lazy(f"{__name__}.section:SECTION"),
+    construction=Lazy(f"{__name__}.construction:CONSTRUCTION"),
 )

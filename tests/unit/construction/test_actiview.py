@@ -1,0 +1,143 @@
+"""The generators of ActiView's Appendix J: prompts, numbered boxes, ratings, and counting."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from known_unknowns import benchmarks
+from known_unknowns.benchmarks.actiview import construction, construction_prompts
+from known_unknowns.config import OpenAIModel
+from known_unknowns.construction.candidates import CandidateImage
+from known_unknowns.construction.importing import store_file
+from known_unknowns.construction.running import run_generator
+from known_unknowns.construction.scene_graph import Node, SceneGraph
+from tests import paths
+from tests.servers.endpoint import Endpoint, Response, completion
+
+ANNOTATION = {
+    "question": "Which cup is nearer to the plate?",
+    "options": ["red", "blue", "both", "neither"],
+    "abilities": ["zoom in"],
+    "answer": 2,
+    "order": [0, 2, 1, 2, 9],
+    "groundtruth": "Both touch it.",
+    "number_of_operations": 2,
+}
+CASES = {  # the reply to the first turn, and the rating: a question has its case's name at its end
+    "good": (ANNOTATION, "A"),
+    "guess": (ANNOTATION, "C"),
+    "bad": (ANNOTATION, "D"),
+    "unrated": (ANNOTATION, None),
+    "none": ({**ANNOTATION, "question": "None"}, None),
+    "range": ({**ANNOTATION, "answer": 4}, None),
+    "prose": ("No idea.", None),
+}
+
+
+def graph(folder, name: str) -> SceneGraph:
+    buffer = io.BytesIO()
+    Image.new("RGB", (100, 60), "white").save(buffer, "PNG")
+    path, digest = store_file(buffer.getvalue(), folder, "images", ".png")
+    nodes = (
+        Node("0", "cup", (10, 10, 20, 20), description=f"[{name}] a red cup"),
+        Node("1", "cup", (60, 10, 30, 30), attributes={"colour": "blue"}),
+        Node("2", "table-merged", (0, 40, 100, 20), thing=False),
+    )
+    return SceneGraph(name, CandidateImage(path, digest, 100, 60), nodes)
+
+
+def reply(request) -> Response:
+    first, rating = CASES[request.question]
+    if "predefined levels for scoring" in text_of(request):
+        content = "I cannot." if rating is None else json.dumps({"score": rating, "reason": "because"})
+    elif isinstance(first, str):
+        content = first
+    else:  # the name is in the annotation that is rated
+        marked = first["question"] if first["question"] == "None" else f"{first['question']} [{request.question}]"
+        content = json.dumps({**first, "question": marked})
+    return Response(200, completion("q", content=content))
+
+
+def text_of(request) -> str:
+    return "\n".join(part["text"] for part in request.body["messages"][-1]["content"] if part["type"] == "text")
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """Step 1 over an image for each case, and step 2 over one; the requests of both."""
+    folder = tmp_path_factory.mktemp("actiview")
+    generators = benchmarks.get("actiview").construction.get().generators
+    graphs = [graph(folder, name) for name in CASES]
+    with Endpoint(reply=reply) as end:
+        entry = OpenAIModel(engine="openai", source="parrot-1", base_url=end.url, max_retries=1, patience=5)
+        settings = {"folder": folder, "model": "parrot", "entry": entry}
+        one = run_generator("step_1", generators["step_1"], graphs, journal=folder / "1.jsonl", **settings)
+        requests = [request for request in end.log if request.path.endswith("completions")]
+    counted = json.dumps({**ANNOTATION, "operations": 1})
+    with Endpoint(reply=lambda request: Response(200, completion("q", content=counted))) as end:
+        settings["entry"] = entry.model_copy(update={"base_url": end.url})
+        two = run_generator("step_2", generators["step_2"], graphs[:1], journal=folder / "2.jsonl", **settings)
+        counting = [request for request in end.log if request.path.endswith("completions")]
+    return one, requests, two, counting
+
+
+def test_ratings_decide_what_is_flagged_or_rejected(generated):
+    (candidates, rejected, _), _, _, _ = generated
+    flags = {each.group: [flag.reason for flag in each.flags] for each in candidates}
+    assert flags == {"good": [], "guess": ["rated C: because"], "unrated": ["not rated"]}
+    assert {image: each.reason for image, each in rejected} == {
+        **{"bad": "rated_D", "none": "unsuitable", "range": "broken_schema", "prose": "broken_json"}
+    }
+    good = candidates[0]
+    assert (good.answer, good.options[2], good.source["rating"]) == ("C", "both", "A")
+    assert [thing.id for thing in good.objects] == ["1", "0"]  # the reply's order, each box once
+
+
+def test_the_image_has_numbered_boxes_and_each_turn_its_schema(generated):
+    _, requests, _, _ = generated
+    first = next(request for request in requests if request.question == "good")
+    (url,) = [part["image_url"]["url"] for part in first.body["messages"][-1]["content"] if part["type"] == "image_url"]
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    red = (pixels == (255, 0, 0)).all(axis=2)
+    assert red[10, 15] and red[29, 15] and red[39, 70] and not red[50].any()  # both cups, not the table
+    assert '{"1": "cup; [good] a red cup", "2": "cup; colour: blue"}' in text_of(first)
+    schemas = {next(iter(r.body["response_format"]["json_schema"]["schema"]["properties"])) for r in requests}
+    assert schemas == {"question", "score"} and len(requests) == 7 + 4  # four of them are rated
+
+
+def test_counting_asks_once_for_each_class_with_several_objects(generated):
+    _, _, (candidates, rejected, _), counting = generated
+    assert len(counting) == 1 and not rejected
+    assert "[[10, 10, 29, 29], [60, 10, 89, 39]]" in text_of(counting[0]) and "are all cup The" in text_of(counting[0])
+    assert [(each.kind, len(each.objects)) for each in candidates] == [("counting", 2)]
+
+
+@pytest.mark.skipif(not paths.SHARED.is_dir(), reason="the papers' texts are not here (../shared)")
+@pytest.mark.parametrize("name", ["STEP_1", "SCORING", "STEP_2"])
+def test_the_prompts_are_those_of_the_paper(name):
+    """Every paragraph is in the paper's text; marks, braces, quotes and page breaks are left out of the comparison."""
+    paper = (paths.SHARED / "papers" / "003_20fde8cfe36ab34a.txt").read_text(encoding="utf-8")
+
+    def plain(text: str) -> str:
+        text = re.sub(r"(?m)^.*prompt used for automatic annotation in .*$", "", text)
+        return re.sub(r"[^a-z0-9]", "", text.casefold())
+
+    whole = plain(paper[paper.index("J.3 Prompt Templates") :].replace("in ison-string", "in json-string"))
+    paragraphs = [line for line in getattr(construction_prompts, name).splitlines() if plain(line)]
+    missing = [line for line in paragraphs if plain(line) not in whole]
+    assert missing == []
+
+
+def test_objects_that_cannot_be_seen_apart_are_not_marked():
+    nodes = tuple(Node(str(k), "cup", (0, 0, k + 1, 10)) for k in range(12))
+    crowd = Node("crowd", "person", (0, 0, 99, 99), crowd=True)
+    found = construction.marked_objects(SceneGraph("1", CandidateImage("a.png", "0" * 64, 100, 100), (*nodes, crowd)))
+    assert [node.id for node in found] == [str(k) for k in range(2, 12)]
