@@ -91,6 +91,7 @@ def start_run():
     for note in NOTES:
         print(note, file=sys.stderr)
     workflow_run.forward_sigterm()
+    workflow_run.end_at_second_interrupt()
     workflow_run.write_job_settings(PARAMS, SETTINGS.parent)
     workflow_run.remove_other_settings(SETTINGS)
     workflow_run.write_settings(

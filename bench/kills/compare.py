@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-TIMING = ("newly_asked", "reply_seconds", "crc32", "seconds", "duration")
+TIMING = ("newly_asked", "reply_seconds", "checksum", "seconds", "duration")
 """Keys of JSON files that state how long something took, or what a run found in the journal."""
 _NUMBERS = re.compile(r"\d+(\.\d+)?")
 _IDS = re.compile(r"[0-9a-f]{32}")

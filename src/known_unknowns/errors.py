@@ -62,6 +62,10 @@ class DataError(KnownUnknownsError):
         self.file, self.row, self.line = Path(file), row, line
 
 
+class DamagedError(DataError):
+    """A file of results that is damaged or was changed. A run makes it again if it is gone."""
+
+
 class MachineError(KnownUnknownsError):
     """A fault of the machine or the network. Nothing is lost, and the same command continues the work."""
 

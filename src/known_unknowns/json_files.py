@@ -1,7 +1,7 @@
 """JSON files of results: written atomically, with a checksum that is verified when the file is read.
 
-The same values give the same bytes. The checksum is the CRC-32 of the file without it, under the key "crc32". Files of
-earlier versions have none.
+The same values give the same bytes. The checksum is the CRC-32 of the file without it, under the key "checksum". Files
+of earlier versions have none.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 from zlib import crc32
 
 from known_unknowns import tables
-from known_unknowns.errors import DataError
+from known_unknowns.errors import DamagedError, DataError
 
-KEY = "crc32"
+KEY = "checksum"
+_PREFIX = "crc32:"
 
 
 def write(path: str | Path, values: Mapping[str, Any]) -> None:
@@ -25,7 +26,7 @@ def write(path: str | Path, values: Mapping[str, Any]) -> None:
 
 def dumps(values: Mapping[str, Any]) -> str:
     """Return the text of a JSON object with its checksum."""
-    return _text({**values, KEY: f"{crc32(_text(values).encode()):08x}"})
+    return _text({**values, KEY: f"{_PREFIX}{crc32(_text(values).encode()):08x}"})
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -34,7 +35,9 @@ def read(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     DataError
-        The file is missing, is not a JSON object, or was changed.
+        The file is missing.
+    DamagedError
+        It is not a JSON object, or was changed.
     """
     path = Path(path)
     if not path.is_file():
@@ -43,12 +46,13 @@ def read(path: str | Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"not a JSON file, or damaged ({error}); delete it and run again", file=path) from error
+        raise DamagedError(f"not a JSON file, or damaged ({error}); delete it and run again", file=path) from error
     if not isinstance(values, dict):
-        raise DataError("not a JSON object; delete it and run again", file=path)
-    checksum = values.pop(KEY, None)
-    if checksum is not None and dumps(values) != text:
-        raise DataError("the file was changed after it was written; delete it and run again", file=path)
+        raise DamagedError("not a JSON object; delete it and run again", file=path)
+    checksummed = KEY in values or any(str(value).startswith(_PREFIX) for value in values.values())
+    values.pop(KEY, None)
+    if checksummed and dumps(values) != text:
+        raise DamagedError("the file was changed after it was written; delete it and run again", file=path)
     return values
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from PIL import Image as Pillow
 
-from known_unknowns import images, tables
+from known_unknowns import images, json_files, tables
 from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.cli import main
 from known_unknowns.errors import DataError
@@ -149,3 +149,48 @@ def test_a_changed_image_is_written_again_by_the_next_run(stored, tmp_path):
     with ImageStore(folder) as store:
         store.add((tmp_path / "red.png").read_bytes(), file=tmp_path / "red.png", row=0)
     assert images.open_image(red, folder).getpixel((0, 0)) == (255, 0, 0)
+
+
+def test_every_changed_byte_of_a_json_file_is_found(tmp_path):
+    path = tmp_path / "engine.json"
+    values = {"model": "m", "about": {"certificate": {"flips": 0, "compared": 64, "rate": 0.0, "gaps": [0.25]}}}
+    json_files.write(path, values)
+    assert json_files.read(path) == values
+    whole = path.read_bytes()
+    for position, byte in enumerate(whole):
+        path.write_bytes(whole[:position] + bytes([byte ^ 1]) + whole[position + 1 :])
+        with pytest.raises(DataError, match=r"engine.json: .*delete it and run again"):
+            json_files.read(path)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(DataError, match="the file was changed"):
+        json_files.read(path)
+    path.write_text('{"model": "of an earlier version"}')
+    assert json_files.read(path) == {"model": "of an earlier version"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "job", "renamed"),
+    [
+        ("results/pocket/metrics/m", True, True),
+        ("results/pocket/metrics/m", False, False),  # by hand
+        ("elsewhere", True, False),
+        ("results/pocket/replies/imported/b/original", True, False),  # no run makes it again
+    ],
+)
+def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder, job, renamed):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / folder / "b.parquet"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"PAR1 no table")
+    if "imported" in folder:
+        json_files.write(path.parent.parent / "engine.json", {"entry": {"engine": "imported"}})
+    if job:
+        monkeypatch.setenv("KNOWN_UNKNOWNS_PARAMS", "params.yaml")
+    names = {"--out": "metrics.json", "--table": "metrics.csv", "--plot": "plot.csv"}
+    options = [word for option, name in names.items() for word in (option, str(tmp_path / name))]
+    monkeypatch.setattr("sys.argv", ["known-unknowns", "summarise", str(path), *options])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == DataError.exit_code
+    assert path.is_file() is not renamed and path.with_name("b.parquet.damaged").is_file() is renamed
+    assert ("b.parquet.damaged; the next run makes it again" in capsys.readouterr().err) is renamed

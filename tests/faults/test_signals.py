@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -80,18 +81,36 @@ def test_a_second_signal_ends_it_without_a_traceback(infer):
     assert process.returncode not in (0, 5) and "Traceback" not in said
 
 
-def test_the_workflow_forwards_sigterm(project):
+@pytest.fixture
+def slow_workflow(project):
+    """A workflow whose only job ends on a signal, or after a minute; started, with the job at work."""
     (project.root / "job.py").write_text(JOB)
-    rule = "rule slow:\n    output: 'made'\n    shell: 'python job.py known_unknowns'\n"
+    rule = "rule slow:\n    output: 'made'\n    shell: 'python job.py known_unknowns > log 2>&1'\n"
     start = "onstart:\n    start_run()\n"
     text = 'include: "rules/common.smk"\n\nrule all:\n    default_target: True\n    input: "made"\n\n'
     (project.root / "Snakefile").write_text(f"{text}{rule}\n{start}")
     process = project.start("snakemake", "--cores", "1", "--nolock")
     try:
         until(lambda: (project.root / "started").is_file())
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
-        assert process.returncode != 0
-        assert (project.root / "told").is_file()
+        yield project, process
     finally:
         project.kill(process)
+
+
+def test_the_workflow_forwards_sigterm(slow_workflow):
+    project, process = slow_workflow
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert (project.root / "told").is_file()
+
+
+def test_ctrl_c_twice_ends_the_workflow_without_a_traceback(slow_workflow):
+    """As on a terminal, all processes of the run receive both signals."""
+    _, process = slow_workflow
+    for _ in range(2):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+            time.sleep(0.3)
+    said = process.communicate(timeout=30)[0]
+    assert process.returncode != 0 and "Traceback" not in said, said

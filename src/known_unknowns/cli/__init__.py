@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
@@ -34,7 +35,7 @@ from known_unknowns.cli import (
     share,
     workflow,
 )
-from known_unknowns.errors import KnownUnknownsError, MachineError
+from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
 
@@ -58,6 +59,9 @@ Exit codes:
 
 KNOWN_UNKNOWNS_TRACEBACK=1 shows the traceback of an error.
 """
+
+JOB_SETTINGS = "KNOWN_UNKNOWNS_PARAMS"
+"""An environment variable of the jobs of the workflow (`workflow.run.SETTINGS_VARIABLE`)."""
 
 MODULES = (
     project,
@@ -142,6 +146,21 @@ def _version(
         raise typer.Exit
 
 
+def _set_aside(error: KnownUnknownsError) -> str:
+    """Rename a damaged file that a run of the workflow makes again, if this is a job of one; return what was done."""
+    if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
+        return ""
+    parts = Path(os.path.relpath(error.file)).parts
+    if parts[0] != "results" and not (parts[0] == "data" and "questions" in parts):
+        return ""
+    records = (folder / "engine.json" for folder in error.file.parents[:2])
+    if any(path.is_file() and b'"engine": "imported"' in path.read_bytes() for path in records):
+        return ""  # no run makes these replies
+    aside = error.file.with_name(f"{error.file.name}.damaged")
+    error.file.rename(aside)
+    return f" (it was renamed to {aside.name}; the next run makes it again)"
+
+
 _MACHINE_ERRORS = frozenset(
     (
         *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ELOOP),
@@ -159,7 +178,7 @@ def main() -> None:
     except KnownUnknownsError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK"):
             raise
-        print(f"known-unknowns: error: {error}", file=sys.stderr)
+        print(f"known-unknowns: error: {error}{_set_aside(error)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except OSError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:

@@ -17,7 +17,7 @@ from scipy.stats import beta, binom, t
 
 from known_unknowns import json_files, verification
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
-from known_unknowns.errors import DataError
+from known_unknowns.errors import DamagedError
 from known_unknowns.records import Metric
 
 CONFIDENCE = 0.95
@@ -161,5 +161,5 @@ def read_flips(replies: Path, model: str) -> Flips:
 def _read(path: Path, *keys: str) -> dict[str, Any]:
     values = json_files.read(path)
     if missing := set(keys) - values.keys():
-        raise DataError(f"no {', '.join(sorted(missing))} in this file; delete it and run again", file=path)
+        raise DamagedError(f"no {', '.join(sorted(missing))} in this file; delete it and run again", file=path)
     return values

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import benchmarks, json_files, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import QuestionTurns
@@ -129,7 +129,7 @@ def _check(params: Params, model: str, benchmark: str, variant: str, seed: int) 
 
 def _check_not_inferred(file: Path) -> None:
     """Raise DataError if the replies come from inference: these must not be overwritten."""
-    if file.is_file() and json.loads(file.read_text(encoding="utf-8"))["entry"].get("engine") != ENGINE:
+    if file.is_file() and json_files.read(file)["entry"].get("engine") != ENGINE:
         raise DataError("these replies come from inference; choose another name", file=file)
 
 
@@ -148,7 +148,7 @@ def _key(model: str, question: Question, turn: AnsweredTurn) -> str:
 def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files: Sequence[Path], replies: Path) -> None:
     """Write engine.json as inference does. Its facts name the files of each cell with their sha256."""
     path = replies / "engine.json"
-    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["facts"] if path.is_file() else {}
+    facts: dict[str, Any] = json_files.read(path)["facts"] if path.is_file() else {}
     facts[cell.with_suffix("").as_posix()] = [
         {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} for file in files
     ]
@@ -163,7 +163,7 @@ def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files:
         "newly_asked": 0,
         "reply_seconds": 0.0,
     }
-    tables.write_text(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
+    json_files.write(path, record)
 
 
 def _missing_settings(params: Params, model: str, replies: Path) -> Iterator[str]:

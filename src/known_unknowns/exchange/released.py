@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks, tables
+from known_unknowns import benchmarks, json_files, tables
 from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.config import Params
 from known_unknowns.config.params import ORIGINAL
@@ -198,7 +198,7 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
         "newly_asked": 0,
         "reply_seconds": 0.0,
     }
-    tables.write_text(out / "engine.json", json.dumps(record, indent=2, sort_keys=True) + "\n")
+    json_files.write(out / "engine.json", record)
 
 
 def answered_as(params: Params, benchmark: str, variant: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from known_unknowns import json_files
 from known_unknowns.data import licences, lock_file, provenance
-from known_unknowns.errors import DataError
 from known_unknowns.report.numerics import SECTIONS, Computation, computation
 
 if TYPE_CHECKING:
@@ -116,10 +115,7 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_f
     for benchmark in params.benchmarks:
         path = results / "replies" / model / benchmark / "engine.json"
         if path.is_file():
-            try:
-                engines.append(json.loads(path.read_text(encoding="utf-8")))
-            except ValueError as error:
-                raise DataError(f"not valid JSON ({error}); delete it and run again", file=path) from error
+            engines.append(json_files.read(path))
     first = engines[0] if engines else {}
     turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
     about = {name: value for name, value in first.get("about", {}).items() if name not in SECTIONS}

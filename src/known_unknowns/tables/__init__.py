@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from known_unknowns import pandas_import
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import DamagedError, DataError, MachineError
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
 from known_unknowns.tables._files import atomic_path as atomic_path
 from known_unknowns.tables._files import link_or_copy as link_or_copy
@@ -144,8 +144,8 @@ def read_columns(
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # pyarrow's own errors have no number
             raise MachineError(f"{path}: {error.strerror}") from error
-        raise DataError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
-    raise DataError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
+        raise DamagedError(f"not {what}, or damaged ({error}); delete it and run again", file=path) from error
+    raise DamagedError(f"not {what}: missing column(s): {', '.join(missing)}; delete it and run again", file=path)
 
 
 def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any, ...]]:
@@ -353,4 +353,4 @@ def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schem
     try:
         return [row(**dict(zip(schema.names, values, strict=True))) for values in _read(path, schema, what)]
     except (TypeError, ValueError) as error:
-        raise DataError(f"not {what} ({error}); delete it and run again", file=path) from error
+        raise DamagedError(f"not {what} ({error}); delete it and run again", file=path) from error

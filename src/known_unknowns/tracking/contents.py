@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from known_unknowns import __version__, tables
+from known_unknowns import __version__, json_files, tables
 from known_unknowns.config import Params
 from known_unknowns.data.provenance import data_digest
 from known_unknowns.errors import DataError
@@ -71,10 +71,7 @@ class ModelResults:
         cells = self.params.cells(benchmark, self.model)
         chosen = [m for m in self._headline if m.benchmark == benchmark]
         file = self._engine_file(benchmark)
-        try:
-            engine = dict(json.loads(file.read_bytes()))
-        except (OSError, ValueError, TypeError) as error:
-            raise DataError(f"not the record of an engine ({error}); delete it and run again", file=file) from error
+        engine = json_files.read(file)
         artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import urlsplit
 
+from known_unknowns import json_files
 from known_unknowns.config import Params
 
 _SHORTEST_KEY = 8
@@ -48,7 +49,7 @@ class PrivateTexts:
         """
         values = list(_texts(params.raw))
         for path in engines:
-            values += _texts(json.loads(path.read_text(encoding="utf-8")))
+            values += _texts(json_files.read(path))
         found: dict[str, str] = {}
         for value in values:
             found |= _of_value(value)

@@ -67,6 +67,22 @@ def forward_sigterm() -> None:
     signal.signal(signal.SIGTERM, forward)
 
 
+def end_at_second_interrupt() -> None:
+    """At the second Ctrl-C, end this process at once; Snakemake would print tracebacks. The jobs receive it as well."""
+    before, told = signal.getsignal(signal.SIGINT), False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal told
+        if told:
+            os.write(2, b"\nStopped. Recorded replies are kept; the same command continues.\n")
+            os._exit(130)
+        told = True
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, end)
+
+
 def prepend_to_path(folder: Path) -> None:
     """Put a folder before all others on PATH, so that jobs run its programs."""
     os.environ["PATH"] = os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from known_unknowns import benchmarks, tables
-from known_unknowns.errors import DataError
+from known_unknowns import benchmarks, json_files, tables
 from known_unknowns.inference.asking import bound
 from known_unknowns.metrics import dual
 from known_unknowns.records import AnsweredTurn, Question, Turn
@@ -192,10 +191,7 @@ class BenchmarkWriter:
         for model in self._params.models:
             path = self._results / "replies" / model / self._name / "engine.json"
             if path.is_file():
-                try:
-                    engine = json.loads(path.read_text(encoding="utf-8"))
-                except ValueError as error:
-                    raise DataError(f"not valid JSON ({error}); delete it and run again", file=path) from error
+                engine = json_files.read(path)
                 engines[model] = {key: engine[key] for key in ("entry", "facts", "about") if key in engine}
         return {"data": self._params.data(self._name).as_dict(), "engines": engines}
 
