@@ -140,4 +140,6 @@ class Overview:
             return judged, ""
         if self.run.is_rendered:
             return {}, "the questions are rendered, so that no published number is comparable"
+        if not self.compared:
+            return {}, "the benchmark has no published numbers"
         return {}, rows[0].reason if rows else "no published row stands for the model"

@@ -24,14 +24,13 @@ def _best(overview: Overview) -> str:
     shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
     if overview.pair is None:
         return (
-            f"{best} has the highest accuracy on {overview.title}: {shown}, n = {n}. There is no dual accuracy: the "
-            "questions have no refusal option, or were not asked without their right option."
+            f"{best} has {'the highest' if overview.models[1:] else 'this'} accuracy on {overview.title}: {shown}, "
+            f"n = {n}. There is no dual accuracy: the questions have no refusal option, or were not asked without "
+            "their right option."
         )
     changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
-    return (
-        f"{best} knows best what it does not know: it answers {shown} of {n} {overview.title} questions correctly, and "
-        f"refuses them {changed} (dual accuracy)."
-    )
+    start = f"{best} knows best what it does not know: it answers" if overview.models[1:] else f"{best} answers"
+    return f"{start} {shown} of {n} {overview.title} questions correctly, and refuses them {changed} (dual accuracy)."
 
 
 def _distance(overview: Overview) -> str:
@@ -74,15 +73,19 @@ def _test(row: PairedRow, best: str) -> str:
 
 def _guesses(overview: Overview) -> str:
     parts = []
+    several = bool(overview.models[1:])
     if overview.refusing(NO_RIGHT_OPTION):
-        parts.append(f"refuse {_range(overview, overview.refused)} of the questions without a right option")
+        share = _range(overview, overview.refused)
+        parts.append(f"{'refuse' if several else 'refuses'} {share} of the questions without a right option")
     if overview.refusing(NO_CONTENT):
-        parts.append(f"do not refuse {_range(overview, overview.wrong)} of those without content in the image")
+        share = _range(overview, overview.wrong)
+        parts.append(f"{'do' if several else 'does'} not refuse {share} of those without content in the image")
     if not parts:
         accuracy = _range(overview, lambda model: overview.number(model, overview.main, ACCURACY))
         chance = _shown(overview.run.chance(overview.models[0], overview.main))
-        return f"The models answer {accuracy} of the questions correctly; a uniform guess is right in {chance}."
-    return f"The models {' and '.join(parts)}."
+        who = "The models answer" if several else "It answers"
+        return f"{who} {accuracy} of the questions correctly; a uniform guess is right in {chance}."
+    return f"{'The models' if several else 'It'} {' and '.join(parts)}."
 
 
 def _range(overview: Overview, number: Callable[[str], Metric | None]) -> str:

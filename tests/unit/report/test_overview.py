@@ -122,6 +122,12 @@ def test_pairs_with_baselines_do_not_count() -> None:
 
 def test_one_model_and_none() -> None:
     one = overview_text.sentences(overview(models=("pocket", "oracle")))
-    assert one[1] == "It is the only model of this run, beside 1 scripted baseline."
+    assert one == (
+        "pocket answers 60.0% [55.0, 65.0] of 200 HumbleBench questions correctly, and refuses them without their "
+        "right option (dual accuracy).",
+        "It is the only model of this run, beside 1 scripted baseline.",
+        "It refuses 70.0% of the questions without a right option and does not refuse 10.0% of those without content "
+        "in the image.",
+    )
     (none,) = overview_text.sentences(overview(models=("oracle",)))
     assert "scripted baselines" in none

@@ -12,10 +12,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from known_unknowns.progress import Status
 from snakemake_logger_plugin_known_unknowns import Job, LogHandler, LogHandlerSettings, Run
+from tests.paths import ROOT
 
 SNAKEFILE = """
 rule all:
@@ -135,3 +137,9 @@ def test_a_terminal_has_bars_with_the_time_left(printed):
     _, terminal = printed
     assert re.search(r"Total Progress .*33% .* left", terminal)
     assert re.search(r"infer two: questions answered .*25% .*\d+ s left", terminal)
+
+
+@pytest.mark.parametrize("profile", ["default", "slurm", "kubernetes"])
+def test_every_profile_has_this_display(profile):
+    text = (ROOT / f"profiles/{profile}/config.v9+.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text)["logger"] == "known-unknowns"
