@@ -120,7 +120,7 @@ class ScoreRows:
 
     @classmethod
     def read(cls, path: Path, replies: ReplyTable, scorers: Iterable[str]) -> ScoreRows:
-        """Read the scores of some scorers.
+        """Read the scores of some scorers. Scores of turns without a reply are left out.
 
         Raises
         ------
@@ -129,17 +129,15 @@ class ScoreRows:
         """
         table = tables.read_columns(path, tables.SCORES)
         places, turns = _places(replies.ids, table.column("question_id")), table.column("turn").to_numpy()
-        counts = np.diff(replies.starts)
-        wrong = (places < 0) | (turns < 0)
-        wrong[~wrong] = turns[~wrong] >= counts[places[~wrong]]
-        if wrong.any():
-            row = int(np.argmax(wrong))
+        if (places < 0).any():
+            row = int(np.argmax(places < 0))
             name = table.column("question_id")[row].as_py()
-            raise DataError(f"turn {turns[row]} of question {name!r} was never asked; score again", file=path, row=row)
+            raise DataError(f"question {name!r} was never asked; score again", file=path, row=row)
+        asked = (turns >= 0) & (turns < np.diff(replies.starts)[places])
         of_reply = replies.starts[:-1][places] + turns
         row_of = {}
         for scorer in scorers:
-            rows = np.flatnonzero(pc.equal(table.column("scorer"), scorer).to_numpy())
+            rows = np.flatnonzero(asked & pc.equal(table.column("scorer"), scorer).to_numpy())
             found = np.full(len(replies.rows), -1)
             found[of_reply[rows]] = rows
             if np.count_nonzero(found >= 0) != len(rows):
