@@ -25,6 +25,7 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.inference import asking
 from known_unknowns.protocols import REFUSAL_PROMPT
 from known_unknowns.tables import write_text
+from known_unknowns.variants import corrections
 from known_unknowns.workflow.rerun_digest import code_of
 
 _FOLDER_PIN = re.compile(r"[0-9a-f]{64}|unpinned")
@@ -43,8 +44,24 @@ def checked(params: Params) -> tuple[Params, list[str]]:
     """
     found = dict(_contents(params))
     errors = [error for error in found.values() if isinstance(error, ConfigError)]
-    raise_all([*errors, *_of_models(params)])
+    raise_all([*errors, *_of_models(params), *_of_corrections(params)])
     return fitted(params, {name: each for name, each in found.items() if isinstance(each, Contents)})
+
+
+def _of_corrections(params: Params) -> Iterator[ConfigError]:
+    """Files of corrections that cannot be read, or that are of another benchmark."""
+    for benchmark in params.benchmarks:
+        for variant in params.variants(benchmark):
+            for file in corrections.files(params.variant(variant).as_dict()):
+                path = f"variants.{variant}.corrections"
+                try:
+                    found = corrections.read_corrections(file)
+                except ValueError as error:
+                    yield ConfigError(str(error), path=path)
+                    continue
+                if found.benchmark != benchmark:
+                    message = f"{file} corrects {found.benchmark}, but {benchmark} lists the variant"
+                    yield ConfigError(message, path=path)
 
 
 def as_run(params: Params) -> Params:

@@ -186,3 +186,15 @@ def test_variants_that_the_last_run_left_out_are_not_compared(project):
     (project / "results/mine/params.yaml").write_text(yaml.safe_dump(last.raw))
     assert prerequisites.as_run(params).variants("multiple_choice") == last.variants("multiple_choice")
     assert "nota_only" not in prerequisites.as_run(params).variants("multiple_choice")
+
+
+def test_corrections_are_read_before_the_run(project):
+    raw = yaml.safe_load(yaml.safe_dump(RAW)) | {"edition": "pocket"}
+    raw["variants"]["corrected"] = {"corrections": "c.json"}
+    raw["editions"]["pocket"] |= {"benchmarks": ["mmsap"], "models": ["oracle"], "variants": {"mmsap": ["corrected"]}}
+    params = configuration.check(raw)
+    assert "variants.corrected.corrections: c.json: No such file or directory; write it with" in problems(params)
+    (project / "c.json").write_text('{"format": 1, "benchmark": "actiview", "corrections": []}')
+    assert "c.json corrects actiview, but mmsap lists the variant" in problems(params)
+    (project / "c.json").write_text('{"format": 1, "benchmark": "mmsap", "corrections": []}')
+    assert prerequisites.checked(params)[1] == []

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from known_unknowns.construction.review.decisions import content_of
-from known_unknowns.construction.review.items import QUESTIONS, Item, Source
+from known_unknowns.construction.review.items import ERRORS, QUESTIONS, Item, Source
 from known_unknowns.construction.review.log import DecisionLog
 from known_unknowns.construction.review.session import Refused, Request, Review, shared_out
 from known_unknowns.errors import ConfigError
@@ -110,3 +110,15 @@ def test_a_correction_of_a_published_question_needs_a_reason(log):
 def test_names_of_reviewers(log, names):
     with pytest.raises(ConfigError, match="--reviewer"):
         Review(source(), log, reviewers=names)
+
+
+def test_wrong_answers_are_tagged_and_nothing_else(log):
+    review = Review(source(kind=ERRORS), log, reviewers=["ann", "bo"], blind=True)
+    for bad in (request(0), request(0, "delete", reason="unclear"), request(0, "tag", tag="laziness")):
+        with pytest.raises(Refused, match=r"this review has tag|give one of perception"):
+            review.decide(bad)
+    review.decide(request(0, "tag", tag="counting"))
+    assert review.state("ann", 0) == "tagged" and log.decisions[0].tag == "counting"
+    review.decide(replace(request(0, "tag", "bo", tag="perception"), key="e" * 32))
+    judge = Review(source(kind=ERRORS), log, reviewers=["cem"], adjudicate=True)
+    assert judge.queue("cem") == [0]  # other tags are a dispute
