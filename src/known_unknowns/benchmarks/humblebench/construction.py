@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns.benchmarks.humblebench.construction_prompt import PROMPT
 from known_unknowns.construction.candidates import LABELS, Candidate
+from known_unknowns.construction.class_templates import class_templates
 from known_unknowns.construction.generation import (
     MAX_TEXT,
     Draft,
@@ -224,7 +225,8 @@ CONSTRUCTION = Construction(
             generate=generate,
             needs_model=True,
             prompt=PROMPT,
-        )
+        ),
+        "classes": class_templates(REFUSAL),
     },
     kinds=KINDS,
     options=OPTIONS,
