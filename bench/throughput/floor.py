@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+from torch.utils.flop_counter import FlopCounterMode
 
 from known_unknowns.engines._linear import onednn_agrees, onednn_linear, pack_weight
 from known_unknowns.images import open_image
@@ -192,9 +192,9 @@ def executed_flops(work: Callable[[], Any]) -> int:
 
 
 def _attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[int], causal: bool) -> int:
-    """``query`` is (batch, heads, new, width), ``key`` (batch, heads, all, width)."""
-    flops = sdpa_flop_count(query, key, value)
+    """``query`` is (batch, heads, new, width), ``key`` (batch, heads or groups of heads, all, width)."""
     new, every = query[-2], key[-2]
+    flops = 2 * prod(query[:-2]) * new * every * (query[-1] + value[-1])
     return flops * (2 * every - new + 1) // (2 * every) if causal else flops
 
 
@@ -211,6 +211,15 @@ def _linear_flops(inputs: Sequence[int], weight: Sequence[int], *_: Any, **__: A
     return 2 * prod(inputs) * weight[0]
 
 
+def _window_flops(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bounds: torch.Tensor, *_: Any, **__: Any
+) -> int:
+    """``query`` is (tokens, heads, width); each token attends to its window."""
+    lengths = bounds[1:] - bounds[:-1]
+    return 2 * query.shape[1] * int((lengths.long() ** 2).sum()) * (query.shape[2] + value.shape[2])
+
+
+_window_flops._get_raw = True  # type: ignore[attr-defined]  # torch passes shapes to the others
 _FORMULAS = {
     torch.ops.mkldnn._linear_pointwise: _linear_flops,
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: _formula(1),
@@ -218,3 +227,5 @@ _FORMULAS = {
     torch.ops.aten._scaled_dot_product_efficient_attention: _formula(3),
     torch.ops.aten._scaled_dot_product_cudnn_attention: _formula(3),
 }
+if hasattr(torch.ops.torch_attn, "_varlen_attn"):
+    _FORMULAS[torch.ops.torch_attn._varlen_attn] = _window_flops

@@ -52,29 +52,37 @@ class LabelRecorder(LogitsProcessor):
         self.columns = {token: column for column, token in enumerate(sorted(set(tokens)))}
         self.rows: Sequence[int] | None = None
         """The replies that the rows of the next step belong to; None for all of them."""
-        self._steps: list[dict[int, torch.Tensor]] = []
-        self._sound: list[dict[int, bool]] = []
+        self._index: torch.Tensor | None = None
+        self._measured: list[tuple[Sequence[int], torch.Tensor]] = []
+        self._steps: list[dict[int, list[float]]] = []
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        if self._index is None or self._index.device != scores.device:
+            self._index = torch.tensor(list(self.columns), dtype=torch.long, device=scores.device)
         total = scores.float().logsumexp(dim=-1, keepdim=True)
-        index = torch.tensor(list(self.columns), dtype=torch.long, device=scores.device)
         rows = range(len(scores)) if self.rows is None else self.rows
-        self._steps.append(dict(zip(rows, (scores[:, index].float() - total).cpu(), strict=True)))
-        self._sound.append(dict(zip(rows, total[:, 0].isfinite().tolist(), strict=True)))
+        # The values stay on the device until they are asked for, so that no step waits for it.
+        self._measured.append((rows, torch.cat([scores[:, self._index].float() - total, total], dim=-1)))
         return scores
+
+    def _values(self) -> list[dict[int, list[float]]]:
+        """Return, for each step and row, the log-probabilities, and last the logarithm of the sum."""
+        for rows, measured in self._measured[len(self._steps) :]:
+            self._steps.append(dict(zip(rows, measured.tolist(), strict=True)))
+        return self._steps
 
     @property
     def steps(self) -> int:
-        return len(self._steps)
+        return len(self._measured)
 
     def sound(self, row: int, steps: int) -> bool:
         """Return whether the first ``steps`` logits of a row have a finite sum. Half precision can overflow."""
-        return all(sound[row] for sound in self._sound[:steps])
+        return all(math.isfinite(values[row][-1]) for values in self._values()[:steps])
 
     def logprobs(self, row: int, step: int, forms: Forms) -> dict[str, float]:
         """Return each label's natural log-probability at a step of a row: that of its most likely form."""
-        recorded = self._steps[step][row]
-        best = {label: max(recorded[self.columns[token]].item() for token in tokens) for label, tokens in forms.items()}
+        recorded = self._values()[step][row]
+        best = {label: max(recorded[self.columns[token]] for token in tokens) for label, tokens in forms.items()}
         return {label: round(value, DECIMALS) if math.isfinite(value) else LOWEST for label, value in best.items()}
 
 

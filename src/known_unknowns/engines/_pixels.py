@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from threading import Lock
 from typing import Any
 
@@ -39,6 +40,8 @@ class CachingImageProcessor:
             _kept=OrderedDict(),
             _names={},
             _joined={},
+            _started={},
+            _last=None,
             _lock=Lock(),
             computed=0,
             reused=0,
@@ -59,16 +62,30 @@ class CachingImageProcessor:
         with self._lock:
             self._kept.clear()
             self._joined.clear()
+            self._started.clear()
             self._bytes = 0
 
     def name(self, images: Mapping[str, Any]) -> None:
         """Set the digests of the image objects of the next calls. The caller keeps these objects."""
         self._names = {id(image): (digest, image) for digest, image in images.items()}
 
+    def start(self, images: Iterable[Any], pool: Executor) -> None:
+        """Compute the pixels of images in other threads, with the settings of the last call about a single image."""
+        with self._lock:
+            self._started.clear()
+            if self._last is None:
+                return
+            like, args, kwargs = self._last
+            for image in images:
+                alone = _nested_alike(like, image)
+                key = self._names[id(image)][0], _settings(alone, args, kwargs)
+                if key not in self._kept:
+                    self._started[key] = pool.submit(self._wrapped, alone, *args, **kwargs)
+
     def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
         single = list(_flat(images))
         digests = [self._names.get(id(image), (None,))[0] for image in single]
-        settings = repr(args), repr(sorted(kwargs.items(), key=str)), _nesting(images)
+        settings = _settings(images, args, kwargs)
         if not single or None in digests or _nesting(images) < 0:
             self.computed += len(single)
             return self._wrapped(images, *args, **kwargs)
@@ -107,7 +124,9 @@ class CachingImageProcessor:
             self._kept.move_to_end(key)
             return self._kept[key]
         self.computed += 1
-        result = self._wrapped(images, *args, **kwargs)
+        self._last = images, args, kwargs
+        started = self._started.pop(key, None)
+        result = self._wrapped(images, *args, **kwargs) if started is None else started.result()
         size = _nbytes(dict(result.data))
         if size <= self._limit:
             self._kept[key] = result
@@ -116,6 +135,10 @@ class CachingImageProcessor:
                 _, dropped = self._kept.popitem(last=False)
                 self._bytes -= _nbytes(dict(dropped.data))
         return result
+
+
+def _settings(images: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
+    return repr(args), repr(sorted(kwargs.items(), key=str)), _nesting(images)
 
 
 def _copy(result: Any) -> Any:

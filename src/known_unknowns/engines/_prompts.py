@@ -30,6 +30,18 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+class Tensors(dict[str, torch.Tensor]):
+    """The processor's output for one prompt.
+
+    Attributes
+    ----------
+    units : Any
+        The tensors of each image, with their digests, once `sharing.encoder` has computed them.
+    """
+
+    units: Any = None
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One turn's prompt.
@@ -44,7 +56,7 @@ class Prompt:
         Identifies everything up to and including the last image.
     images : tuple of str
         The sha256 of each image.
-    tensors : mapping
+    tensors : Tensors
         The processor's output (1 row) for one of the prompts with this head.
     """
 
@@ -52,7 +64,7 @@ class Prompt:
     prefix_length: int
     head: Hashable
     images: tuple[str, ...]
-    tensors: Mapping[str, torch.Tensor]
+    tensors: Tensors
 
 
 def prompt_head(turn: Turn) -> tuple[Hashable, ...]:
@@ -68,7 +80,7 @@ class PromptError(KnownUnknownsError):
 class _SharedHead:
     """The common beginning of some prompts: its ``ids``, and the processor's ``tensors`` for one of the prompts."""
 
-    def __init__(self, ids: tuple[int, ...], tensors: Mapping[str, torch.Tensor]) -> None:
+    def __init__(self, ids: tuple[int, ...], tensors: Tensors) -> None:
         self.ids, self.tensors = ids, tensors
         self._read: tuple[int, ...] | None = None
 
@@ -95,7 +107,7 @@ class PromptBuilder:
         self._image_token_ids = image_token_ids(checkpoint)
         self._special = special_token_ids(checkpoint)
         self._controls = _control_tokens(checkpoint)
-        self._decoders = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
+        self.pool = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
         self._opened: dict[Image, Any] = {}
         self._names: frozenset[str] | None = None
         if not isinstance(self._processor.image_processor, CachingImageProcessor):
@@ -125,6 +137,7 @@ class PromptBuilder:
         """
         images = self._open_images(turns, folder)
         shared: dict[Hashable, _SharedHead] = {}
+        self._processor.image_processor.start(images.values(), self.pool)
         prompts = []
         for turn, text in zip(turns, self._tokenize(turns, images), strict=True):
             key: Hashable = prompt_head(turn)
@@ -135,7 +148,7 @@ class PromptBuilder:
                 cut = self._prefix_length(ids)
                 if begun is not None and begun.ids != ids[:cut]:
                     key = key, ids[:cut]  # the tokenizer produced another prefix: share it with no other prompt
-                begun = shared.setdefault(key, _SharedHead(ids[:cut], dict(encoded)))
+                begun = shared.setdefault(key, _SharedHead(ids[:cut], Tensors(encoded)))
                 begun.learn(text, self._prefix_length(text), ids[cut:])
             else:
                 ids = begun.ids + tail
@@ -174,7 +187,7 @@ class PromptBuilder:
     def _open_images(self, turns: Iterable[Turn], folder: Path) -> dict[Image, Any]:
         images = list(dict.fromkeys(image for turn in turns for image in turn.images))
         new = [image for image in images if image not in self._opened]
-        opened = self._decoders.map(lambda image: open_image(image, folder), new)
+        opened = self.pool.map(lambda image: open_image(image, folder), new)
         found = self._opened | dict(zip(new, opened, strict=True))
         # One call's images are kept for the next, because consecutive chunks often share an image.
         self._opened = opened_now = {image: found[image] for image in images}

@@ -20,7 +20,7 @@ import torch
 import transformers
 
 from known_unknowns.config import TransformersModel
-from known_unknowns.engines import _checkpoint, _device, _memory
+from known_unknowns.engines import _checkpoint, _device, _gpu, _memory
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
 from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
 from known_unknowns.engines._linear import use_onednn
@@ -68,7 +68,8 @@ class TransformersEngine:
     token. ``seconds`` is the chunk's time divided by its size.
 
     ``about["sharing"]`` reports the plans used, their difference from ``generate`` in the check, and the disabled plans
-    with the reason. ``about["linear_layers"]`` names their implementation (see `_linear.use_onednn`).
+    with the reason. ``about["linear_layers"]`` and ``about["vision_attention"]`` name their implementation (see
+    `_linear` and `_gpu`).
     ``about["certificate"]`` reports, in half precision and for shared prefixes, how often the chosen option differs
     from that at batch size 1.
     """
@@ -89,7 +90,11 @@ class TransformersEngine:
         self.notes: Path | None = None
         self.checkpoint = _checkpoint.load(name, entry, self.device)
         model = self.checkpoint.model
+        self._parameters = sum(weight.numel() for weight in model.parameters())
         self._linear = use_onednn(model) if self.device == "cpu" else "torch"
+        self._vision_attention = "transformers"
+        if self.device.startswith("cuda"):
+            self._linear, self._vision_attention = _gpu.prepare(model)
         self._capacity = _memory.capacity(model, self.device)
         self.batch_size = entry.batch_size or self._capacity.batch_size
         # A longer prompt in a batch would change the positions of a shorter one.
@@ -141,9 +146,10 @@ class TransformersEngine:
             "tokenizers": tokenizers.__version__,
             "device": _device.device_name(self.device),
             "threads": torch.get_num_threads(),
-            "parameters": sum(weight.numel() for weight in self.checkpoint.model.parameters()),
+            "parameters": self._parameters,
             "batch_size": self.batch_size,
             "linear_layers": self._linear,
+            "vision_attention": self._vision_attention,
             "sharing": self._sharing_summary(),
         }
 
@@ -170,8 +176,9 @@ class TransformersEngine:
         if rejected:
             yield list(rejected.items())
         left = [index for index in range(len(turns)) if index not in rejected]
-        for rows in self._answer_chunks([turns[index] for index in left], folder):
-            yield [(left[index], reply) for index, reply in rows]
+        with _gpu.short_thread_switches(self.device):
+            for rows in self._answer_chunks([turns[index] for index in left], folder):
+                yield [(left[index], reply) for index, reply in rows]
 
     def _rejected(self, turns: Sequence[Turn], folder: Path) -> dict[int, Reply]:
         """Return failed replies to the turns that no prompt can be built for, by their indices.
@@ -251,7 +258,12 @@ class TransformersEngine:
                 yield Chunk([rest[index] for index in batch[start : start + size]], shared=False)
 
     def _build_inputs(self, turns: Sequence[Turn], folder: Path, *, shared: bool) -> Any:
-        return self._prompts.build(turns, folder) if shared else self._prompts.build_batch(turns, folder)
+        if not shared:
+            return self._prompts.build_batch(turns, folder)
+        prompts = self._prompts.build(turns, folder)
+        if self._decoder is not None:
+            self._decoder.prepare(prompts, self._prompts.pool)
+        return prompts
 
     def _check_sharing(self, turns: Sequence[Turn], folder: Path) -> None:
         """Compare sharing with ``generate`` at the first use, and drop prefixes that these turns do not need."""

@@ -27,6 +27,7 @@ _PROCESSORS: dict[str, Callable[[Any, str], Any]] = {
     "no_repeat_ngram_size": lambda value, device: NoRepeatNGramLogitsProcessor(value),
     "suppress_tokens": lambda value, device: SuppressTokensLogitsProcessor(value, device=device),
 }
+_INDIFFERENT_TO_ORDER = (RepetitionPenaltyLogitsProcessor, SuppressTokensLogitsProcessor)
 
 
 class Continuation(Protocol):
@@ -69,6 +70,11 @@ class DecodingRules:
         scores = logits.float()
         if not self.processors:
             return scores
+        if all(isinstance(processor, _INDIFFERENT_TO_ORDER) for processor in self.processors):
+            # They only ask which tokens occur, so that a row may be filled up with one of its own.
+            longest = max(map(len, written))
+            filled = [[*tokens, *[tokens[-1]] * (longest - len(tokens))] for tokens in written]
+            return self.processors(torch.tensor(filled, device=scores.device), scores)
         rows = [
             self.processors(torch.tensor([list(tokens)], device=scores.device), scores[row : row + 1])
             for row, tokens in enumerate(written)

@@ -8,6 +8,7 @@ prefixes that are computed this way with those computed from the pixels.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from hashlib import sha256
 from inspect import signature
@@ -115,6 +116,12 @@ class ImageEncoder:
         self._kept = FeatureCache(limit)
         self.computed = self.reused = 0
 
+    def prepare(self, prompts: Sequence[Prompt], pool: Executor) -> None:
+        """Compute the digests of the coming prompts' images in other threads, while the model computes."""
+        waiting = {id(prompt.tensors): prompt for prompt in prompts if prompt.tensors.units is None}
+        for prompt, units in zip(waiting.values(), pool.map(self._split, waiting.values()), strict=True):
+            prompt.tensors.units = units
+
     def need(self, images: Collection[str]) -> None:
         self._kept.need(images)
 
@@ -132,8 +139,7 @@ class ImageEncoder:
 
     def encode(self, prompts: Sequence[Prompt]) -> list[Encoded]:
         """Return the features of the prompts' images."""
-        units = [split(self._wanted(prompt), len(prompt.images)) for prompt in prompts]
-        keys = [tuple(map(digest, of)) for of in units]
+        units, keys = zip(*map(self._units, prompts), strict=True)
         images = {key: prompt.images for prompt, of in zip(prompts, keys, strict=True) for key in of}
         waiting = {key: unit for of, some in zip(keys, units, strict=True) for key, unit in zip(of, some, strict=True)}
         found = {key: self._kept.get(key) for key in waiting}
@@ -148,6 +154,17 @@ class ImageEncoder:
             for prompt, of in zip(prompts, keys, strict=True)
         ]
 
+    def _units(self, prompt: Prompt) -> tuple[list[Unit], tuple[bytes, ...]]:
+        """Return the tensors of each of a prompt's images, and their digests."""
+        if prompt.tensors.units is None:
+            prompt.tensors.units = self._split(prompt)
+        found: tuple[list[Unit], tuple[bytes, ...]] = prompt.tensors.units
+        return found
+
+    def _split(self, prompt: Prompt) -> tuple[list[Unit], tuple[bytes, ...]]:
+        units = split(self._wanted(prompt), len(prompt.images))
+        return units, tuple(map(digest, units))
+
     def output(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return ``mm_encoder_outputs`` for units in the order of their tokens."""
         return {"image": self._kind(**{name: _join([unit[name] for unit in features]) for name in features[0]})}
@@ -156,7 +173,8 @@ class ImageEncoder:
         return {name: value for name, value in prompt.tensors.items() if name in self._names}
 
     def _compute(self, units: Sequence[Unit]) -> list[dict[str, Any]]:
-        if self._together and len(units) > 1 and (all_at_once := _concatenated(units)) is not None:
+        moved = [self._moved(unit) for unit in units]
+        if self._together and len(units) > 1 and (all_at_once := _concatenated(moved)) is not None:
             features = self._forward(all_at_once)
             counts = {len(value) for name, value in features.items() if name == "pooler_output"}
             if counts == {len(units)}:
@@ -164,13 +182,15 @@ class ImageEncoder:
                     {name: _pick(value, index, name == "deepstack_features") for name, value in features.items()}
                     for index in range(len(units))
                 ]
-        return [self._forward(unit) for unit in units]
+        return [self._forward(unit) for unit in moved]
+
+    def _moved(self, unit: Unit) -> Unit:
+        device, dtype = self._model.device, self._model.dtype
+        return {name: value.to(device, dtype if value.is_floating_point() else None) for name, value in unit.items()}
 
     @torch.inference_mode()
     def _forward(self, unit: Unit) -> dict[str, Any]:
-        device, dtype = self._model.device, self._model.dtype
-        inputs = {name: value.to(device, dtype if value.is_floating_point() else None) for name, value in unit.items()}
-        made = self._get(**inputs, return_dict=True)
+        made = self._get(**unit, return_dict=True)
         self._kind = type(made)
         return {name: made[name] for name in _FIELDS if made.get(name) is not None}
 

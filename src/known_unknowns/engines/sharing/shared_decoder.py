@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import torch
@@ -106,6 +107,11 @@ class SharedPrefixDecoder:
         if self.prefix_plans.encoder is not None:
             self.prefix_plans.encoder.forget()
         return PrefixCache(self.prefix_plans, limit=self._limit, prefixes_per_pass=self._at_once)
+
+    def prepare(self, prompts: Sequence[Prompt], pool: Executor) -> None:
+        """Do in other threads what `decode` needs and the model need not wait for."""
+        if self.prefix_plans.encoder is not None:
+            self.prefix_plans.encoder.prepare(prompts, pool)
 
     def decode(self, prompts: Sequence[Prompt], limits: Sequence[int], recorder: LabelRecorder) -> list[list[int]]:
         """Return the tokens of the replies. `split` returns which prompts may share a call."""

@@ -172,7 +172,11 @@ def gather_prefixes(model: Any, architecture: Architecture, prefixes: Sequence[P
             else:
                 rows = [getattr(prefix.cache.layers[index], name) for prefix in prefixes]
                 room = 0 if index in architecture.cross_attention_layers else longest
-                gathered = torch.cat([pad(row, (0, 0, max(0, room - row.shape[-2]), 0)) for row in rows])
+                short = [max(0, room - row.shape[-2]) for row in rows]
+                rows = [
+                    pad(row, (0, 0, missing, 0)) if missing else row for row, missing in zip(rows, short, strict=True)
+                ]
+                gathered = torch.cat(rows)
             setattr(layer, name, gathered)
     return cache
 
