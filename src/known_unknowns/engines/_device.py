@@ -7,8 +7,11 @@ import os
 import platform
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import tokenizers
 import torch
+import transformers
 
 from known_unknowns.errors import ConfigError
 
@@ -58,6 +61,17 @@ def _take_gpu(count: int) -> int:
 def device_name(device: str) -> str:
     """Return a name for the record: the GPU's, or "cpu" with the processor's architecture."""
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else f"cpu ({platform.machine()})"
+
+
+def environment(device: str) -> dict[str, Any]:
+    """Return what is recorded of the machine and the libraries."""
+    return {
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "tokenizers": tokenizers.__version__,
+        "device": device_name(device),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def limit_threads(threads: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +26,8 @@ _TYPES = frozenset({"token_type_ids", "mm_token_type_ids"})
 _DECODER_THREADS = min(4, os.cpu_count() or 1)
 _PREFETCHED = 1
 """Chunks prepared besides the one in preparation and the one in the model. Their images take memory."""
+
+_SWITCH_SECONDS = 1e-4
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -286,6 +289,9 @@ def prefetch(make: Callable[[Item], Result], work: Iterable[Item], *, spare: boo
         return
     waiting: deque[tuple[Item, Future[Result]]] = deque()
     maker = ThreadPoolExecutor(1, thread_name_prefix="prompts")
+    before = sys.getswitchinterval()
+    # The caller's thread waits for its turn after each operation that it gives to a GPU; 5 ms by default.
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         for piece in work:
             waiting.append((piece, maker.submit(make, piece)))
@@ -296,4 +302,5 @@ def prefetch(make: Callable[[Item], Result], work: Iterable[Item], *, spare: boo
             piece, made = waiting.popleft()
             yield piece, made.result()
     finally:
+        sys.setswitchinterval(before)
         maker.shutdown(wait=True, cancel_futures=True)

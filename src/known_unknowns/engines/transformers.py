@@ -15,15 +15,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import tokenizers
 import torch
-import transformers
 
 from known_unknowns.config import TransformersModel
-from known_unknowns.engines import _checkpoint, _device, _gpu, _memory
+from known_unknowns.engines import _checkpoint, _device, _kernels, _memory
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
 from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
-from known_unknowns.engines._linear import use_onednn
 from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines._prompts import Prompt, PromptBuilder, prefetch, prompt_head
 from known_unknowns.engines._reply_builder import ReplyBuilder
@@ -69,7 +66,7 @@ class TransformersEngine:
 
     ``about["sharing"]`` reports the plans used, their difference from ``generate`` in the check, and the disabled plans
     with the reason. ``about["linear_layers"]`` and ``about["vision_attention"]`` name their implementation (see
-    `_linear` and `_gpu`).
+    `_kernels`).
     ``about["certificate"]`` reports, in half precision and for shared prefixes, how often the chosen option differs
     from that at batch size 1.
     """
@@ -91,10 +88,7 @@ class TransformersEngine:
         self.checkpoint = _checkpoint.load(name, entry, self.device)
         model = self.checkpoint.model
         self._parameters = sum(weight.numel() for weight in model.parameters())
-        self._linear = use_onednn(model) if self.device == "cpu" else "torch"
-        self._vision_attention = "transformers"
-        if self.device.startswith("cuda"):
-            self._linear, self._vision_attention = _gpu.prepare(model)
+        self._kernels = _kernels.prepare(model, self.device)
         self._capacity = _memory.capacity(model, self.device)
         self.batch_size = entry.batch_size or self._capacity.batch_size
         # A longer prompt in a batch would change the positions of a shorter one.
@@ -141,15 +135,10 @@ class TransformersEngine:
 
     def _about(self) -> dict[str, Any]:
         return {
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-            "tokenizers": tokenizers.__version__,
-            "device": _device.device_name(self.device),
-            "threads": torch.get_num_threads(),
+            **_device.environment(self.device),
             "parameters": self._parameters,
             "batch_size": self.batch_size,
-            "linear_layers": self._linear,
-            "vision_attention": self._vision_attention,
+            **self._kernels,
             "sharing": self._sharing_summary(),
         }
 
@@ -176,9 +165,8 @@ class TransformersEngine:
         if rejected:
             yield list(rejected.items())
         left = [index for index in range(len(turns)) if index not in rejected]
-        with _gpu.short_thread_switches(self.device):
-            for rows in self._answer_chunks([turns[index] for index in left], folder):
-                yield [(left[index], reply) for index, reply in rows]
+        for rows in self._answer_chunks([turns[index] for index in left], folder):
+            yield [(left[index], reply) for index, reply in rows]
 
     def _rejected(self, turns: Sequence[Turn], folder: Path) -> dict[int, Reply]:
         """Return failed replies to the turns that no prompt can be built for, by their indices.
