@@ -39,6 +39,9 @@ def test_an_imported_model_is_measured_beside_the_others(rerun: Project):
         for model in ("uniform", "theirs")
     }
     assert metrics["theirs"] == metrics["uniform"]
+    imported = tables.read_metrics(rerun.root / RESULTS / "metrics/theirs/humblebench.parquet")
+    without_input = [m.value for m in imported if m.scorer == "likelihood" and m.name != "chance"]
+    assert without_input and set(without_input) == {None}  # the file has no log-probabilities
     runs = json.loads((rerun.root / RESULTS / "tracking.json").read_text(encoding="utf-8"))["runs"]
     assert [run["variant"] for run in runs if run["model"] == "theirs"] == ["nota_only"]
     assert "theirs" in (rerun.root / RESULTS / "report/index.html").read_text(encoding="utf-8")

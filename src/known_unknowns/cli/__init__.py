@@ -92,6 +92,7 @@ STEPS = frozenset(
             "variants",
             "infer",
             "score",
+            "judge",
             "score_models",
             "measure",
             "compare",

@@ -25,6 +25,7 @@ def score_models(
     made_from: MadeFrom = None,
     code: Code = "",
     workers: Workers = 1,
+    verdicts: Annotated[Path | None, typer.Option(help="The judge's verdicts, if the scorers include it.")] = None,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -51,7 +52,36 @@ def score_models(
         scorers=chosen.scorers,
         up_to_date=UpToDate(made_from, code=code),
         workers=workers,
+        verdicts=verdicts,
     )
+
+
+def judge(
+    benchmark: str,
+    questions: QuestionFolder,
+    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    out: Annotated[Path, typer.Option("--out", help="The JSON file of verdicts to write.")],
+    journal: Annotated[Path, typer.Option(help="The journal of the judge's replies.")],
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Ask the judge of params.yaml which options the models' replies to a benchmark give.
+
+    It first states the number of requests and what they cost. Replies in the journal are not asked about again.
+
+    \b
+    Example:
+      known-unknowns judge BENCHMARK --replies results/pocket/replies \\
+        --questions data/pocket/questions/BENCHMARK --out verdicts.json \\
+        --journal judge.jsonl
+    """
+    from known_unknowns.engines import stopping
+    from known_unknowns.inference.judging import judge as run
+    from known_unknowns.workflow import configuration
+
+    chosen = configuration.load(params, edition=edition)
+    stopping.install()
+    run(chosen, benchmark, questions=questions, replies=replies, out=out, journal=journal)
 
 
 def measure_models(

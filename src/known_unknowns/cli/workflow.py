@@ -125,18 +125,20 @@ def score(
     model: Annotated[str | None, typer.Option(help="The model, if its replies were imported.")] = None,
     params: ParamsFile = PARAMS,
 ) -> None:
-    """Parse every reply of a model to a benchmark with every scorer.
+    """Parse every reply of a model to a benchmark with every scorer except the judge.
 
     \b
     Example:
       known-unknowns score BENCHMARK --questions questions \\
         --replies replies --out scores
     """
+    from known_unknowns.scoring import SCORERS
     from known_unknowns.scoring.table import score_tables
     from known_unknowns.workflow import configuration
 
     chosen = configuration.load(params)
-    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), scorers=chosen.scorers)
+    scorers = [name for name in chosen.scorers if name in SCORERS]
+    score_tables(questions, replies, out, cells=chosen.cells(benchmark, model), scorers=scorers)
 
 
 def measure(

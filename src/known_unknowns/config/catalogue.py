@@ -32,7 +32,7 @@ def absent() -> dict[str, dict[str, str]]:
 
 
 def with_named(raw: Any) -> Any:
-    """Add the entries that a configuration's editions, or its own ``models``, name.
+    """Add the entries that a configuration's editions, its judge, or its own ``models`` name.
 
     Its own keys override the catalogue's. Input that is not a configuration is returned unchanged, because the schema
     reports its mistakes.
@@ -40,7 +40,7 @@ def with_named(raw: Any) -> Any:
     if not isinstance(raw, Mapping) or not isinstance(own := raw.get("models"), Mapping):
         return raw
     known = entries()
-    named = dict.fromkeys([*own, *_named_by_editions(raw.get("editions"))])
+    named = dict.fromkeys([*own, *_named_by_editions(raw.get("editions")), *_judge(raw.get("judge"))])
     models = {}
     for name in named:
         if name in known and isinstance(own.get(name, {}), Mapping):
@@ -54,6 +54,11 @@ def _named_by_editions(editions: Any) -> Iterable[str]:
     for edition in editions.values() if isinstance(editions, Mapping) else ():
         models = edition.get("models") if isinstance(edition, Mapping) else None
         yield from (name for name in models or () if isinstance(name, str))
+
+
+def _judge(section: Any) -> Iterable[str]:
+    model = section.get("model") if isinstance(section, Mapping) else None
+    return [model] if isinstance(model, str) else []
 
 
 def stands_for(entry: Mapping[str, Any], benchmark: str) -> str | None:

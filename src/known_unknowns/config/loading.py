@@ -162,6 +162,8 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
             known(variant, names["variants"], f"{path}.variants[{index}]")
         for variant in benchmark.get("seeds", {}):
             known(variant, params.listed_variants(name), f"{path}.seeds.{variant}")
+    if (judge := sound.get("judge")) is not None:
+        known(judge["model"], names["models"], "judge.model")
     for name, variant in sound["variants"].items():
         if (variant or {}).get("protocol") is not None:
             known(variant["protocol"], names["protocols"], f"variants.{name}.protocol")

@@ -15,6 +15,7 @@ from known_unknowns.config.models import Model, ModelEntry
 from known_unknowns.config.sections import (
     BenchmarkData,
     DataEntry,
+    Judge,
     ListedProtocol,
     Statistics,
     Tracking,
@@ -77,6 +78,12 @@ class Params:
     def scorers(self) -> list[str]:
         """The scorers that are computed."""
         return list(self.raw["scorers"])
+
+    @property
+    def judge(self) -> Judge | None:
+        """Settings of the scorer judge; None if there are none."""
+        entry = self.raw.get("judge")
+        return None if entry is None else _typed(TypeAdapter(Judge), entry, "judge")
 
     @property
     def statistics(self) -> Statistics:

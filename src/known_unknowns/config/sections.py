@@ -191,6 +191,15 @@ class ProtocolEntry(WithArguments):
     """Maximum length of a reply, unless the model's entry sets its own."""
 
 
+class Judge(Entry):
+    """The language model that the scorer judge asks which option a reply gives (docs/parsers.md)."""
+
+    model: Text
+    """A model of ``models`` or models.yaml. It need not belong to an edition."""
+    prompt: Literal[1] = 1
+    """Version of the prompt."""
+
+
 class Statistics(Entry):
     """Confidence intervals and tests. They use no random numbers."""
 
@@ -247,6 +256,8 @@ class Configuration(Entry):
     models: Annotated[dict[Name, Model], Field(min_length=1)]
     """Merged with the entries of models.yaml that are named here or in an edition."""
     scorers: Names
+    judge: Judge | None = None
+    """The language model of the scorer judge."""
     statistics: Statistics
     tracking: Tracking
     construction: dict[Name, ConstructionEntry] = {}

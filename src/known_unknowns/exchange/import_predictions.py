@@ -27,6 +27,7 @@ from known_unknowns.exchange.formats import QuestionTurns
 from known_unknowns.exchange.matching import match
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.scoring.judge import JUDGE
 
 if TYPE_CHECKING:
     from known_unknowns.exchange.results import RescoreResult
@@ -88,7 +89,8 @@ def import_predictions(
         )
     questions = tables.read_questions(data / cell)
     pairs = match([parse_file(file) for file in files], questions, source=str(data / cell), by_index=True)
-    unforced = list(refusals_without_forced_choice(pairs, params.scorers))
+    scorers = [name for name in params.scorers if name != JUDGE]  # the judge is asked when the workflow runs
+    unforced = list(refusals_without_forced_choice(pairs, scorers))
     if unforced:
         raise DataError(
             f"{len(unforced)} questions were refused and not asked again, the first of them {unforced[0]!r}; "
@@ -99,7 +101,7 @@ def import_predictions(
         pairs,
         benchmark=benchmark,
         variant=variant,
-        scorers=params.scorers,
+        scorers=scorers,
         statistics=params.statistics,
         model=model,
         seed=seed,

@@ -19,6 +19,7 @@ PARSER_NAMES = {
     "official": "as released",
     "robust": "robust",
     "likelihood": "likelihood",
+    "judge": "judge",
 }
 """Headings of scorers."""
 ACCURACY = "accuracy"

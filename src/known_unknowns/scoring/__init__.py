@@ -16,6 +16,7 @@ from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_o
 from known_unknowns.scoring.robust import robust
 
 SCORERS: dict[str, Scorer] = {"official": official, "robust": robust, "likelihood": likelihood}
+"""The scorers that need nothing but the reply. The scorer "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
 
 NEED_TEXT_ONLY = frozenset(("official", "robust"))
 """Scorers whose result depends on nothing but the question, the offered labels and the text of the reply. Equal replies

@@ -19,9 +19,10 @@ def may_have_refused(reply: Reply, question: Question, *, scorers: Iterable[str]
     question : Question
         The question.
     scorers : iterable of str
-        Names of the configured scorers.
+        Names of the configured scorers. The judge does not take part.
     """
     if reply.error is not None:
         return False
     turn = AnsweredTurn(question.id, 0, ANSWER, "", (), question.labels, "", reply)
-    return any(SCORERS[name](turn, question).outcome == REFUSED for name in scorers)
+    parsers = (SCORERS[name] for name in scorers if name in SCORERS)  # the judge is asked after all replies
+    return any(parser(turn, question).outcome == REFUSED for parser in parsers)

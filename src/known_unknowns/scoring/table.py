@@ -23,11 +23,12 @@ from known_unknowns.processes import in_processes
 from known_unknowns.progress import progress
 from known_unknowns.protocols import VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
-from known_unknowns.scoring import NEED_TEXT_ONLY, SCORERS, ParsedAnswer
+from known_unknowns.scoring import NEED_TEXT_ONLY, SCORERS, ParsedAnswer, Scorer
 from known_unknowns.scoring.dialogues import combine_views as combine_views
 from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
+from known_unknowns.scoring.judge import JUDGE, scorer_of
 from known_unknowns.scoring.reply_table import ReplyTable
 
 _QUESTIONS = 512
@@ -48,6 +49,7 @@ def score_models(
     scorers: Sequence[str],
     up_to_date: UpToDate,
     workers: int = 1,
+    verdicts: Path | None = None,
 ) -> None:
     """Apply `score_cell` to the tables of a benchmark that are not up to date.
 
@@ -67,6 +69,8 @@ def score_models(
         Which tables of scores are up to date.
     workers : int
         Number of processes.
+    verdicts : Path, optional
+        The file of the judge's verdicts on the replies to the benchmark, if the scorers include it.
     """
     files: dict[Path, list[tuple[Path, Path]]] = {}
     inputs: dict[Path, str] = {}
@@ -74,10 +78,14 @@ def score_models(
         for variant, seed in cells:
             asked = Path(variant) / f"seed{seed}.parquet"
             pair = (replies / model / benchmark / asked, out / model / benchmark / asked)
-            inputs[pair[1]] = up_to_date.digest_of([questions / asked, pair[0]], scorers)
+            inputs[pair[1]] = up_to_date.digest_of(
+                [questions / asked, pair[0], *([verdicts] if verdicts else [])], scorers
+            )
             if not up_to_date.keep(pair[1], inputs[pair[1]]):
                 files.setdefault(questions / asked, []).append(pair)
-    calls = [(partial(score_cell, scorers=scorers), (asked, pairs)) for asked, pairs in files.items()]
+    calls = [
+        (partial(score_cell, scorers=scorers, verdicts=verdicts), (asked, pairs)) for asked, pairs in files.items()
+    ]
     with progress("scoring", sum(map(len, files.values()))) as advance:
         for (_, (_, pairs)), _ in in_processes(calls, workers=workers):
             for _, written in pairs:
@@ -111,7 +119,9 @@ def score_table(questions: Path, replies: Path, out: Path, *, scorers: Sequence[
     score_cell(questions, [(replies, out)], scorers=scorers)
 
 
-def score_cell(questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: Sequence[str]) -> None:
+def score_cell(
+    questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: Sequence[str], verdicts: Path | None = None
+) -> None:
     """Write one `Score` per question, scored turn (a turn with options) and scorer, in this order.
 
     A scorer without input has no rows (`known_unknowns.scoring.has_input`).
@@ -127,11 +137,13 @@ def score_cell(questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: 
         For each model, its table of replies and the table of scores to write.
     scorers : sequence of str
         Names of the scorers.
+    verdicts : Path, optional
+        The file of the judge's verdicts.
 
     Raises
     ------
     ConfigError
-        If a scorer is unknown.
+        If a scorer is unknown, or the judge has no file of verdicts.
     DataError
         If a question has no replies, a reply has no question, or a turn occurs twice or is missing.
 
@@ -139,15 +151,16 @@ def score_cell(questions: Path, files: Sequence[tuple[Path, Path]], *, scorers: 
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
+    parsers = SCORERS | ({} if verdicts is None else {JUDGE: scorer_of(verdicts)})
     for name in scorers:
-        if name not in SCORERS:
-            raise ConfigError(unknown_name(name, SCORERS), path="scorers")
+        if name not in parsers:
+            raise ConfigError(unknown_name(name, parsers), path="scorers")
     asked = tables.read_questions(questions)
     ids = [question.id for question in asked]
     models = []
     for replies, out in files:
         found = ReplyTable.read(questions, ids, replies)
-        models.append(_Model(found, out, [name for name in scorers if found.has_input(name)]))
+        models.append(_Model(found, out, {name: parsers[name] for name in scorers if found.has_input(name)}))
     for start in range(0, len(asked), _QUESTIONS):
         known: _Known = {}
         for model in models:
@@ -162,7 +175,7 @@ class _Model:
 
     replies: ReplyTable
     out: Path
-    scorers: Sequence[str]
+    scorers: Mapping[str, Scorer]
     parts: list[pa.Table] = field(default_factory=list)
 
     def score(self, asked: Sequence[Question], start: int, stop: int, known: _Known) -> None:
@@ -185,26 +198,27 @@ class _Model:
 
 
 def _rows(
-    place: int, question: Question, turns: Sequence[AnsweredTurn], scorers: Sequence[str], known: _Known
+    place: int, question: Question, turns: Sequence[AnsweredTurn], scorers: Mapping[str, Scorer], known: _Known
 ) -> Iterator[_Row]:
     """The scores of one question, as rows of the table."""
     scored = [turn for turn in turns if turn.labels is not None]
-    by_scorer = [[_row(place, question, turn, name, known) for turn in scored] for name in scorers]
+    by_scorer = [[_row(place, question, turn, each, known) for turn in scored] for each in scorers.items()]
     if any(turn.step == VIEW for turn in scored):
         by_scorer = [[_values(score) for score in combine_views([Score(*row) for row in rows])] for rows in by_scorer]
     return chain.from_iterable(zip(*by_scorer, strict=True))
 
 
-def _row(place: int, question: Question, turn: AnsweredTurn, scorer: str, known: _Known) -> _Row:
+def _row(place: int, question: Question, turn: AnsweredTurn, named: tuple[str, Scorer], known: _Known) -> _Row:
     """The score of one turn by one scorer. A failed reply is not parsed; its outcome is "failed" for every scorer."""
+    scorer, parse = named
     if turn.reply.error is not None:
         parsed = _FAILED
     elif scorer in NEED_TEXT_ONLY:
         key = (place, scorer, turn.labels, turn.reply.text)
         found = known.get(key)
-        parsed = known[key] = SCORERS[scorer](turn, question) if found is None else found
+        parsed = known[key] = parse(turn, question) if found is None else found
     else:
-        parsed = SCORERS[scorer](turn, question)
+        parsed = parse(turn, question)
     choice = parsed.choice
     correct = choice is not None and choice == question.answer
     return question.id, turn.turn, turn.step, scorer, parsed.outcome, parsed.label, choice, correct

@@ -17,6 +17,7 @@ from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import asking
+from known_unknowns.scoring.judge import JUDGE
 
 
 def load(path: str | Path = "params.yaml", *, edition: str | None = None) -> Params:
@@ -77,8 +78,12 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             variants.check_arguments(entry, path=f"variants.{name}")
             _check_types(variants.VARIANTS[entry["function"]], entry, path=f"variants.{name}")
     for index, name in enumerate(params.raw.get("scorers", ())):
-        if name not in scoring.SCORERS:
-            errors.append(ConfigError(unknown_name(name, scoring.SCORERS), path=f"scorers[{index}]"))
+        if name not in (*scoring.SCORERS, JUDGE):
+            errors.append(ConfigError(unknown_name(name, (*scoring.SCORERS, JUDGE)), path=f"scorers[{index}]"))
+        if name == JUDGE and params.raw.get("judge") is None:
+            errors.append(
+                ConfigError("needs the section `judge` with its model (docs/parsers.md)", path=f"scorers[{index}]")
+            )
     for name in params.raw.get("benchmarks", {}):
         if name not in benchmarks.names():
             errors.append(ConfigError(unknown_name(name, benchmarks.names()), path=f"benchmarks.{name}"))

@@ -11,6 +11,7 @@ from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
 from known_unknowns.inference import asking
 from known_unknowns.inference.shards import Shard, record_path
+from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants import corrections
 from known_unknowns.workflow.rerun_digest import code_of
 
@@ -115,7 +116,8 @@ def refusal_scorers(params: Params, benchmark: str) -> list[str]:
     """Return the scorers that decide whether a question is asked again; none if no protocol of the benchmark does."""
     known = asking.protocols_of(benchmarks.get(benchmark))
     names = {params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
-    return sorted(params.scorers) if any(known[name].parses_refusals for name in names) else []
+    scorers = sorted(name for name in params.scorers if name != JUDGE)  # the judge is asked after all replies
+    return scorers if any(known[name].parses_refusals for name in names) else []
 
 
 def comparison_conditions(params: Params) -> dict[str, Any]:

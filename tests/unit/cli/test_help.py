@@ -12,7 +12,7 @@ from known_unknowns import cli
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
 NAMES = """open bundle metrics fetch lock questions vary variants infer score measure
-compare summarise track question-browser report score-models measure-models
+compare summarise track question-browser report score-models judge measure-models
 check rescore export import-released released-numbers reply-tables
 audit compare-models power models new-model"""
 

@@ -1,0 +1,170 @@
+"""Ask a language model which options replies give, for the scorer "judge".
+
+Every reply of the edition's models to a benchmark is judged once: the key of a verdict in the journal depends on the
+question, the offered options and the reply, and on the judge and its prompt, but not on the model that replied. A
+stopped run continues, and later runs ask only about new replies.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import json_files
+from known_unknowns.config import ModelEntry, Params
+from known_unknowns.config.sections import Judge
+from known_unknowns.engines import Engine, ScriptedEngine, prices
+from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.inference import failures, lazy_engine
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import run
+from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
+from known_unknowns.scoring.dialogues import read_turns
+from known_unknowns.scoring.judge import judge_turn, parse_verdict, prompt_for
+
+_CHARACTERS_PER_TOKEN = 4
+_OUTPUT_TOKENS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A reply to be judged. ``own`` says whether the judge gave it."""
+
+    question: Question
+    turn: AnsweredTurn
+    own: bool = False
+
+
+def judge(params: Params, benchmark: str, *, questions: Path, replies: Path, out: Path, journal: Path) -> None:
+    """Write the verdicts on all replies to a benchmark to ``out``, and what was asked beside them.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration, with the section ``judge``.
+    benchmark : str
+        The benchmark's name.
+    questions, replies : Path
+        The benchmark's folder of questions, and the edition's folder of replies.
+    out : Path
+        The JSON file of the verdicts: {"judge", "prompt", "asked", ..., "verdicts": {key: the judge's reply}}.
+    journal : Path
+        The journal of the judge's replies.
+
+    Raises
+    ------
+    ConfigError
+        If the configuration has no judge, or the judge is a scripted respondent.
+    MachineError
+        If every request failed. There is then no table of scores in which all replies are unparsed.
+    """
+    settings = params.judge
+    if settings is None:
+        raise ConfigError("the scorer judge needs this section (docs/parsers.md)", path="judge")
+    entry = params.model(settings.model)
+    judged = _replies(params, benchmark, questions, replies, settings)
+    with Journal(journal) as kept:
+        engine = _engine(settings.model, entry, journal, judged, kept, settings.prompt)
+        distinct = _ask(engine, judged, kept, settings.prompt, folder=questions)
+        if distinct and all(reply.error is not None for reply in distinct.values()):
+            kept.forget(distinct)
+            first = next(iter(distinct.values()))
+            raise MachineError(f"{settings.model} gave no verdict on any of {len(distinct)} replies: {first.error}")
+        lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
+    json_files.write(out, _record(settings.model, settings.prompt, benchmark, engine, judged, distinct))
+
+
+def _replies(params: Params, benchmark: str, questions: Path, replies: Path, settings: Judge) -> dict[str, _Judged]:
+    """The distinct replies to turns with options that did not fail, by the key of their verdict."""
+    judge_source = getattr(params.model(settings.model), "source", settings.model)
+    found: dict[str, _Judged] = {}
+    for model in params.models:
+        own = model == settings.model or getattr(params.model(model), "source", None) == judge_source
+        for variant, seed in params.cells(benchmark, model):
+            cell = Path(variant, f"seed{seed}.parquet")
+            for question, turn in _scored(questions / cell, replies / model / benchmark / cell):
+                key = prompt_for(turn, question, version=settings.prompt).key
+                if key not in found or (own and not found[key].own):
+                    found[key] = _Judged(question, turn, own)
+    return found
+
+
+def _scored(questions: Path, replies: Path) -> Iterator[tuple[Question, AnsweredTurn]]:
+    for question, turns in read_turns(questions, replies):
+        yield from ((question, turn) for turn in turns if turn.labels is not None and turn.reply.error is None)
+
+
+def _engine(
+    model: str, entry: ModelEntry, journal: Path, judged: Mapping[str, _Judged], kept: Journal, version: int
+) -> Engine:
+    engine = lazy_engine.engine(model, entry, journal)
+    if engine.scripted:
+        raise ConfigError(f"{model} is a scripted respondent and cannot judge", path="judge.model")
+    _announce(model, entry, engine, judged, kept, version)
+    return engine  # type: ignore[return-value]  # it is no ScriptedEngine
+
+
+def _announce(
+    model: str,
+    entry: ModelEntry,
+    engine: Engine | ScriptedEngine,
+    judged: Mapping[str, _Judged],
+    kept: Journal,
+    version: int,
+) -> None:
+    """State what will be asked, what it will cost, and whether the model judges its own replies."""
+    turns = [judge_turn(each.turn, each.question, version=version) for each in judged.values()]
+    missing = [turn for turn in turns if turn.key(engine.facts) not in kept]
+    tokens = sum(len(turn.text) for turn in missing) // _CHARACTERS_PER_TOKEN
+    source = getattr(entry, "source", "")
+    price = prices.load().models.get(source) if entry.engine == "openai" else None
+    usage = prices.Usage(tokens, _OUTPUT_TOKENS * len(missing))
+    cost = f", about ${price.of(usage):.2f}" if price else "" if entry.engine != "openai" else ", price unknown"
+    print(
+        f"judge: {model} judges {len(judged)} distinct replies, {len(judged) - len(missing)} of them from the journal; "
+        f"{len(missing)} requests with about {tokens} input tokens{cost}",
+        file=sys.stderr,
+    )
+    if own := sum(each.own for each in judged.values()):
+        print(f"judge: {own} of these replies are {model}'s own; a model may favour its own replies", file=sys.stderr)
+
+
+def _ask(
+    engine: Engine, judged: Mapping[str, _Judged], kept: Journal, version: int, *, folder: Path
+) -> dict[str, Reply]:
+    """The judge's replies by the key of the verdict. Each verdict is asked for as a question of its own."""
+
+    def protocol(question: Question) -> Generator[Turn, Reply, None]:
+        each = judged[question.id]
+        yield replace(judge_turn(each.turn, each.question, version=version), question_id=question.id)
+
+    asked = [replace(each.question, id=key) for key, each in judged.items()]
+    outcome = run({("judged", 0): (protocol, asked)}, engine, kept, folder=folder)
+    return {row.question_id: row.reply for row in outcome.replies["judged", 0]}
+
+
+def _record(
+    model: str,
+    version: int,
+    benchmark: str,
+    engine: Engine,
+    judged: Mapping[str, _Judged],
+    replies: Mapping[str, Reply],
+) -> dict[str, Any]:
+    usable = {key: reply.text for key, reply in replies.items() if reply.error is None}
+    parsed = [parse_verdict(text, judged[key].turn, judged[key].question) for key, text in usable.items()]
+    return {
+        "benchmark": benchmark,
+        "judge": model,
+        "prompt": version,
+        "facts": dict(engine.facts),
+        "replies": len(judged),
+        "own_replies": sum(each.own for each in judged.values()),
+        "failures": failures.count(replies.values()),
+        "unparsed": len(replies) - sum(answer.choice is not None for answer in parsed),
+        "spent": prices.spent(replies.values()),
+        "verdicts": usable,
+    }
