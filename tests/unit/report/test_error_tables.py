@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from known_unknowns.construction.review.error_analysis import ErrorShare, write_table
 from known_unknowns.errors import DataError
+from known_unknowns.report.error_tables import shares
 from known_unknowns.workflow.rule_parameters import error_tables
 
 from .conftest import write
@@ -37,9 +39,15 @@ def test_the_page_of_the_benchmark_has_shares_and_examples(tmp_path: Path) -> No
     links = [e.attributes["href"] for e in page.all("a") if "&question=" in e.attributes.get("href", "")]
     assert f"questions.html#benchmark=humblebench&question=3&model={model}&variant=original&seed=0" in links
     assert not page.all("img") and any(HOSTILE in e.text for e in page.all("a"))
+
+
+def test_another_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "errors" / "m" / "humblebench" / "original-seed0.csv"
+    path.parent.mkdir(parents=True)
     path.write_text("tag\nx\n")
+    run = SimpleNamespace(models=("m",), benchmark="humblebench")
     with pytest.raises(DataError, match=r"original-seed0\.csv: not a table of errors"):
-        write(run)
+        shares(run, tmp_path)
 
 
 def test_tables_are_made_for_tagged_cells_of_the_edition_only(tmp_path: Path) -> None:

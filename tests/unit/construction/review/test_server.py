@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from known_unknowns.construction.candidates import read_candidates
 from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions
 from known_unknowns.construction.review.guard import MAX_BODY, is_loopback
+from known_unknowns.construction.review.log import DecisionLog
 from known_unknowns.construction.review.server import chosen_token
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, MachineError
 
 from .demo import write
 from .serving import Server
@@ -181,6 +181,6 @@ def test_loopback(host, local):
     assert is_loopback(host) is local
 
 
-def test_a_second_server_on_the_same_file_is_refused(open_server: Server, tmp_path: Path):
-    with pytest.raises(AssertionError, match="another review is writing this file"):
-        Server("candidates.jsonl", "--reviewer", "bo", folder=open_server.folder)
+def test_a_second_writer_of_the_servers_file_is_refused(open_server: Server):
+    with pytest.raises(MachineError, match="another review is writing this file"):
+        DecisionLog(open_server.folder / "candidates.decisions.jsonl")
