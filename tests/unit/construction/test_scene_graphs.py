@@ -104,18 +104,25 @@ def test_a_missing_key_a_torn_file_and_another_file_are_named(tmp_path):
         list(psg.read_annotations(torn))
 
 
-# The resident memory is that of a process of its own, after importing what it needs, so that the peak is the parser's.
+# A process of its own reports its peak resident memory after the imports and at the end. The peak of getrusage would
+# include that of the process that started it.
 _MEASURE = """
-import resource, sys
+import sys
 from pathlib import Path
 import ijson
 from known_unknowns.construction import psg
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def peak():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+before = peak()
 count = sum(len(each.segments) for each in psg.read_annotations(Path(sys.argv[1])))
-print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(count, peak() - before)
 """
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="the peak memory is read from /proc")
 def test_five_thousand_images_take_bounded_memory(tmp_path):
     """11 objects in each image, as in the published file. The peak grows by less than 16 MiB; the file has 63 MiB."""
     rich = entry(1)
@@ -133,7 +140,7 @@ def test_five_thousand_images_take_bounded_memory(tmp_path):
     done = subprocess.run([sys.executable, "-c", _MEASURE, path], capture_output=True, text=True, check=True)
     objects, kibibytes = map(int, done.stdout.split())
     assert objects == 55_000
-    assert kibibytes < 16 * 1024
+    assert 0 < kibibytes < 16 * 1024
 
 
 def test_a_sample_is_drawn_from_images_with_relations(tmp_path):
