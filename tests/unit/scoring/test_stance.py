@@ -63,7 +63,7 @@ def test_claims_that_the_reply_does_not_share(frame, claim):
         assert label(f"{reply}. I say B.") in {"B", UNPARSED}
 
 
-@pytest.mark.parametrize(("first", "second"), itertools.permutations("ABD", 2))
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations("ABD", 2)))
 def test_two_claims_without_a_decision_are_unparsed(first, second):
     for one, other in itertools.product(STATED[1:], repeat=2):
         if other != "So {}." and "would say" not in other and (one, other) != ("{} is correct.", "{} is correct."):
