@@ -97,7 +97,10 @@ class Campaign:
                 raise SystemExit("the run does not continue:\n" + "\n".join(tail))
 
     def _kill_one(self, head: subprocess.Popen) -> None:
-        moment = time.monotonic() + self.rng.uniform(0.2, 6.0)
+        planning = self.rng.random() < 0.1  # Snakemake takes seconds before its first job
+        while not planning and head.poll() is None and len(list(_tree(head.pid))) < 2:
+            time.sleep(0.05)
+        moment = time.monotonic() + self.rng.uniform(0.0, 6.0)
         while head.poll() is None and time.monotonic() < moment:
             time.sleep(0.02)
         tree = list(_tree(head.pid)) if head.poll() is None else []
