@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from known_unknowns.benchmarks.mm_upd.format import SUBSETS
+from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns.comparison.audit import Finding, Published
 from known_unknowns.comparison.published import PublishedCell
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from known_unknowns.benchmarks.mm_upd.format import SUBSETS
+from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns.benchmarks.multiple_choice.refusals import is_standard_refusal
 from known_unknowns.records import ANSWERED, AnsweredTurn, Option, Question
 from known_unknowns.scoring.robust import robust

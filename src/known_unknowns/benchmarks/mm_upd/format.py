@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmarks._loading import Row
+from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns.benchmarks.multiple_choice.table_files import rows as table_rows
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 NAME = "mm_upd"
-SUBSETS = ("AAD", "IASD", "IVQD")
-"""Absent answers, incompatible answer sets, and incompatible visual questions."""
 BASE, OPTION = "base", "option"
 """The two settings that have files. The instruction setting has the questions of the base setting."""
 STANDARD, UPD = "standard", "upd"

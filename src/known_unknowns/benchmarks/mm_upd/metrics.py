@@ -37,9 +37,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from known_unknowns.benchmarks.mm_upd.extraction import withheld
-from known_unknowns.benchmarks.mm_upd.format import STANDARD, SUBSETS
+from known_unknowns.benchmarks.mm_upd.format import STANDARD
 from known_unknowns.benchmarks.mm_upd.official import read
 from known_unknowns.benchmarks.mm_upd.prompts import OPTION, setting_of
+from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns.metrics.benchmark_hooks import BenchmarkMetrics, ScoredAnswers
 from known_unknowns.metrics.proportions import Ratio
 from known_unknowns.records import FAILED, REFUSED, UNPARSED, AnsweredTurn, Question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.benchmarks import Lazy
-from known_unknowns.benchmarks.mm_upd.format import SUBSETS
+from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns.report.section import Extra, Section
 
 SECTION = Section(
