@@ -137,7 +137,7 @@ def test_margins_count_the_sampled_answers_of_the_same_model(project, monkeypatc
     for facts, flips in ((Model().facts, Flips(1, 104)), ({"source": "another"}, Flips(0, 64))):
         tables.write_text(record, json.dumps({"facts": facts, "about": {"certificate": {"flips": 0, "compared": 64}}}))
         assert read_flips(tmp_path / "results/replies", "pocket") == flips
-    assert "1 of 104 measured" in Flips(1, 104).source
+    assert "1 of 104 measured" in Flips(1, 104).source()
 
 
 def test_missing_replies_and_unknown_names_are_refused(project, monkeypatch, capsys, tmp_path):

@@ -159,13 +159,17 @@ class _Comparison:
         return Candidate(
             cell=cell,
             **{name: measured[name] for name in ("value", "low", "high", "n")},
-            margin=margin_of(cell, ours, flips=flips, runs=self.index.runs(ours)),
+            margin=margin_of(cell, ours, flips=flips, runs=self.index.runs(ours), turns=self._turns(cell, ours)),
             rivals=tuple(c.value for c in self._columns[cell.table, cell.column] if c.model != cell.model),
             replies=cell.variant,
         )
 
+    def _turns(self, cell: PublishedCell, ours: Metric) -> float:
+        return self.conditions.turns(ours.model, cell.variant)
+
     def _judged(self, candidate: Candidate, ours: Metric, decision: Decision) -> ComparisonRow:
         margin, flips = candidate.margin, self.conditions.flips.get(ours.model, Flips())
+        turns = self._turns(candidate.cell, ours)
         return replace(
             self._unjudged(candidate.cell, ours.model, ours.scorer, decision.verdict, None, decision.reason),
             **_measured(ours, candidate.cell),
@@ -173,8 +177,8 @@ class _Comparison:
             margin_rounding=margin.rounding,
             margin_flips=margin.flips,
             margin_spread=margin.spread,
-            flip_rate=flips.rate,
-            flips_source=flips.source,
+            flip_rate=flips.rate(turns),
+            flips_source=flips.source(turns),
             matches=decision.matches,
             rivals=decision.rivals,
             supporting=decision.support.agreeing,
@@ -248,7 +252,8 @@ def compare(
     out : Path
         The table to write.
     replies : Path, optional
-        The edition's folder of replies, whose engine.json files have the measured flips. Otherwise the default counts.
+        The edition's folder of replies, whose engine.json files have the measured flips, and whose tables have the
+        numbers of turns. Otherwise the default counts, and one turn for each question.
     released : sequence of Path
         Files of numbers that were released with replies (`known_unknowns.comparison.released`).
 
@@ -273,7 +278,7 @@ def compare(
             measured,
             published_rows=_published_rows(params, benchmark, cells),
             scorers=params.scorers,
-            conditions=conditions_of(params, benchmark, flips),
+            conditions=conditions_of(params, benchmark, flips, replies),
         )
     ]
     write_comparison(out, rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns import benchmarks
 from known_unknowns.comparison.cells import PublishedCell
-from known_unknowns.comparison.margins import Flips
+from known_unknowns.comparison.margins import Flips, mean_turns
 from known_unknowns.data.revision import data_revision, is_commit
 from known_unknowns.metrics import benchmark_hooks
 from known_unknowns.records import OVERALL, Metric
@@ -20,6 +22,10 @@ QUESTIONS, REVISION, NUMBER, PROTOCOL = "questions", "revision", "n", "protocol"
 MODEL, VARIANT, METRIC = "model", "variant", "metric"
 OBSTACLES = (QUESTIONS, REVISION, NUMBER, PROTOCOL, MODEL, VARIANT, METRIC)
 """What prevents a judgement: the first four are "not comparable", the others "not run"."""
+
+
+def _one_turn(_model: str, _variant: str) -> float:
+    return 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +42,37 @@ class Conditions:
         The reason why a variant is not asked by the published protocol, by variant.
     flips : mapping of str to Flips
         The measured flips by model.
+    turns : callable
+        ``(model, variant) -> mean number of turns of a question`` (`margins.mean_turns`).
     """
 
     other_questions: str = ""
     revision: str = ""
     other_protocols: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, Flips] = field(default_factory=dict)
+    turns: Callable[[str, str], float] = _one_turn
 
 
-def conditions_of(params: Params, benchmark: str, flips: Mapping[str, Flips]) -> Conditions:
-    """Return the conditions of an edition on a benchmark."""
+def conditions_of(
+    params: Params, benchmark: str, flips: Mapping[str, Flips], replies: Path | None = None
+) -> Conditions:
+    """Return the conditions of an edition on a benchmark, with the numbers of turns in its folder of replies."""
     other = ""
     if params.data(benchmark).source == "scenes":
         other = f"the {params.edition} edition asks rendered questions, not the published ones"
     return Conditions(
-        other, data_revision(benchmark, params.data(benchmark).as_dict()), _other_protocols(params, benchmark), flips
+        other,
+        data_revision(benchmark, params.data(benchmark).as_dict()),
+        _other_protocols(params, benchmark),
+        flips,
+        _one_turn if replies is None else _turns(benchmark, replies),
     )
+
+
+def _turns(benchmark: str, replies: Path) -> Callable[[str, str], float]:
+    """Return the mean number of turns by model and variant. Tables are read at the first use."""
+    combined = {found.name: found.variants for found in benchmark_hooks.of(benchmark).across_variants}
+    return cache(lambda model, variant: mean_turns(replies, model, benchmark, combined.get(variant, (variant,))))
 
 
 def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:

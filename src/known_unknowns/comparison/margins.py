@@ -8,16 +8,18 @@ shuffled, by the shuffles. `docs/verdicts.md` has the formulas.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 from scipy.stats import beta, binom, t
 
-from known_unknowns import json_files, verification
+from known_unknowns import json_files, tables, verification
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
 from known_unknowns.errors import DamagedError
+from known_unknowns.protocols import ANSWER
 from known_unknowns.records import Metric
 
 CONFIDENCE = 0.95
@@ -32,31 +34,41 @@ _VIEWS_PER_FLIP = 3
 
 @dataclass(frozen=True, slots=True)
 class Flips:
-    """Answers that changed when a sample was asked again in another way (the batch-invariance check, `verify`).
+    """Turns whose answer changed when a sample was asked again in another way (the batch-invariance check, `verify`).
 
     Attributes
     ----------
     changed, compared : int
-        Number of changed and of compared answers; 0 of 0 if nothing was measured.
+        Number of changed and of compared turns; 0 of 0 if nothing was measured.
     """
 
     changed: int = 0
     compared: int = 0
 
-    @property
-    def rate(self) -> float:
-        """Upper 95% bound of the share of changed answers, from the measurement and the default.
+    def rate(self, turns: float = 1.0) -> float:
+        """Return the upper 95% bound of the share of questions whose answer changes.
 
-        The default counts as 597 unchanged answers, so that 64 compared answers do not outweigh it.
+        Parameters
+        ----------
+        turns : float
+            The mean number of turns of a question, up to the one that answers it.
+
+        Notes
+        -----
+        An answer changes only if at least one of its turns does. The default counts as 597 unchanged questions, so that
+        64 compared turns do not outweigh it, and so that it is the same for every number of turns.
         """
-        return float(beta.ppf(CONFIDENCE, 1 + self.changed, _DEFAULT_WEIGHT + self.compared - self.changed))
+        weight = _DEFAULT_WEIGHT * turns + self.compared - self.changed
+        return -math.expm1(turns * math.log1p(-float(beta.ppf(CONFIDENCE, 1 + self.changed, weight))))
 
-    @property
-    def source(self) -> str:
-        """Where the rate comes from, for a reason."""
+    def source(self, turns: float = 1.0) -> str:
+        """Return where the rate comes from, for a reason."""
+        bound = f"at most {100 * self.rate(turns):.2g}% of the answers"
+        if turns > 1:
+            bound += f" of {turns:.1f} turns on average"
         if not self.compared:
-            return f"at most {100 * self.rate:.2g}% of the answers, the default"
-        return f"at most {100 * self.rate:.2g}% of the answers; {self.changed} of {self.compared} measured"
+            return f"{bound}, the default"
+        return f"{bound}; {self.changed} of {self.compared} {'turns ' if turns > 1 else ''}measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +98,7 @@ class Margin:
         return f"{self.total:.2f} (" + ", ".join(f"{name} {value:.2g}" for name, value in parts.items() if value) + ")"
 
 
-def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int) -> Margin:
+def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int, turns: float = 1.0) -> Margin:
     """Derive the margin of a cell.
 
     Parameters
@@ -99,6 +111,8 @@ def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int) -> 
         The measured flips of our model.
     runs : int
         Number of seeds that our number is the mean of.
+    turns : float
+        The mean number of turns of a question.
 
     Returns
     -------
@@ -110,7 +124,7 @@ def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int) -> 
     A percentage of more answers than questions, such as an average over pipelines, can change with each of its answers.
     """
     answers = max(ours.n, round(ours.denominator or 0)) if cell.unit == PERCENT else ours.n
-    changes = float(binom.ppf(CONFIDENCE, answers * runs, flips.rate)) / runs
+    changes = float(binom.ppf(CONFIDENCE, answers * runs, flips.rate(turns))) / runs
     return Margin(cell.half_unit, changes * _change_per_flip(cell, ours), _spread(cell, ours, runs))
 
 
@@ -156,6 +170,40 @@ def read_flips(replies: Path, model: str) -> Flips:
         if found.get("facts") == verification.facts_digest(engine["facts"]):
             changed, compared = changed + found["changed"], compared + found["compared"]
     return Flips(changed, compared)
+
+
+def mean_turns(replies: Path, model: str, benchmark: str, variants: Sequence[str]) -> float:
+    """Return the mean number of turns that a model was asked until it answered a question.
+
+    Later turns, such as one that asks again without a refusal option, do not change the answer.
+
+    Parameters
+    ----------
+    replies : Path
+        The edition's folder of replies, <model>/<benchmark>/<variant>/seed<k>.parquet.
+    model, benchmark : str
+        The model and the benchmark.
+    variants : sequence of str
+        The variant, or those that a number combines.
+
+    Returns
+    -------
+    float
+        Over the questions of all variants and seeds; 1 without replies.
+
+    Raises
+    ------
+    DataError
+        If a table of replies is damaged.
+    """
+    asked = questions = 0
+    for variant in variants:
+        for path in sorted((replies / model / benchmark / variant).glob("seed*.parquet")):
+            table = tables.read_columns(path, tables.REPLIES, ("question_id", "turn", "step"))
+            answers = table.filter(pc.equal(table.column("step"), ANSWER))
+            last = answers.group_by("question_id").aggregate([("turn", "max")]).column("turn_max")
+            asked, questions = asked + (pc.sum(last).as_py() or 0) + len(last), questions + len(last)
+    return asked / questions if questions else 1.0
 
 
 def _read(path: Path, *keys: str) -> dict[str, Any]:

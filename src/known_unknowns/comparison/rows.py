@@ -50,7 +50,7 @@ COMPARISON = pa.schema(
         pa.field("margin_rounding", pa.float64()),
         pa.field("margin_flips", pa.float64()),
         pa.field("margin_spread", pa.float64()),
-        pa.field("flip_rate", pa.float64()),  # upper bound of the share of changed answers
+        pa.field("flip_rate", pa.float64()),  # upper bound of the share of questions with a changed answer
         pa.field("flips_source", pa.string()),
         pa.field("matches", pa.int64()),  # other rows of the column that the same result would have matched
         pa.field("rivals", pa.int64()),  # number of these rows

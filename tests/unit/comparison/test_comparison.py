@@ -204,6 +204,15 @@ def test_measured_flips_change_the_margin() -> None:
     assert measured.flips_source == "at most 0.24% of the answers; 0 of 640 measured"
 
 
+def test_the_turns_of_a_variant_change_the_margin() -> None:
+    """Of 2,560 turns none changed. They are as many as 640 questions of four turns."""
+    cell, flips = replace(CELL, questions=22831), {"ours": Flips(0, 2560)}
+    conditions = Conditions(flips=flips, turns=lambda model, variant: {("ours", "original"): 4.0}[model, variant])
+    row = verdicts([cell], [metric(n=22831)], conditions=conditions)["official"]
+    assert row.flip_rate == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 640)))
+    assert row.flips_source == "at most 0.24% of the answers of 4.0 turns on average; 0 of 2560 turns measured"
+
+
 def test_two_models_may_stand_for_one_row() -> None:
     published_rows = {"ours": "Qwen", "theirs": "Qwen"}
     other = metric(model="theirs", value=0.6, low=0.5, high=0.7)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns import tables
 from known_unknowns.comparison.cells import PublishedCell
-from known_unknowns.comparison.margins import Flips, margin_of, read_flips
+from known_unknowns.comparison.margins import Flips, margin_of, mean_turns, read_flips
 from known_unknowns.errors import DataError
-from known_unknowns.records import OVERALL, Metric
+from known_unknowns.records import OVERALL, AnsweredTurn, Metric, Reply
 
 CELL = PublishedCell("b", "Table 1", "LLaVA", "Basic", "shuffled", OVERALL, "accuracy", 62.0, 2, "A paper")
 OURS = Metric("ours", "b", "shuffled", 0, "official", OVERALL, "accuracy", 0.6, 0.55, 0.65, 325, "wilson")
@@ -22,18 +26,18 @@ T_OF_4 = 2.776445
 
 
 def test_the_default_rate_is_half_a_percent():
-    assert Flips().rate == pytest.approx(0.005)
+    assert Flips().rate() == pytest.approx(0.005)
 
 
 def test_unchanged_answers_lower_the_rate():
     """The 0.95 quantile of Beta(1, b) is 1 - 0.05^(1/b)."""
-    assert Flips(0, 64).rate == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 64)))
+    assert Flips(0, 64).rate() == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 64)))
 
 
 @given(changed=st.integers(0, 20), compared=st.integers(20, 192))
 def test_the_rate_grows_with_changed_answers_and_falls_with_unchanged_ones(changed: int, compared: int):
-    assert Flips(changed + 1, compared + 1).rate > Flips(changed, compared).rate
-    assert Flips(changed, compared + 1).rate < Flips(changed, compared).rate
+    assert Flips(changed + 1, compared + 1).rate() > Flips(changed, compared).rate()
+    assert Flips(changed, compared + 1).rate() < Flips(changed, compared).rate()
 
 
 def test_flips_become_points():
@@ -41,6 +45,58 @@ def test_flips_become_points():
     margin = margin_of(CELL, OURS, flips=Flips(), runs=1)
     assert (margin.rounding, margin.flips, margin.spread) == (0.005, pytest.approx(100 * 4 / 325), 0.0)
     assert margin.total == pytest.approx(0.005 + 100 * 4 / 325)
+
+
+def test_the_default_is_that_of_an_answer_whatever_the_number_of_turns():
+    assert Flips().rate(4.5) == pytest.approx(0.005)
+
+
+def test_an_answer_after_several_turns_changes_more_often():
+    """640 turns without a change are 160 questions of four turns: 1 - 0.05^(1 / (597.6474 + 160))."""
+    assert Flips(0, 640).rate(4) == pytest.approx(1 - 0.05 ** (1 / (597.6474 + 160)))
+    assert Flips(0, 640).source(4) == "at most 0.39% of the answers of 4.0 turns on average; 0 of 640 turns measured"
+
+
+def test_changed_turns_of_dialogues():
+    """20 changes of 2,000 turns, with the default of 5 x 597.6 turns: the upper bound of a Poisson mean after 20 events
+    is 29.062 (half the 0.95 quantile of chi square with 42 degrees of freedom, 58.124), that is 0.583% of the turns."""
+    bound = 29.062 / (5 * 597.6474 + 2000)
+    assert Flips(20, 2000).rate(5) == pytest.approx(1 - (1 - bound) ** 5, rel=0.01)
+    assert Flips(20, 2000).rate(5) > 2 * Flips(20, 2000).rate()
+
+
+def test_the_margin_of_dialogues():
+    """No change in 2,000 turns. One turn: r = 0.1153%, and Binomial(325, r) is at most 1 with probability 0.945, at
+    most 2 with 0.993. Five: 0.2998%, and Binomial(325, 0.2998%) is at most 2 with 0.925, at most 3 with 0.983."""
+    one, five = (margin_of(CELL, OURS, flips=Flips(0, 2000), runs=1, turns=turns) for turns in (1, 5))
+    assert (one.flips, five.flips) == (pytest.approx(100 * 2 / 325), pytest.approx(100 * 3 / 325))
+
+
+@given(lengths=st.lists(st.integers(1, 5), min_size=20, max_size=60), changed=st.integers(0, 6))
+def test_the_mean_number_of_turns_bounds_dialogues_of_any_length(lengths: list[int], changed: int):
+    """The exact distribution of the number of changed questions, with a probability of its own for each length."""
+    flips, mean = Flips(changed, 100), sum(lengths) / len(lengths)
+    turn = 1 - (1 - flips.rate(mean)) ** (1 / mean)
+    exact = np.ones(1)
+    for length in lengths:
+        stays = (1 - turn) ** length
+        exact = np.convolve(exact, [stays, 1 - stays])
+    ours = replace(OURS, n=len(lengths))
+    k = round(margin_of(CELL, ours, flips=flips, runs=1, turns=mean).flips * len(lengths) / 100)
+    assert math.fsum(exact[: k + 1]) >= 0.95 - 1e-12
+
+
+def test_turns_are_counted_up_to_the_last_answer(tmp_path: Path):
+    """The first question is answered in turn 3 of 4, the second at once."""
+
+    def turns(question: str, steps: Iterable[str]) -> list[AnsweredTurn]:
+        return [AnsweredTurn(question, n, step, "?", (), None, "", Reply("A")) for n, step in enumerate(steps)]
+
+    path = tmp_path / "qwen" / "b" / "shifting" / "seed0.parquet"
+    path.parent.mkdir(parents=True)
+    tables.write_replies(path, [*turns("q1", ["more", "view", "answer", "forced"]), *turns("q2", ["answer"])])
+    assert mean_turns(tmp_path, "qwen", "b", ["shifting"]) == 2.0
+    assert mean_turns(tmp_path, "qwen", "b", ["absent"]) == 1.0
 
 
 def test_a_ratio_changes_by_more_if_its_denominator_is_smaller():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from known_unknowns import tables
 from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.config import Params
+from known_unknowns.records import AnsweredTurn, Reply
 
 
 def params(split: int) -> Params:
@@ -26,3 +30,15 @@ def test_an_average_is_not_comparable_if_one_of_its_pipelines_is_not():
     reasons = conditions_of(params(6), "actiview", {}).other_protocols
     assert {"zooming", "average", "average_of_two"} == set(reasons)
     assert reasons["average"] == reasons["zooming"]
+
+
+def test_an_average_has_the_turns_of_its_pipelines(tmp_path: Path):
+    """Two turns in one pipeline and four in the other are three on average. Without replies, each is one."""
+    for variant, steps in {"zooming": ["zoom", "answer"], "shifting_r": ["more", "more", "more", "answer"]}.items():
+        path = tmp_path / "qwen" / "actiview" / variant / "seed0.parquet"
+        path.parent.mkdir(parents=True)
+        asked = [AnsweredTurn("q", n, step, "?", (), None, "", Reply("A")) for n, step in enumerate(steps)]
+        tables.write_replies(path, asked)
+    turns = conditions_of(params(4), "actiview", {}, tmp_path).turns
+    assert [turns("qwen", name) for name in ("zooming", "shifting_r", "average_of_two")] == [2.0, 4.0, 3.0]
+    assert turns("llava", "zooming") == conditions_of(params(4), "actiview", {}).turns("qwen", "zooming") == 1.0
