@@ -88,6 +88,13 @@ def test_the_commands_of_the_page_work(finished):
     assert (project.root / "my-model-multiple_choice-nota_only-seed0.tsv").is_file()
     report = (project.root / "results/mine/report/index.html").read_text(encoding="utf-8")
     assert "Multiple choice" in report and "my-model" in report
+    for page in (project.root / "results/mine/report").glob("*.html"):  # nobody released these questions
+        text = page.read_text(encoding="utf-8")
+        assert "as released" not in text.lower() and "as published" not in text, page.name
+    provenance = (project.root / "results/mine/report/provenance.html").read_text(encoding="utf-8")
+    assert re.search(r"<th[^>]*>\s*Multiple choice", provenance) and not re.search(
+        r">\s*multiple_choice\s*<", provenance
+    )
     second = [text for command, text in printed.items() if "make run" in command][1]
     assert jobs(second)["infer multiple choice"] == 1 and "fetch" not in jobs(second)  # only the new model is asked
 

@@ -22,7 +22,7 @@ from known_unknowns.report.drawing import (
 )
 from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_text
 from known_unknowns.report.section import Scatter
-from known_unknowns.report.tables import Run, parser_name
+from known_unknowns.report.tables import Run
 
 if TYPE_CHECKING:
     import altair as alt
@@ -205,7 +205,7 @@ def answers(run: Run) -> Figure:
     alt_text = (
         f"Stacked bars, one for each of {len(run.models)} models under each of {len(run.variants)} variants: the "
         f"share of questions by the label of the answer, without a parsed label, and without a reply, under the "
-        f"{parser_name(run.main_scorer)} parser."
+        f"{run.parser_name(run.main_scorer)} parser."
     )
     return figure(name, title, _answers_chart(bars, run), alt_text, note=run.section.answers_note)
 

@@ -97,6 +97,14 @@ class Overview:
         """Return the number that models are sorted by."""
         return self.number(model, self.pair, dual.DUAL) if self.pair else self.number(model, self.main, ACCURACY)
 
+    @cached_property
+    def own_metric(self) -> tuple[str, str] | None:
+        """The benchmark's own metric and its label, if it has one besides accuracy and there is no pair."""
+        name, label = self.run.section.measured
+        if self.pair or name == ACCURACY or not any(self.number(model, self.main, name) for model in self.run.models):
+            return None
+        return name, label.removesuffix(" in percent")
+
     def refused(self, model: str) -> Metric | None:
         """Return the share of refusals without a right option."""
         return self.number(model, self.refusing(NO_RIGHT_OPTION), ACCURACY)

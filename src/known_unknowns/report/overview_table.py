@@ -54,7 +54,9 @@ def _columns(overview: Overview) -> list[_Column]:
     judged = any(overview.verdicts(model)[0] for model in overview.models)
     return [
         _Column("Rank", "", lambda m: _rank(overview, m), "" if overview.ranks else "fewer than two models"),
-        _Column(
+        _own_metric(overview, *overview.own_metric)
+        if overview.own_metric
+        else _Column(
             "Dual accuracy",
             " and ".join(map(name, overview.pair.split(dual.SEPARATOR))) if overview.pair else "",
             lambda m: _short(overview.number(m, overview.pair, dual.DUAL)),
@@ -86,6 +88,15 @@ def _columns(overview: Overview) -> list[_Column]:
             "" if judged or not overview.models else overview.verdicts(overview.models[0])[1],
         ),
     ]
+
+
+def _own_metric(overview: Overview, name: str, label: str) -> _Column:
+    variant = overview.main
+    return _Column(
+        f"{label[:1].upper()}{label[1:]}",
+        overview.run.section.name(variant),
+        lambda m: _short(overview.number(m, variant, name)),
+    )
 
 
 def _short(metric: Metric | None) -> Cell:

@@ -25,12 +25,23 @@ def _best(overview: Overview) -> str:
     if overview.pair is None:
         return (
             f"{best} has {'the highest' if overview.models[1:] else 'this'} accuracy on {overview.title}: {shown}, "
-            f"n = {n}. There is no dual accuracy: the questions have no refusal option, or were not asked without "
-            "their right option."
+            f"n = {n}. {_without_pair(overview, best)}"
         )
     changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
     start = f"{best} knows best what it does not know: it answers" if overview.models[1:] else f"{best} answers"
     return f"{start} {shown} of {n} {overview.title} questions correctly, and refuses them {changed} (dual accuracy)."
+
+
+def _without_pair(overview: Overview, best: str) -> str:
+    """Return the number of the benchmark's own metric, or why there is no dual accuracy."""
+    if overview.own_metric is None:
+        return (
+            "There is no dual accuracy: the questions have no refusal option, or were not asked without their right "
+            "option."
+        )
+    name, label = overview.own_metric
+    own = overview.number(best, overview.main, name)
+    return f"The benchmark's own metric is {label}: {_shown(own)}, n = {DASH if own is None else f'{own.n:,}'}."
 
 
 def _distance(overview: Overview) -> str:

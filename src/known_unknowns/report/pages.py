@@ -53,11 +53,12 @@ def _pages(
         "scorer": parts[0]["run"].main_scorer if parts else "",
     }
     yield "models.html", "models.html.j2", models, ("compare.js",)
+    titles = {overview.run.benchmark: overview.title for overview in overviews}
     run = {
         "description": description,
-        "titles": {overview.run.benchmark: overview.title for overview in overviews},
+        "titles": titles,
         "usage": provenance_tables.usage(description),
-        "computations": provenance_tables.computations(description),
+        "computations": provenance_tables.computations(description, titles),
     }
     yield "provenance.html", "provenance.html.j2", run, ()
 
@@ -72,6 +73,7 @@ def _first(
         "description": description,
         "verdicts": verdict_tables.summary(compared, params),
         "rendered": [part["run"].section.title for part in parts if part["run"].is_rendered],
+        "unchanged": list(dict.fromkeys(section.unchanged for section in sections)),
         "refusals": list(dict.fromkeys(section.refusal for section in sections if section.refusal)),
         "about": [section.about for section in sections if section.about],
     }

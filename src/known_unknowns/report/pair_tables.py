@@ -10,11 +10,11 @@ from known_unknowns.metrics.dual import DUAL, SEPARATOR
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, metric_cell, move_n_to_heading
 from known_unknowns.report.paper_tables import table_scorer
-from known_unknowns.report.tables import Run, categories, confidence, parser_name
+from known_unknowns.report.tables import Run, categories, confidence
 
 _PARTS = {
     "dual_accuracy_answerable": "dual, answer is an option",
-    "right_as_published": "right as published",
+    "right_as_published": "right {unchanged}",
     "refused_when_changed": "refused when changed",
     "refused_given_right": "refused among right",
     "chance": "chance of both",
@@ -41,14 +41,15 @@ def dual_accuracy(run: Run) -> Table | None:
             rows.append(Row((*heads, Head(_name(run, pair), note=pair)), tuple(map(metric_cell, metrics))))
     if not rows:
         return None
-    labels = [*map(parser_name, run.scorers), *_PARTS.values()]
+    parts = [label.format(unchanged=run.section.unchanged) for label in _PARTS.values()]
+    labels = [*map(run.parser_name, run.scorers), *parts]
     columns, rows = move_n_to_heading([Head(label) for label in labels], rows)
     return Table(
         caption=f"{run.section.title}: dual accuracy in percent, with {confidence(run)} intervals",
         corner=("Model", "Variants"),
         groups=(
             Head("dual accuracy, by parser", span=len(run.scorers)),
-            Head(f"under the {parser_name(run.main_scorer)} parser", span=len(_PARTS)),
+            Head(f"under the {run.parser_name(run.main_scorer)} parser", span=len(_PARTS)),
         ),
         columns=columns,
         rows=rows,
@@ -72,7 +73,7 @@ def dual_by_category(run: Run) -> Table | None:
                 rows.append(Row((*heads, Head(category)), tuple(_cells(metrics))))
     if not rows:
         return None
-    columns = (Head("n"), *(Head(parser_name(scorer)) for scorer in run.scorers), Head("interval by"))
+    columns = (Head("n"), *(Head(run.parser_name(scorer)) for scorer in run.scorers), Head("interval by"))
     caption = f"{run.section.title}: dual accuracy by type of question, with {confidence(run)} intervals"
     return Table(caption, ("Model", "Variants", "Type"), columns, tuple(rows))
 

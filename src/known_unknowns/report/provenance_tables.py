@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, interval, percent
 from known_unknowns.report.numerics import Computation
 from known_unknowns.report.provenance import Model, RunDescription
@@ -37,10 +39,13 @@ def _count(value: int | None) -> Cell:
     return Cell(DASH if value is None else f"{value:,}")
 
 
-def computations(description: RunDescription) -> Table | None:
-    """Return how the replies of local weights were computed, or None without such replies."""
+def computations(description: RunDescription, titles: Mapping[str, str]) -> Table | None:
+    """Return how the replies of local weights were computed, or None without such replies.
+
+    ``titles`` are those of the benchmarks.
+    """
     rows = tuple(
-        Row((Head(row.model), Head(row.benchmark)), _computation(row))
+        Row((Head(row.model), Head(titles.get(row.benchmark, row.benchmark))), _computation(row))
         for model in description.models
         for row in model.computations
     )

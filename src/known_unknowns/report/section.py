@@ -137,6 +137,12 @@ class Section:
         File names of the figures that ``extra`` builds.
     about : str
         A paragraph for the introduction of the page.
+    official_name : str
+        Heading of the official parser. Questions without released code name the rule that takes its place.
+    official_note : str
+        What the official parser does, if it is not the released code of the benchmark.
+    unchanged : str
+        How the questions are asked that no variant changed: "right as published".
     """
 
     title: str
@@ -157,6 +163,9 @@ class Section:
     extra: Extra | None = None
     figures: tuple[str, ...] = ()
     about: str = ""
+    official_name: str = "as released"
+    official_note: str = ""
+    unchanged: str = "as published"
 
     @property
     def figure_names(self) -> tuple[str, ...]:

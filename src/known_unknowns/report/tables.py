@@ -51,6 +51,10 @@ class Run:
         """Whether the questions are rendered, so that no number is comparable with published ones."""
         return self.params.data(self.benchmark).source == "scenes"
 
+    def parser_name(self, scorer: str) -> str:
+        """Heading of a scorer."""
+        return self.section.official_name if scorer == "official" else parser_name(scorer)
+
     @property
     def confidence(self) -> float:
         return self.params.statistics.confidence
@@ -71,6 +75,7 @@ def is_baseline(params: Params, model: str) -> bool:
 
 
 def parser_name(scorer: str) -> str:
+    """Heading of a scorer in a table of published numbers. A table of one benchmark uses `Run.parser_name`."""
     return PARSER_NAMES.get(scorer, scorer)
 
 
@@ -80,7 +85,7 @@ def headline(run: Run) -> Table:
     shown = [s for s in ("official", "robust") if s in run.scorers] or list(run.scorers[:1])
     groups, columns, names = [], [], []
     for variant in run.headline:
-        names_here = [(variant, scorer, measured, parser_name(scorer)) for scorer in shown]
+        names_here = [(variant, scorer, measured, run.parser_name(scorer)) for scorer in shown]
         if "official" in run.scorers:
             names_here += [
                 (variant, "official", metric.name, metric.heading)
@@ -147,7 +152,7 @@ def by_category(run: Run) -> Table:
                     cells.append(_plain(metric_cell(run.chance(model, variant, category))))
                 cells.append(Cell("; ".join(methods) or DASH, kind="text"))
                 rows.append(Row(tuple(heads), tuple(cells)))
-    columns = [Head("n"), *(Head(parser_name(s)) for s in run.scorers)]
+    columns = [Head("n"), *(Head(run.parser_name(s)) for s in run.scorers)]
     columns += [Head("chance")] if measured_name == ACCURACY else []
     columns.append(Head("interval by"))
     return Table(
@@ -197,16 +202,18 @@ def has_refusals(run: Run) -> bool:
 def all_variants(run: Run) -> Table:
     """Return accuracy under every parser, refusals, and unparsed replies per model and variant."""
     groups = {
-        "right, by parser": [("accuracy", scorer, parser_name(scorer)) for scorer in run.scorers],
-        "as released": [(metric.name, "official", metric.long_heading) for metric in run.section.official_metrics],
-        f"under the {parser_name(run.main_scorer)} parser": [
+        "right, by parser": [("accuracy", scorer, run.parser_name(scorer)) for scorer in run.scorers],
+        run.section.official_name: [
+            (metric.name, "official", metric.long_heading) for metric in run.section.official_metrics
+        ],
+        f"under the {run.parser_name(run.main_scorer)} parser": [
             (name, run.main_scorer, label)
             for name, label in _DETAILS.items()
             if has_refusals(run) or name not in _REFUSAL_METRICS
         ],
     }
     if "official" not in run.scorers or not run.section.official_metrics:
-        del groups["as released"]
+        del groups[run.section.official_name]
     columns_of = [column for within in groups.values() for column in within]
     rows = []
     for model in run.models:

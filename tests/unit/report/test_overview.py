@@ -120,6 +120,20 @@ def test_pairs_with_baselines_do_not_count() -> None:
     assert overview(other).tests == ()
 
 
+def test_the_own_metric_of_a_benchmark_takes_the_place_of_the_dual_accuracy() -> None:
+    """A benchmark without pairs of variants that has a dual accuracy of its own must not be told to have none."""
+    found = overview(dual=False)
+    section = replace(found.run.section, measured=("both_right", "dual accuracy in percent"))
+    rows = [*found.run.numbers, metric("pocket-never-refuses", "original", "both_right", 0.3)]
+    found = Overview(replace(found.run, section=section, numbers=MetricIndex(rows)), [], [])
+    assert overview_text.sentences(found)[0] == (
+        "pocket-never-refuses has the highest accuracy on HumbleBench: 90.0% [85.0, 95.0], n = 200. "
+        "The benchmark's own metric is dual accuracy: 30.0% [25.0, 35.0], n = 200."
+    )
+    assert list(cells(found)["pocket-never-refuses"].items()) == [("Dual accuracy", "30.0"), ("Accuracy", "90.0")]
+    assert "Dual accuracy" not in overview_table.table(found)[1]
+
+
 def test_one_model_and_none() -> None:
     one = overview_text.sentences(overview(models=("pocket", "oracle")))
     assert one == (

@@ -14,6 +14,7 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
+from known_unknowns.report import section as report_section
 from known_unknowns.report import shell
 from known_unknowns.report.page import build
 
@@ -37,6 +38,28 @@ def test_the_pages_are_those_of_the_navigation(pages: dict[str, Page]) -> None:
     for page in pages.values():
         links = [e.attributes["href"] for e in page.all("a") if "nav" in e.within]
         assert [link for link in links if link in FILES] == [link.file for link in shell.links(params())]
+
+
+@pytest.mark.usefixtures("no_figures")
+def test_questions_that_nobody_released_are_not_called_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A section can name its parser, and how unchanged questions are asked, in every table and sentence."""
+    made = make(tmp_path, questions=15, variants_kept=["original", "nota_only"])
+    section = report_section.section("humblebench")
+    own = replace(section, official_name="strict", official_note="Whole texts only.", unchanged="as in the files")
+    own = replace(own, official_metrics=(), notes=None, extra=None, headline_note="")
+    monkeypatch.setattr("known_unknowns.report.page.section", lambda benchmark: own)
+    written = write(made)
+    texts = {file: words(" ".join(e.text for e in page.all("main"))) for file, page in written.items()}
+    for file in ("index.html", OWN, "stress.html", "parsers.html"):
+        assert "as released" not in texts[file].lower() and "released code" not in texts[file], file
+        assert "as published" not in texts[file], file
+    assert (
+        "right as in the files" in texts["stress.html"] and "answers correctly as in the files" in texts["index.html"]
+    )
+    assert "Whole texts only." in texts["parsers.html"] and "Whole texts only." in texts[OWN]
+    assert "strict" in {e.text for e in written[OWN].all("th")}
 
 
 @pytest.mark.parametrize("file", PAGES)

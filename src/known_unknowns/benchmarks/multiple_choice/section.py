@@ -7,8 +7,10 @@ from known_unknowns.report.section import Section
 SECTION = Section(
     title="Multiple choice",
     headline=("original", "nota_only", "noise"),
-    headline_note="These questions have no released code: the strict parser, which accepts a label or the exact text "
-    "of an option, stands in its place.",
+    official_name="strict",
+    official_note="These questions have no released code. The strict parser takes the place of its parser: a reply "
+    "starts with a label, or is the exact text of an option.",
+    unchanged="as in the files",
     names={
         "original": "as in the files",
         "nota_only": "no right option",

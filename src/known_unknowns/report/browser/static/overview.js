@@ -51,7 +51,7 @@ async function showOverview(index, base = searched) {
   });
   const byModel = [...ofModel].sort((a, b) => isBaseline(a[0]) - isBaseline(b[0]));
   const byCategory = [...ofCategory.entries()].filter(([, counts]) => counts.some(Boolean));
-  const title = described(index.name)[1] === shownVariant[1] ? "questions as published" : shownVariant[1];
+  const title = described(index.name)[1] === shownVariant[1] ? "unchanged questions" : shownVariant[1];
   const note = [title, base ? "questions that fit the search and the category" : "", `${values.parser} parser`].filter(Boolean).join(", ");
   detail.replaceChildren(
     h("h2", {}, plain(described(index.name)[1])),
