@@ -165,9 +165,9 @@ def read_flips(replies: Path, model: str) -> Flips:
         engine = _read(path, "about", "facts")
         certificate: Mapping[str, Any] = engine["about"].get("certificate") or {"flips": 0, "compared": 0}
         changed, compared = changed + certificate["flips"], compared + certificate["compared"]
-        verified = verification.summary_path(replies.with_name("verify"), model, path.parent.name)
-        found = _read(verified, "facts", "changed", "compared") if verified.is_file() else {}
-        if found.get("facts") == verification.facts_digest(engine["facts"]):
+        verified = replies.with_name("verify")
+        found = verification.read_summary(verified, model, path.parent.name, engine["facts"])
+        if found is not None:
             changed, compared = changed + found["changed"], compared + found["compared"]
     return Flips(changed, compared)
 

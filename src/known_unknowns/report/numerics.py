@@ -1,4 +1,5 @@
-"""How replies were computed: the plans of the prefix cache and their checks (docs/shared_prefixes.md)."""
+"""How replies were computed: the plans of the prefix cache and their checks (docs/shared_prefixes.md), and the replies
+that were asked again (docs/faults.md)."""
 
 from __future__ import annotations
 
@@ -45,6 +46,42 @@ class Computation:
     difference: float | None
     rejected_plans: tuple[tuple[str, str], ...]
     changes: AnswerChanges | None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Recorded turns that were asked again in one way, or in any way (``way`` is empty).
+
+    ``cause`` is in which settings the way differs from the run. ``count`` of ``n`` answers changed, ``share`` is None
+    without a reply. ``near_ties`` of the changed answers are explained by rounding. ``failed`` turns had no reply; it
+    is None over all ways. ``method`` names the interval.
+    """
+
+    model: str
+    benchmark: str
+    way: str
+    cause: str
+    count: int
+    n: int
+    share: float | None
+    low: float | None
+    high: float | None
+    method: str
+    near_ties: int
+    failed: int | None
+
+
+def repeated(summary: Mapping[str, Any]) -> tuple[Repeated, ...]:
+    """Return the parts of a summary of `known_unknowns.verification`: over all ways, and each way."""
+    named = summary["model"], summary["benchmark"]
+
+    def part(way: str, cause: str, found: Mapping[str, Any], near_ties: int) -> Repeated:
+        numbers = found["changed"], found["compared"], found["share"], found["low"], found["high"], found["method"]
+        return Repeated(*named, way, cause, *numbers, near_ties, found.get("failed"))
+
+    ties = [flip["way"] for flip in summary["flips"] if flip["near_tie"]]
+    parts = [part("", "", summary, summary["changed"] - summary["unexplained"])]
+    return *parts, *(part(way, found["cause"], found, ties.count(way)) for way, found in summary["ways"].items())
 
 
 def computation(model: str, benchmark: str, about: Mapping[str, Any], confidence: float) -> Computation | None:

@@ -59,6 +59,7 @@ def _pages(
         "titles": titles,
         "usage": provenance_tables.usage(description),
         "computations": provenance_tables.computations(description, titles),
+        "repeated": provenance_tables.repeated(description, titles),
     }
     yield "provenance.html", "provenance.html.j2", run, ()
 

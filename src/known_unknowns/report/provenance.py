@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import json_files
+from known_unknowns import json_files, verification
 from known_unknowns.data import licences, lock_file, provenance
-from known_unknowns.report.numerics import SECTIONS, Computation, computation
+from known_unknowns.report.numerics import SECTIONS, Computation, Repeated, computation, repeated
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -53,7 +53,8 @@ class Model:
 
     ``entry`` is its entry in params.yaml. ``facts`` can change a reply and ``about`` cannot; the engine records both.
     ``turns`` is the number of its turns over all benchmarks. ``computations`` has one item per benchmark that was
-    answered by local weights. ``locked`` is the revision in params.lock.yaml, if the replies have that revision.
+    answered by local weights. ``repeated`` has the replies that `known-unknowns verify` asked again.
+    ``locked`` is the revision in params.lock.yaml, if the replies have that revision.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Model:
     usage: Usage | None = None
     computations: tuple[Computation, ...] = ()
     locked: str | None = None
+    repeated: tuple[Repeated, ...] = ()
 
     @property
     def scripted(self) -> bool:
@@ -111,11 +113,13 @@ def _data(benchmark: str, entry: Mapping[str, Any], data: Path, locks: Mapping[s
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
     """Describe a model. Its facts are those of its first benchmark; they do not differ between benchmarks."""
-    engines = []
+    engines, again = [], list[Repeated]()
     for benchmark in params.benchmarks:
         path = results / "replies" / model / benchmark / "engine.json"
         if path.is_file():
             engines.append(json_files.read(path))
+            found = verification.read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {}))
+            again += repeated(found) if found else ()
     first = engines[0] if engines else {}
     turns = sum(engine.get("turns", 0) for engine in engines) if engines else None
     about = {name: value for name, value in first.get("about", {}).items() if name not in SECTIONS}
@@ -135,6 +139,7 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_f
         usage=_usage(engines),
         computations=tuple(part for part in told if part is not None),
         locked=locked.describe() if locked and facts.get("revision") == locked.commit else None,
+        repeated=tuple(again),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, interval, percent
-from known_unknowns.report.numerics import Computation
+from known_unknowns.report.numerics import Computation, Repeated
 from known_unknowns.report.provenance import Model, RunDescription
 
 
@@ -72,3 +72,35 @@ def _computation(row: Computation) -> tuple[Cell, ...]:
         bounds = f"{percent(found.share)}% {interval(found.low, found.high)}, Wilson{gap}"
         changes = Cell(f"{found.count} of {found.n}", note=bounds)
     return Cell(row.requested, kind="plain"), Cell(plans, kind="text"), difference, Cell(rejected, kind="text"), changes
+
+
+def repeated(description: RunDescription, titles: Mapping[str, str]) -> Table | None:
+    """Return the answers that changed when recorded turns were asked again in other ways, or None without such."""
+    rows = tuple(
+        Row(
+            (Head(row.model), Head(titles.get(row.benchmark, row.benchmark)), Head(row.way or "any way")),
+            _repeated(row),
+        )
+        for model in description.models
+        for row in model.repeated
+    )
+    columns = (
+        Head("differs from the run in"),
+        Head("asked again"),
+        Head("answers that changed"),
+        Head("of these, near ties"),
+        Head("without a reply"),
+    )
+    return Table("Recorded replies asked again", ("Model", "Benchmark", "Way"), columns, rows) if rows else None
+
+
+def _repeated(row: Repeated) -> tuple[Cell, ...]:
+    share = "" if row.share is None else f"{percent(row.share)}% {interval(row.low, row.high)}, {row.method}"
+    changed = Cell(f"{row.count:,}", note=share) if row.n else Cell(DASH, title="nothing was compared")
+    return (
+        Cell(row.cause or "one or more of the settings below", kind="text"),
+        Cell(f"{row.n:,}"),
+        changed,
+        Cell(f"{row.near_ties:,}" if row.count else DASH),
+        _count(row.failed),
+    )

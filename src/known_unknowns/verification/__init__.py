@@ -21,7 +21,7 @@ import pyarrow as pa
 from known_unknowns import engines, json_files, tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
 from known_unknowns.engines import stopping
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError, DamagedError, DataError
 from known_unknowns.inference import asking, cells_of, lazy_engine, shards
 from known_unknowns.inference.runner import Recorded, recorded
 from known_unknowns.metrics.intervals import wilson
@@ -34,6 +34,8 @@ NEAR_TIE_FLOAT32, NEAR_TIE = 0.01, 0.5
 """Largest difference of the two most likely options, in nats, that rounding can reverse: in float32, where batching
 changes log-probabilities by about 1e-5, and in half precision or behind an endpoint, where it does by about 0.1."""
 CONFIDENCE = 0.95
+
+_KEYS = frozenset({"facts", "changed", "compared", "unexplained", "ways", "flips"})
 
 ROWS = pa.schema(
     [
@@ -361,7 +363,22 @@ def summary_path(folder: Path, model: str, benchmark: str) -> Path:
     return folder / model / f"{benchmark}.json"
 
 
+def read_summary(folder: Path, model: str, benchmark: str, facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the summary in the folder of `folder_of`, or None without one of an engine with these facts.
+
+    Raises DamagedError if the file is not a summary.
+    """
+    path = summary_path(folder, model, benchmark)
+    found = json_files.read(path) if path.is_file() else None
+    if found is None:
+        return None
+    if missing := _KEYS - found.keys():
+        keys = ", ".join(sorted(missing))
+        raise DamagedError(f"no {keys} in this file; delete it and run the command verify again", file=path)
+    return found if found["facts"] == facts_digest(facts) else None
+
+
 def files_digest(folder: Path, models: Sequence[str]) -> str:
-    """Return a digest of the summaries of these models, with which the comparison with published numbers changes."""
+    """Return a digest of the summaries of these models, which the comparison and the report depend on."""
     paths = sorted(path for model in models for path in (folder / model).glob("*.json"))
     return sha256(b"".join(path.read_bytes() for path in paths)).hexdigest() if paths else ""
