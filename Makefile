@@ -3,7 +3,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run construct open report test lint format lock upgrade schema pin clean audit-table
+.PHONY: help setup docs run construct open report test lint format lock upgrade schema pin clean audit-table
 
 PYTHON ?= python3
 CORES ?= all
@@ -12,6 +12,7 @@ NAME ?= pocket
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PEERS := $(VENV)/peers/.installed
+SITE := $(VENV)/site/.installed
 AGAIN := .snakemake/known-unknowns.again
 IN_VENV := PATH="$$PWD/$(VENV)/bin:$$PATH"
 SNAKEMAKE := $(IN_VENV) snakemake --cores $(CORES) $(if $(EDITION),--config edition=$(EDITION))
@@ -54,6 +55,14 @@ $(PEERS): tests/peers.txt $(INSTALLED)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 	  --target $(@D) -r tests/peers.txt
 	@touch $@
+
+$(SITE): scripts/docs.txt $(INSTALLED)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+	  --target $(@D) -r scripts/docs.txt
+	@touch $@
+
+docs: $(SITE) ## Build the documentation site in build/docs; a broken link is an error
+	@PYTHONPATH=$(VENV)/site $(VENV)/bin/python scripts/docs.py $(ARGS)
 
 test: $(INSTALLED) $(PEERS) ## Run all tests
 	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)

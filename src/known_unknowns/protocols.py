@@ -1,4 +1,4 @@
-"""Protocols: how a question is asked. A protocol is a generator that yields a `Turn` and receives its `Reply`.
+"""Protocols: how a question is asked. A protocol is a generator that yields a `Turn` and receives its `Reply`::
 
     def forced_choice(question, context):   # ask; after a refusal, ask again without the refusal option
         reply = yield ask(question, context.prompt(question))

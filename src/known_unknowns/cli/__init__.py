@@ -95,6 +95,7 @@ STEPS = frozenset(
             "judge",
             "score_models",
             "measure",
+            "measure_models",
             "compare",
             "summarise",
             "track",

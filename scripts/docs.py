@@ -1,0 +1,137 @@
+"""Build the documentation site from the pages of the repository and the docstrings: make docs.
+
+Pages keep their places in the repository, so that the links between them also work on the site. A broken link, a page
+that is in no list, or a name that a docstring does not have is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+
+from known_unknowns import __version__, benchmarks  # noqa: E402
+
+GROUPS = {
+    "Use": (
+        "installation",
+        "workflow",
+        "own_data",
+        "data",
+        "models",
+        "endpoints",
+        "released_predictions",
+        "rescore",
+        "sharing",
+    ),
+    "Results": (
+        "report",
+        "question_browser",
+        "verdicts",
+        "audit",
+        "metrics",
+        "intervals",
+        "model_comparison",
+        "parsers",
+    ),
+    "Construct and review": ("construction", "review"),
+    "Internals": ("architecture", "faults", "shared_prefixes", "pocket_model"),
+}
+"""The pages in docs/, in the order of the site. A page that is missing here stops the build."""
+MODULES = (
+    *("records", "variants", "protocols", "errors", "images"),
+    *("benchmarks", "scoring", "metrics", "comparison", "engines", "config", "exchange.model_index"),
+)
+"""The modules whose public names are documented."""
+CONFIGURATION = f'''
+project, author = "Known Unknowns", "the authors of Known Unknowns"
+version = release = "{__version__}"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+html_theme = "furo"
+myst_heading_anchors = 4
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+suppress_warnings = ["misc.highlighting_failure"]  # mermaid's diagrams stay text
+'''
+
+
+def pages() -> list[Path]:
+    """Return the pages, relative to the repository."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/*.md")]
+    for pattern in ("src/**/README.md", "bench/*/README.md", "profiles/*/README.md", "models/*/README.md"):
+        found += ROOT.glob(pattern)
+    found += [ROOT / "results" / "README.md", *ROOT.glob("tests/*/*.md")]
+    return sorted(path.relative_to(ROOT) for path in found)
+
+
+def assemble(source: Path) -> None:
+    """Write what Sphinx reads: the pages, the files that they link to, the lists of pages, and the configuration."""
+    for page in pages():
+        (source / page).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / page, source / page)
+    for file in (*ROOT.glob("docs/*.png"), *(ROOT / name for name in ("LICENSE", "CITATION.cff", "params.yaml"))):
+        shutil.copyfile(file, source / file.relative_to(ROOT))
+    (source / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
+    (source / "index.md").write_text(
+        (ROOT / "README.md").read_text(encoding="utf-8") + "\n" + lists(), encoding="utf-8"
+    )
+    (source / "README.md").unlink()
+    for module in MODULES:
+        write_module(source, f"known_unknowns.{module}")
+
+
+def lists() -> str:
+    """Return the lists of pages."""
+    of_benchmarks = [f"src/known_unknowns/benchmarks/{name}/README" for name in benchmarks.names()]
+    groups = {caption: [f"docs/{name}" for name in names] for caption, names in GROUPS.items()}
+    groups["Benchmarks"] = [page for page in of_benchmarks if (ROOT / f"{page}.md").is_file()]
+    groups["Python"] = [f"python/{module}" for module in MODULES]
+    listed = {page for some in groups.values() for page in some}
+    rest = [str(page.with_suffix("")) for page in pages() if page != Path("README.md")]
+    if unlisted := [page for page in rest if page.startswith("docs/") and page not in listed]:
+        raise SystemExit(f"scripts/docs.py: add to GROUPS: {', '.join(unlisted)}")
+    groups["More"] = [page for page in rest if page not in listed]
+    return "\n".join(
+        "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *names, "```", ""])
+        for caption, names in groups.items()
+    )
+
+
+def write_module(source: Path, name: str) -> None:
+    """Write the page of a module: its public functions and classes, also those that it takes from its own parts."""
+    module = importlib.import_module(name)
+    page = source / "python" / f"{name.removeprefix('known_unknowns.')}.rst"
+    page.parent.mkdir(exist_ok=True)
+    lines = [name, "=" * len(name), "", f".. automodule:: {name}", "   :no-members:", ""]
+    for public, value in sorted(vars(module).items()):
+        own = getattr(value, "__module__", "") == name or str(getattr(value, "__module__", "")).startswith(f"{name}.")
+        if public.startswith("_") or not own or not (inspect.isclass(value) or inspect.isfunction(value)):
+            continue
+        lines += [f".. auto{'class' if inspect.isclass(value) else 'function'}:: {name}.{public}", ""]
+    page.write_text("\n".join(lines), encoding="utf-8")
+
+
+def main() -> int:
+    from sphinx.cmd.build import build_main
+
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "docs")
+    folder = parser.parse_args().folder
+    with tempfile.TemporaryDirectory() as source:
+        assemble(Path(source))
+        failed = build_main(["-W", "--keep-going", "-q", "-b", "html", source, str(folder)])
+    if not failed:
+        print(f"The site is in {folder}; open {folder}/index.html")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
