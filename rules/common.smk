@@ -19,6 +19,7 @@ from known_unknowns.config import read as read_config
 from known_unknowns.data import rerun_stamp
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.workflow import (
+    construction_rules,
     configuration,
     prerequisites,
     rule_parameters,
@@ -180,3 +181,17 @@ def endpoint(wildcards):
 def folder_of(name, levels):
     """The folder that many levels above the first of the input files ``name``."""
     return lambda wildcards, input: Path(input[name][0]).parents[levels - 1].as_posix()
+
+
+def constructed(function, *arguments):
+    """A function of an entry of the section construction as a function of the wildcards."""
+    return lambda wildcards: function(PARAMS, wildcards.construction, *arguments)
+
+
+def step_code(part):
+    """The digest of the code of a step, and of the benchmark's generators and format."""
+    return lambda wildcards: code_of(
+        "construct",
+        [PARAMS.construction(wildcards.construction).benchmark],
+        modules=[f"known_unknowns.construction.{part}"],
+    )

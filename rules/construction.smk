@@ -6,26 +6,10 @@
 # restarts. A person reviews construction/<name>/filtered.jsonl; `known-unknowns construct release` then takes the
 # decisions.
 
-from known_unknowns.workflow import construction_rules
-
 
 wildcard_constraints:
     construction=any_of(PARAMS.constructions) or "none",
     generator=r"\w+",
-
-
-def constructed(function, *arguments):
-    """A function of an entry of the section construction as a function of the wildcards."""
-    return lambda wildcards: function(PARAMS, wildcards.construction, *arguments)
-
-
-def step_code(part):
-    """The digest of the code of a step, and of the benchmark's generators and format."""
-    return lambda wildcards: code_of(
-        "construct",
-        [PARAMS.construction(wildcards.construction).benchmark],
-        modules=[f"known_unknowns.construction.{part}"],
-    )
 
 
 rule construct_graphs:

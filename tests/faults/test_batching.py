@@ -82,7 +82,12 @@ def test_padded_batches_are_compared_after_sharing_has_failed(llava, alone, monk
     engine = tiny.engine("llava", llava, sharing="on", batch_size=4)
     monkeypatch.setattr(engine._decoder, "decode", lambda *_: (_ for _ in ()).throw(IndexError("a fault")))
     assert equal(answers(engine), alone)
-    assert {plan["plan"] for plan in engine.about["sharing"]["fell_back"]} == {"packed", "rows", "padded batches"}
+    assert {plan["plan"] for plan in engine.about["sharing"]["fell_back"]} == {
+        "packed",
+        "rows",
+        "separate",
+        "padded batches",
+    }
 
 
 def test_a_difference_found_during_the_run_ends_padded_batches(llava, alone, monkeypatch):

@@ -88,6 +88,7 @@ def test_an_edited_scorer_reruns_scoring_only(rerun):
     assert again >= scores | metrics
     # What a protocol asks next can depend on a scorer, so that the replies are gone through, but from the journal.
     engines = {f"replies/{model}/humblebench/engine.json" for model in RESPONDENTS}
+    engines |= {f"replies/uniform/humblebench/shards/{shard}-of-2.json" for shard in (1, 2)}
     made_from = {f"made_from/{table}/humblebench.json" for table in ("scores", "metrics")}
     assert again - scores <= metrics | engines | made_from | set(replies)
     assert [journal.read_bytes(), *((rerun.root / "results/pocket" / path).read_bytes() for path in replies)] == kept
