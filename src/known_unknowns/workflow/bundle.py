@@ -118,8 +118,11 @@ def _copy(path: Path, to: Path, private: PrivateTexts, *, photos: bool = True) -
 
 
 def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
-    """Copy the question browser. A shard with a private text is written again; its name follows from its content."""
-    from known_unknowns.report.browser import shards
+    """Copy the question browser. A shard with a private text is written again; its name follows from its content.
+
+    The passages of its replies move with their texts.
+    """
+    from known_unknowns.report.browser import replacement, shards
 
     page, source = (report / name for name in _BROWSER)
     target = folder / _BROWSER[1]
@@ -140,6 +143,8 @@ def _copy_browser(report: Path, folder: Path, private: PrivateTexts) -> None:
             except UnicodeDecodeError:
                 names[name] = writer.write(data)
                 return names[name]
+            if private.replaced(text) != text:
+                text = replacement.replaced(data, private.found).decode("utf-8")
             text = re.sub(r"[0-9a-f]{16}", lambda match: _other(match[0], name), private.replaced(text))
             names[name] = writer.write(text.encode())
         return names[name]

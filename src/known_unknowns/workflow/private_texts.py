@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,11 +61,20 @@ class PrivateTexts:
 
     def replaced(self, text: str) -> str:
         """Return a text without the private ones, also where they are escaped for HTML or JSON."""
-        if not self.replacements:
-            return text
+        forms, pattern = self._forms
+        return pattern.sub(lambda match: forms[match[0]], text) if forms else text
+
+    def found(self, text: str) -> list[tuple[int, int, str]]:
+        """Return start, end and replacement of each private text in a text."""
+        forms, pattern = self._forms
+        return [(*match.span(), forms[match[0]]) for match in pattern.finditer(text)] if forms else []
+
+    @cached_property
+    def _forms(self) -> tuple[dict[str, str], re.Pattern[str]]:
+        """The forms of the private texts with those of their replacements, and the pattern that finds them."""
         forms = {form(private): form(shown) for private, shown in self.replacements.items() for form in _FORMS}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        return re.sub("|".join(map(re.escape, longest_first)), lambda match: forms[match[0]], text)
+        return forms, re.compile("|".join(map(re.escape, longest_first)))
 
 
 def _texts(value: Any) -> Iterator[str]:

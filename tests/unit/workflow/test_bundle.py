@@ -17,6 +17,7 @@ from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.model_index import evaluation_results
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
+from known_unknowns.report.browser import shards
 from known_unknowns.workflow import configuration
 from known_unknowns.workflow.bundle import bundle
 from known_unknowns.workflow.private_texts import PrivateTexts
@@ -137,6 +138,38 @@ def test_the_model_index_is_read_by_the_hub(project):
         "confidence": 0.95,
         "method": "modified Wilson",
     }
+
+
+def test_the_passages_of_replies_move_with_replaced_texts(project):
+    """Three questions: two turns, none, one. By hand: the private path has 22 letters and becomes "llava" (5), so a
+    place behind it moves by 17; an emoji counts as two code units; a passage inside of the path is all of "llava"."""
+    replies = [
+        "no path: A",  # not changed
+        "\U0001f600 /srv/checkpoints/llava says B",  # B is at 2 + 1 + 22 + 6 = 31, then at 14
+        "B, from /srv/checkpoints/llava or /srv/checkpoints/llava",
+    ]
+    part = {
+        "turns": [2, 0, 1],
+        "reply": replies,
+        "prompt": [0, 0, 1],
+        "scores": {
+            "counts": [2, 0, 4],
+            "turn": [0, 1, 0, 0, 0, 0],
+            "start": [9, 31, 0, 13, -1, 34],  # 13 to 24: "checkpoints"
+            "end": [10, 32, 1, 24, -1, 56],
+        },
+    }
+    report = project / "results/pocket/report"
+    name = shards.ShardFolder(report / "questions").write_json(part)
+    (report / "questions.html").write_text(f'<p data-index="{name}">', encoding="utf-8")
+    bundle(params(), project / "out", root=project)
+    (written,) = (project / "out/questions").glob("*.js")
+    found = json.loads(shards.read(written))
+    assert found["reply"] == ["no path: A", "\U0001f600 llava says B", "B, from llava or llava"]
+    assert found["scores"]["start"] == [9, 14, 0, 8, -1, 17]
+    assert found["scores"]["end"] == [10, 15, 1, 13, -1, 22]
+    assert {key: found[key] for key in ("turns", "prompt")} == {"turns": [2, 0, 1], "prompt": [0, 0, 1]}
+    assert written.stem in (project / "out/questions.html").read_text(encoding="utf-8")
 
 
 def test_images_that_may_not_be_redistributed_are_left_out(project):
