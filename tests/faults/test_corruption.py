@@ -14,9 +14,13 @@ from PIL import Image as Pillow
 from known_unknowns import images, json_files, tables
 from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.cli import main
-from known_unknowns.errors import DataError
+from known_unknowns.comparison.released import read_released
+from known_unknowns.data.check import CheckResult, Quantity, as_json
+from known_unknowns.errors import DamagedError, DataError
 from known_unknowns.inference.journal import Journal
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
+from known_unknowns.report import checks
+from known_unknowns.workflow.serve import mlflow_page
 from tests.factories import question
 
 FLIPS = 300
@@ -194,3 +198,29 @@ def test_a_job_sets_a_damaged_table_aside(tmp_path, monkeypatch, capsys, folder,
     assert stopped.value.code == DataError.exit_code
     assert path.is_file() is not renamed and path.with_name("b.parquet.damaged").is_file() is renamed
     assert ("b.parquet.damaged; the next run makes it again" in capsys.readouterr().err) is renamed
+
+
+def _read_check(path):
+    return checks.read(path.parent, [path.stem])
+
+
+JSON = {
+    "check": (
+        lambda path: path.write_text(as_json(CheckResult(path.stem, path, (Quantity("rows", 17, 17, ""),), ())) + "\n"),
+        _read_check,
+    ),
+    "released numbers": (lambda path: json_files.write(path, {"cells": [], "rows": [{"n": 17}]}), read_released),
+    "tracking": (lambda path: json_files.write(path, {"page": "#/experiments/17"}), mlflow_page),
+}
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_a_changed_number_in_a_json_file_is_found_by_its_reader(name, tmp_path):
+    write, read = JSON[name]
+    path = tmp_path / "humblebench.json"
+    write(path)
+    assert read(path)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("17", "71", 1), encoding="utf-8")
+    with pytest.raises(DamagedError, match="changed after it was written"):
+        read(path)

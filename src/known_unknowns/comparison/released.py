@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from known_unknowns import json_files
 from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.errors import DataError
 
@@ -29,7 +29,7 @@ def read_released(path: Path) -> tuple[list[PublishedCell], list[dict[str, Any]]
         If the file is none.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json_files.read(path)
         return [PublishedCell(**cell) for cell in content["cells"]], list(content["rows"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"no table of released numbers ({error}); run again", file=path) from error

@@ -5,14 +5,13 @@ A benchmark's check (`known_unknowns.benchmarks.Check`) reports all mistakes. A 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks
+from known_unknowns import benchmarks, json_files
 from known_unknowns.benchmarks._checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
@@ -79,7 +78,10 @@ def _broken(number: Quantity) -> Finding:
 
 
 def as_json(checked: CheckResult) -> str:
-    """Return one JSON object: {"benchmark", "raw", "worst", "counts": {severity: n}, "held": [], "findings": []}."""
+    """Return one JSON object with a checksum.
+
+    It is {"benchmark", "raw", "worst", "counts": {severity: n}, "held": [], "findings": [], "checksum"}.
+    """
     counts = Counter(finding.severity for finding in checked.findings)
     whole = {
         "benchmark": checked.benchmark,
@@ -89,7 +91,7 @@ def as_json(checked: CheckResult) -> str:
         "held": [number.as_json() for number in checked.quantities],
         "findings": [asdict(finding) for finding in checked.findings],
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+    return json_files.dumps(whole).removesuffix("\n")
 
 
 def as_table(checked: CheckResult) -> str:

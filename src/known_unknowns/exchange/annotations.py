@@ -11,6 +11,7 @@ from known_unknowns import benchmarks, tables, variants
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.asking import protocols_of
 from known_unknowns.records import Question
+from known_unknowns.variants import corrections
 
 
 def read_annotations(benchmark: str, path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
@@ -68,9 +69,18 @@ def _is_question_table(path: Path) -> bool:
 
 
 def apply_variant(questions: list[Question], settings: Mapping[str, Any], *, seed: int, path: Path) -> list[Question]:
-    """Return the questions in a variant, as they were asked. ``path`` is their file, for error messages."""
+    """Return the questions in a variant, as they were asked, without those that corrections leave out.
+
+    ``path`` is their file, for error messages.
+    """
     changed = []
+    try:
+        dropped = corrections.dropped(settings, questions)
+    except ValueError as error:
+        raise DataError(str(error), file=path) from error
     for row, question in enumerate(questions):
+        if question.id in dropped:
+            continue
         try:
             changed.append(variants.apply(settings, question, seed=seed))
         except ValueError as error:

@@ -24,10 +24,11 @@ from known_unknowns import benchmarks, json_files, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import QuestionTurns
-from known_unknowns.exchange.matching import match
+from known_unknowns.exchange.matching import left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.records import AnsweredTurn, Question
 from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.variants import corrections
 
 if TYPE_CHECKING:
     from known_unknowns.exchange.results import RescoreResult
@@ -88,7 +89,10 @@ def import_predictions(
             file=data / cell,
         )
     questions = tables.read_questions(data / cell)
-    pairs = match([parse_file(file) for file in files], questions, source=str(data / cell), by_index=True)
+    parsed = [parse_file(file) for file in files]
+    corrects = corrections.files(params.variant(variant).as_dict())
+    published = tables.read_questions(data / "questions.parquet") if corrects else questions
+    pairs = match(parsed, questions, source=str(data / cell), by_index=True, published=published)
     scorers = [name for name in params.scorers if name != JUDGE]  # the judge is asked when the workflow runs
     unforced = list(refusals_without_forced_choice(pairs, scorers))
     if unforced:
@@ -108,7 +112,7 @@ def import_predictions(
     )
     tables.write_replies(replies / cell, [turn for pair in pairs for turn in _turns(pair, model)])
     _write_engine(params, model, benchmark, cell, files, replies)
-    notes = tuple(_missing_settings(params, model, replies.parent))
+    notes = (*left_out_note(questions, published), *_missing_settings(params, model, replies.parent))
     return RescoreResult(benchmark, variant, len(pairs), tuple(metrics), notes)
 
 

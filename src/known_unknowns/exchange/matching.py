@@ -19,6 +19,7 @@ def match(
     source: str,
     by_index: bool = False,
     partial: bool = False,
+    published: Sequence[Question] = (),
 ) -> list[QuestionTurns]:
     """Match every question with its reply.
 
@@ -34,6 +35,8 @@ def match(
         Whether a prediction without an id is matched by its number.
     partial : bool
         Leave out questions without a prediction, instead of raising an error.
+    published : sequence of Question
+        The published questions, if corrections left some of them out. Predictions for these are ignored.
 
     Returns
     -------
@@ -46,10 +49,14 @@ def match(
         If a prediction answers no question, or one that is already answered, or if a question has no prediction.
     """
     by_id = {question.id: question for question in questions}
+    left_out = {question.id: question for question in published if question.id not in by_id}
+    ordered = _ordered(files, questions, published if left_out else (), partial=partial) if by_index else None
     found: dict[str, dict[str, Prediction]] = {}
     for file in files:
         for prediction in file.predictions:
-            question = _find(prediction, questions if by_index else None, by_id, source=source)
+            question = _find(prediction, ordered, by_id | left_out, source=source)
+            if question.id in left_out:
+                continue
             _check_text(prediction, question, file.format)
             steps = found.setdefault(question.id, {})
             if prediction.step in steps:
@@ -66,6 +73,35 @@ def match(
             file=file_names(files),
         )
     return [(question, _turns(question, found[question.id])) for question in questions if question.id in found]
+
+
+def _ordered(
+    files: Sequence[PredictionFile], questions: Sequence[Question], published: Sequence[Question], *, partial: bool
+) -> Sequence[Question]:
+    """Return the questions that the numbers of predictions without an id count.
+
+    If some published questions are left out, these are the published ones or the others: the predictions answer all of
+    them, so that the largest number tells which.
+    """
+    numbers = [p.index for file in files for p in file.predictions if p.id is None and p.index is not None]
+    if not published or not numbers:
+        return questions
+    if partial:
+        raise DataError(
+            f"the predictions have no question_id, and {len(published) - len(questions)} questions are left out: their "
+            "numbers fit several questions; add a column question_id, or omit --partial",
+            file=file_names(files),
+        )
+    return published if max(numbers) >= len(questions) else questions
+
+
+def left_out_note(questions: Sequence[Question], published: Sequence[Question]) -> tuple[str, ...]:
+    """Return how many published questions corrections left out; () if none."""
+    count = len(published) - len(questions)
+    if not count:
+        return ()
+    text = f"{count} of {len(published)} questions are left out by the corrections; predictions for them are not scored"
+    return (text,)
 
 
 def file_names(files: Iterable[PredictionFile]) -> str:

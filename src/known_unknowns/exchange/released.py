@@ -275,4 +275,4 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
     absent = [name for name in models if not interface(benchmark).variants(files, entry).get(name)]
     compared = [*compared, *({"model": name, "outcome": NO_FILES, "reason": "not run"} for name in absent)]
     content = {"cells": [asdict(cell) for cell in cells], "rows": [dict(row) for row in compared]}
-    tables.write_text(out, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    json_files.write(out, content)

@@ -12,7 +12,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_settings
 from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, collect_questions, guess_function
 from known_unknowns.exchange.formats import PredictionFile
-from known_unknowns.exchange.matching import file_names, have_logprobs, match
+from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match
 from known_unknowns.exchange.predictions import parse_file
 from known_unknowns.records import OVERALL, Metric, Question
 
@@ -70,6 +70,7 @@ def rescore(
     if benchmark not in benchmarks.names():
         raise ConfigError(unknown_name(benchmark, benchmarks.names()), path="--benchmark")
     parsed = [parse_file(file) for file in files]
+    left_out: tuple[str, ...] = ()
     if annotations is None:
         name = variant or guess_function(parsed)
         function = variant_settings(name, benchmark, known or {})["function"]
@@ -79,10 +80,11 @@ def rescore(
         entry = variant_settings(name, benchmark, known or {})
         published = read_annotations(benchmark, annotations, settings=settings)
         asked = apply_variant(published, entry, seed=seed, path=annotations)
-        pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial)
+        pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial, published=published)
+        left_out = left_out_note(asked, published)
     scorers = default_scorers(have_logprobs=have_logprobs(pairs))
     metrics = compute_metrics(pairs, benchmark=benchmark, variant=name, scorers=scorers, seed=seed)
-    notes = (*_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
+    notes = (*left_out, *_notes([question for question, _ in pairs]), *_compare_accuracy(parsed, metrics))
     return RescoreResult(benchmark, name, len(pairs), tuple(metrics), notes)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from known_unknowns import json_files
 from known_unknowns.data.check import SEVERITIES
 from known_unknowns.errors import DataError
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
@@ -60,12 +60,12 @@ def counted(folder: Path | None, benchmark: str) -> dict[str, float]:
     path = None if folder is None else folder / f"{benchmark}.json"
     if path is None or not path.is_file():
         return {}
-    return {number["what"].strip(): number["found"] for number in json.loads(path.read_text(encoding="utf-8"))["held"]}
+    return {number["what"].strip(): number["found"] for number in json_files.read(path)["held"]}
 
 
 def _read(path: Path, benchmark: str) -> CheckSummary:
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = json_files.read(path)
         if raw["benchmark"] != benchmark:
             raise ValueError(f"it is a check of {raw['benchmark']!r}")
         title = section(benchmark).title

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import tables
+from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.data.provenance import collect
 from known_unknowns.progress import progress
@@ -76,7 +76,7 @@ def track(
             listing["page"] = describe(store, params.edition)
     else:
         print("tracking is off (tracking.enabled in params.yaml): no runs were logged", file=sys.stderr)
-    tables.write_text(out, json.dumps(listing, indent=2) + "\n")
+    json_files.write(out, listing)
 
 
 class _Writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -23,6 +22,7 @@ from typing import IO
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import DataError, MachineError
 
@@ -105,11 +105,19 @@ class _ReportFiles(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
+class _ReportServer(ThreadingHTTPServer):
+    """Serves `_ReportFiles`. A browser that leaves a page before it is loaded is no error."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 @contextmanager
 def _report_server(folder: Path, port: int) -> Iterator[str]:
     """Serve a folder in threads, and yield its address."""
     try:
-        server = ThreadingHTTPServer((HOST, port), partial(_ReportFiles, directory=str(folder)))
+        server = _ReportServer((HOST, port), partial(_ReportFiles, directory=str(folder)))
     except OSError as error:
         raise MachineError(f"port {port} cannot be used ({error.strerror}); choose another --port") from error
     server.daemon_threads = True
@@ -151,7 +159,7 @@ def _mlflow(
 
 def mlflow_page(listing: Path) -> str:
     """Return the address of the table of models below that of the server; empty if no run was logged."""
-    return (json.loads(listing.read_text(encoding="utf-8")).get("page") or "") if listing.is_file() else ""
+    return (json_files.read(listing).get("page") or "") if listing.is_file() else ""
 
 
 def _start_mlflow(uri: str, root: Path, output: IO[bytes]) -> tuple[subprocess.Popen[bytes], str]:

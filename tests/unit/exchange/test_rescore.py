@@ -16,6 +16,8 @@ from known_unknowns.exchange.results import RescoreResult
 from known_unknowns.records import OVERALL, Option
 from tests import paths
 from tests.factories import question
+from tests.unit.test_corrections import content, correction
+from tests.unit.test_corrections import write as write_corrections
 
 SHARED = paths.SHARED / "data"
 TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
@@ -210,6 +212,26 @@ def test_variant_of_params_yaml(tmp_path):
     file = plain(tmp_path, ("1", "D"))
     found = rescore("humblebench", [file], annotations=asked(tmp_path, 1), variant="my_own", known=known)
     assert (found.variant, value(found, "official", "accuracy")) == ("my_own", 1)
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_questions_that_corrections_leave_out_are_counted(tmp_path, ids):
+    """Question 2 is left out and the answer of question 3 becomes A. All replies to the other questions are right: by
+    their ids or by their numbers, in a file with the reply to question 2, which is wrong, and in one without it."""
+    table = asked(tmp_path)
+    published = tables.read_questions(table)
+    changes = correction(published[1], None), correction(published[2], content(published[2], answer="A"))
+    known = {"corrected": write_corrections(tmp_path / "c.json", *changes)}
+    for numbers, said in (("123", "ADA"), ("13", "AA")):
+        file = plain(tmp_path, *zip(numbers, said, strict=True))
+        if not ids:
+            file = lines(tmp_path, *({"doc_id": i, "filtered_resps": [t], "target": "A"} for i, t in enumerate(said)))
+        found = rescore("humblebench", [file], annotations=table, variant="corrected", known=known)
+        assert (found.n, value(found, "official", "accuracy")) == (2, 1)
+        assert found.notes[0].startswith("1 of 3 questions are left out by the corrections")
+    if not ids:
+        with pytest.raises(DataError, match="add a column question_id"):
+            rescore("humblebench", [file], annotations=table, variant="corrected", known=known, partial=True)
 
 
 def test_unanswered_and_unknown_questions(tmp_path):

@@ -29,7 +29,7 @@ HELD = (
 def save(folder: Path, *findings: Finding, benchmark: str = "humblebench") -> Path:
     folder.mkdir(exist_ok=True)
     checked = CheckResult(benchmark, Path("data/raw"), HELD, findings)
-    (folder / f"{benchmark}.json").write_text(as_json(checked), encoding="utf-8")
+    (folder / f"{benchmark}.json").write_text(f"{as_json(checked)}\n", encoding="utf-8")
     return folder
 
 
@@ -68,10 +68,10 @@ def test_benchmarks_are_in_the_order_of_the_run_and_may_be_absent(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "not the JSON of a check"),
+        ("{", "not a JSON file"),
         ('{"benchmark": "mmsap", "held": [], "findings": []}', "it is a check of 'mmsap'"),
         ('{"benchmark": "humblebench", "findings": []}', "the key 'held' is missing"),
-        ("[]", "not the JSON of a check"),
+        ("[]", "not a JSON object"),
     ],
 )
 def test_an_invalid_check_names_its_file(tmp_path: Path, text: str, said: str):
