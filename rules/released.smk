@@ -1,4 +1,5 @@
-# Replies that a benchmark's authors released. There is one job per model: the replies of all its variants.
+# Replies that a benchmark's authors released. There is one job per benchmark, which keeps the replies of a model whose inputs
+# have not changed, as in scoring.smk.
 #
 # Which variants a model has is known when the files are there. So a first run only fetches them (rule fetch_released), and
 # `make run` starts a second one.
@@ -18,44 +19,58 @@ REPLY_TABLES = (
 )
 
 
-for name, benchmark, models in TARGETS.answered_sets("import"):
-    if benchmark in RELEASED and PARAMS.is_imported(models[0]):
+for benchmark in RELEASED:
+    if imported := [
+        model
+        for model in PARAMS.models
+        if released.is_imported_from(PARAMS, model, benchmark)
+    ]:
 
         rule:
             name:
-                name
+                f"import_{benchmark}"
             input:
                 questions=TARGETS.per_question_set(
                     "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet",
                     benchmark,
-                    models[0],
                 ),
                 raw=f"<data>/raw/{benchmark}",
             output:
-                replies=[
-                    path.replace("{model}", models[0])
-                    for path in TARGETS.per_question_set(
-                        "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                        benchmark,
-                        models[0],
+                replies=update(
+                    [
+                        path.replace("{model}", model)
+                        for model in imported
+                        for path in TARGETS.per_question_set(
+                            "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
+                            benchmark,
+                            model,
+                        )
+                    ]
+                ),
+                engines=update(
+                    expand(
+                        f"<results>/replies/{{model}}/{benchmark}/engine.json",
+                        model=imported,
                     )
-                ],
-                engine=f"<results>/replies/{models[0]}/{benchmark}/engine.json",
+                ),
             log:
-                f"<logs>/import/{models[0]}/{benchmark}.log",
+                f"<logs>/import/{benchmark}.log",
             conda:
                 "../envs/core.yaml"
             params:
-                entry=PARAMS.model(models[0]).as_dict(),
+                entries={model: PARAMS.model(model).as_dict() for model in imported},
                 code=code_of("release", [benchmark]),
-                model=models[0],
                 benchmark=benchmark,
                 questions=folder_of("questions", 2),
-                out=subpath(output.engine, parent=True),
+                out=lambda wildcards, output: (
+                    Path(output.engines[0]).parents[2].as_posix()
+                ),
+                made_from=f"{MADE_FROM}/replies/{benchmark}.json",
                 settings=RESOLVED,
             shell:
-                "python -m known_unknowns import-released {params.model} {params.benchmark} --raw {input.raw}"
-                " --questions {params.questions} --out {params.out} --params {params.settings} > {log} 2>&1"
+                "python -m known_unknowns import-released-models {params.benchmark} --raw {input.raw}"
+                " --questions {params.questions} --out {params.out} --made-from {params.made_from}"
+                " --code {params.code} --params {params.settings} > {log} 2>&1"
 
 
 # Parsers, variants and models compared question by question.

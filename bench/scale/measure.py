@@ -69,15 +69,14 @@ def measure(folder: Path, share: float, models: list[str]) -> list[dict[str, Any
         run(folder, "questions", BENCHMARK, "--raw", raw, "--out", data),
         run(folder, "variants", BENCHMARK, "--questions", data),
     ]
-    for model in models:
-        out = f"{results}/replies/{model}/{BENCHMARK}"
-        found.append(run(folder, "import-released", model, BENCHMARK, "--raw", raw, "--questions", data, "--out", out))
     folders = ["--questions", data, "--replies", f"{results}/replies"]
-    made_from = [f"{results}/made_from/{table}.json" for table in ("scores", "metrics")]
+    made_from = [f"{results}/made_from/{table}.json" for table in ("scores", "metrics", "replies")]
     workers = ["--workers", "2"]
     scoring = ["score-models", BENCHMARK, *folders, "--out", f"{results}/scores", "--made-from", made_from[0]]
     measuring = ["measure-models", BENCHMARK, *folders, "--scores", f"{results}/scores", "--out", f"{results}/metrics"]
+    importing = ["import-released-models", BENCHMARK, "--raw", raw, "--questions", data, "--out", f"{results}/replies"]
     found += [
+        run(folder, *importing, "--made-from", made_from[2]),
         run(folder, *scoring, *workers),
         run(folder, *measuring, "--made-from", made_from[1], *workers),
     ]

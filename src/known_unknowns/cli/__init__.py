@@ -100,7 +100,7 @@ STEPS = frozenset(
             "summarise",
             "track",
         ),
-        *("import_released", "released_numbers", "reply_tables"),
+        *("import_released", "import_released_models", "released_numbers", "reply_tables"),
         *("report", "question_browser", "train"),
     }
 )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
+from known_unknowns.cli.model_tables import Code, MadeFrom
 
 
 def import_released(
@@ -31,6 +32,41 @@ def import_released(
     from known_unknowns.workflow import configuration
 
     run(configuration.load(params, edition=edition), model, benchmark, raw=raw, questions=questions, out=out)
+
+
+def import_released_models(
+    benchmark: str,
+    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
+    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    out: Annotated[Path, typer.Option("--out", help="The edition's folder of replies.")],
+    made_from: MadeFrom = None,
+    code: Code = "",
+    params: ParamsFile = PARAMS,
+    edition: Edition = None,
+) -> None:
+    """Write the released replies of all models to a benchmark, in one process.
+
+    With --made-from, the replies of a model are kept if neither its inputs nor --code have changed. If the replies of a
+    model cannot be imported, those of the others are.
+
+    \b
+    Example:
+      known-unknowns import-released-models BENCHMARK --edition released \\
+        --raw data/released/raw/BENCHMARK --out results/released/replies \\
+        --questions data/released/questions/BENCHMARK
+    """
+    from known_unknowns.data.up_to_date import UpToDate
+    from known_unknowns.exchange.released_models import import_models
+    from known_unknowns.workflow import configuration
+
+    import_models(
+        configuration.load(params, edition=edition),
+        benchmark,
+        raw=raw,
+        questions=questions,
+        out=out,
+        up_to_date=UpToDate(made_from, code=code),
+    )
 
 
 def released_numbers(

@@ -144,6 +144,11 @@ def interface(benchmark: str) -> Released:
     return released.get()
 
 
+def is_imported_from(params: Params, model: str, benchmark: str) -> bool:
+    """Whether a model's replies to a benchmark are released ones, and the files have some."""
+    return is_released(params, benchmark) and params.is_imported(model) and bool(params.cells(benchmark, model))
+
+
 def names_in_files(params: Params, benchmark: str) -> dict[str, str]:
     """Return the models of the edition by their names in a benchmark's released files."""
     named = {model: params.raw["models"][model].get("released", {}).get(benchmark) for model in params.models}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from known_unknowns import benchmarks
@@ -35,19 +35,6 @@ class Targets:
             for model in self.params.models
             if self.params.cells(benchmark, model)
         ]
-
-    def answered_sets(self, step: str) -> Iterator[tuple[str, str, list[str]]]:
-        """Yield a rule's name, a benchmark, and the models that answer the same cells of it.
-
-        These are all models that are asked, and each model with imported replies by itself. The outputs of a rule
-        cannot depend on a wildcard, so that each set has a rule of its own.
-        """
-        for benchmark in self.params.benchmarks:
-            if self.asked_models:
-                yield f"{step}_{benchmark}", benchmark, self.asked_models
-            for number, model in enumerate(self.params.models):
-                if self.params.is_imported(model) and self.params.cells(benchmark, model):
-                    yield f"{step}_{benchmark}_imported_{number}", benchmark, [model]
 
     def per_pair(self, pattern: str, benchmark: str | None = None) -> list[str]:
         """Return ``pattern`` for every model and benchmark; for one benchmark, if given."""

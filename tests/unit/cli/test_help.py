@@ -13,7 +13,7 @@ from known_unknowns.errors import ConfigError, DataError, MachineError
 
 NAMES = """open bundle metrics fetch lock questions vary variants infer score measure
 compare summarise track question-browser report score-models judge measure-models
-check rescore export import-released released-numbers reply-tables
+check rescore export import-released import-released-models released-numbers reply-tables
 audit compare-models power models new-model"""
 
 

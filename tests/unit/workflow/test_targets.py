@@ -26,11 +26,6 @@ def test_models_with_imported_replies_have_their_cells_only():
     assert TARGETS.asked_models == ["a"]
     assert TARGETS.pairs == [("a", "one"), ("a", "two"), ("b", "two")]
     assert TARGETS.per_pair("{model}/{benchmark}") == ["a/one", "a/two", "b/two"]
-    assert list(TARGETS.answered_sets("score")) == [
-        ("score_one", "one", ["a"]),
-        ("score_two", "two", ["a"]),
-        ("score_two_imported_1", "two", ["b"]),
-    ]
 
 
 def test_files_of_question_sets_and_cells():
