@@ -16,9 +16,9 @@ def parse_yaml(text: str) -> Any:
     Raises
     ------
     yaml.YAMLError
-        If ``text`` is not YAML.
+        If ``text`` is not YAML, or has more than `MAX_LEVELS` levels.
     """
-    return yaml.load(text, Loader=_LOADER)  # noqa: S506 -- both are safe loaders
+    return _parse(text, _LOADER)
 
 
 def parse_strict_yaml(text: str) -> Any:
@@ -27,15 +27,19 @@ def parse_strict_yaml(text: str) -> Any:
     Raises
     ------
     yaml.YAMLError
-        If ``text`` is not YAML, has a key twice in the same mapping, or has more than `MAX_LEVELS` levels, which would
-        end the process.
+        If ``text`` is not YAML, has more than `MAX_LEVELS` levels, or has a key twice in the same mapping.
     """
+    return _parse(text, _StrictLoader)
+
+
+def _parse(text: str, loader: Any) -> Any:
+    """Count the levels first: the loaders are recursive, and the one of libyaml would end the process."""
     level = 0
     for event in yaml.parse(text, Loader=_LOADER):
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if level > MAX_LEVELS:
             raise yaml.MarkedYAMLError(problem=f"more than {MAX_LEVELS} levels", problem_mark=event.start_mark)
-    return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 -- a safe loader
+    return yaml.load(text, Loader=loader)  # noqa: S506 -- a safe loader
 
 
 class _StrictLoader(_LOADER):  # type: ignore[misc, valid-type]
