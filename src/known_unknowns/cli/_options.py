@@ -12,4 +12,10 @@ Edition = Annotated[str | None, typer.Option(help="An edition of the configurati
 Out = Annotated[
     Path, typer.Option("--out", help="The file or folder to write. It is written completely or not at all.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+ModelName = Annotated[str, typer.Argument(help="A model of the edition.")]
+OneOrAllBenchmarks = Annotated[str | None, typer.Argument(help="A benchmark of the edition. [default: all]")]
+Reviewers = Annotated[int, typer.Option(min=1, help="Number of reviewers that each question needs.")]
+RepliesOfEdition = Annotated[Path, typer.Option(help="The edition's folder of replies.")]
+ScoresOfEdition = Annotated[Path, typer.Option(help="The edition's folder of scores.")]
 PARAMS = Path("params.yaml")

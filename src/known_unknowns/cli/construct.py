@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, ParamsFile
+from known_unknowns.cli._options import PARAMS, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def release(
     decisions: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="A decision file of the review. Repeat it for several.")
     ] = None,
-    required: Annotated[int, typer.Option(min=1, help="Number of reviewers that each question needs.")] = 1,
+    required: Reviewers = 1,
     partial: Annotated[bool, typer.Option("--partial", help="Leave out questions without a final decision.")] = False,
     pin: Annotated[bool, typer.Option("--pin", help="Pin the release with DVC.")] = False,
     params: ParamsFile = PARAMS,

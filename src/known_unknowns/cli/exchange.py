@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def check(
     raw: Annotated[
         Path | None, typer.Option(help="Folder of the published files; by default data/<edition>/raw/BENCHMARK.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    as_json: AsJson = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -105,7 +105,7 @@ def rescore(
             "the files, or else the edition's."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on stdout.")] = False,
+    as_json: AsJson = False,
     categories: Annotated[bool, typer.Option(help="Include the metrics of each category in the JSON.")] = False,
     partial: Annotated[bool, typer.Option(help="Allow questions without a prediction.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of a variant with random choices (shuffled_options).")] = 0,

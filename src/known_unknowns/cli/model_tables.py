@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, Edition, ParamsFile, RepliesOfEdition, ScoresOfEdition
 from known_unknowns.cli.workflow import QuestionFolder
 
 MadeFrom = Annotated[
@@ -20,7 +20,7 @@ Workers = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 def score_models(
     benchmark: str,
     questions: QuestionFolder,
-    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    replies: RepliesOfEdition,
     out: Annotated[Path, typer.Option("--out", help="The edition's folder of scores.")],
     made_from: MadeFrom = None,
     code: Code = "",
@@ -59,7 +59,7 @@ def score_models(
 def judge(
     benchmark: str,
     questions: QuestionFolder,
-    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    replies: RepliesOfEdition,
     out: Annotated[Path, typer.Option("--out", help="The JSON file of verdicts to write.")],
     journal: Annotated[Path, typer.Option(help="The journal of the judge's replies.")],
     params: ParamsFile = PARAMS,
@@ -87,8 +87,8 @@ def judge(
 def measure_models(
     benchmark: str,
     questions: QuestionFolder,
-    scores: Annotated[Path, typer.Option(help="The edition's folder of scores.")],
-    replies: Annotated[Path, typer.Option(help="The edition's folder of replies.")],
+    scores: ScoresOfEdition,
+    replies: RepliesOfEdition,
     out: Annotated[Path, typer.Option("--out", help="The edition's folder of metrics.")],
     made_from: MadeFrom = None,
     code: Code = "",

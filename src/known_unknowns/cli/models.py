@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import yaml
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def models(
     absent: Annotated[
         bool, typer.Option("--absent", help="List the published rows without a model, and the reasons.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")] = False,
+    as_json: AsJson = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:

@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
 from known_unknowns.errors import ConfigError
 
 
 def retry(
-    model: Annotated[str, typer.Argument(help="A model of the edition.")],
-    benchmark: Annotated[str | None, typer.Argument(help="A benchmark of the edition. [default: all]")] = None,
+    model: ModelName,
+    benchmark: OneOrAllBenchmarks = None,
     finish: Annotated[
         list[str] | None,
         typer.Option(help="Failures to ask again: error, rejected, no_choice or content_filter. [default: all four]"),
@@ -75,8 +75,8 @@ def journal(
 
 
 def verify(
-    model: Annotated[str, typer.Argument(help="A model of the edition.")],
-    benchmark: Annotated[str | None, typer.Argument(help="A benchmark of the edition. [default: all]")] = None,
+    model: ModelName,
+    benchmark: OneOrAllBenchmarks = None,
     sample: Annotated[int, typer.Option(min=1, help="Number of replies of each benchmark to ask again.")] = 64,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     max_changed: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile, Reviewers
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ Also = Annotated[
     list[Path] | None,
     typer.Option("--also", metavar="FILE", help="Read further decisions, for example of another reviewer. Repeat it."),
 ]
-Required = Annotated[int, typer.Option(min=1, help="Number of reviewers that each question needs.")]
 
 
 def review(
@@ -207,14 +206,14 @@ def review_summary(
     errors: Errors = None,
     decisions: DecisionFile = None,
     also: Also = None,
-    required: Required = 1,
+    required: Reviewers = 1,
     variant: Variant = "original",
     seed: VariantSeed = 0,
     scorer: Scorer = "robust",
     out: Annotated[
         Path | None, typer.Option("--out", help="With --errors: a CSV file of the shares, with intervals and examples.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
@@ -260,7 +259,7 @@ def review_apply(
     ] = None,
     decisions: DecisionFile = None,
     also: Also = None,
-    required: Required = 1,
+    required: Reviewers = 1,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:

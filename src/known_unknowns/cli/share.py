@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
+from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError, unknown_name
 
 
@@ -40,7 +40,7 @@ def pin(
 
 def licences(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Data sets; by default all.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     bibtex: Annotated[bool, typer.Option("--bibtex", help="Print the papers to cite, as BibTeX.")] = False,
 ) -> None:
     """Show the licence of each data set, whether it may be redistributed, and its citation.
