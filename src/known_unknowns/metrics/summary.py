@@ -58,6 +58,27 @@ def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
     return {name: found[key] for name, key in wanted.items() if key in found}
 
 
+def variant_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
+    """Return the headline metrics of one variant by name.
+
+    Parameters
+    ----------
+    metrics : iterable of Metric
+        The metrics of a model and a variant over all questions, of one seed or over seeds.
+    scorer : str
+        The scorer whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy and the
+        benchmark's own headline metrics are returned (``official.accuracy``).
+    """
+    found = {}
+    for m in metrics:
+        names = set(headline_metrics(m.benchmark))
+        if m.scorer == scorer and m.name in names:
+            found[m.name] = m
+        elif m.scorer != scorer and m.name in names - set(HEADLINE_METRICS):
+            found[f"{m.scorer}.{m.name}"] = m
+    return found
+
+
 def headline_rows(metrics: Iterable[Metric]) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the columns and rows of the headline table: one row per model, benchmark, variant and scorer.
 

@@ -35,9 +35,9 @@ def reply_rows(
     DataError
         If a question has no reply, or a scorer no score of a turn with options.
     """
-    asked = tables.read_questions(questions)
+    asked = tables.read_columns(questions, tables.QUESTIONS, ("id", "category", "options", "answer"))
     found = ReplyTable.read(
-        questions, [q.id for q in asked], replies, ("step", "letters", "reply", "logprobs", "error")
+        questions, asked.column("id").to_pylist(), replies, ("step", "letters", "reply", "logprobs", "error")
     )
     scored_by = [name for name in scorers if found.has_input(name)]
     scored = ScoreRows.read(scores, found, scored_by)
@@ -52,10 +52,11 @@ def reply_rows(
         message = f"{len(missing)} scores are missing, such as {min(missing)}; delete it and run again"
         raise DataError(message, file=scores)
     counts = np.diff(found.starts)
-    answers = [None if q.answer is None else q.labels[q.answer] for q in asked]
+    options = asked.column("options").combine_chunks()
+    answers = options.values.field("letter").take(pc.add(options.offsets[:-1], asked.column("answer")))
     columns = [
         names,
-        _repeated([q.category for q in asked], counts),
+        _repeated(asked.column("category"), counts),
         turns,
         found.rows.column("step").to_pylist(),
         _repeated(answers, counts),
@@ -71,6 +72,7 @@ def reply_rows(
     ]
 
 
-def _repeated(values: Sequence[Any], counts: np.ndarray) -> list[Any]:
+def _repeated(values: pa.ChunkedArray, counts: np.ndarray) -> list[Any]:
     """Each value as often as its question has turns."""
-    return [value for value, count in zip(values, counts.tolist(), strict=True) for _ in range(count)]
+    found: list[Any] = values.take(pa.array(np.repeat(np.arange(len(counts)), counts))).to_pylist()
+    return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from known_unknowns import __version__, json_files, tables
 from known_unknowns.config import Params
@@ -23,21 +24,42 @@ from known_unknowns.errors import DataError
 from known_unknowns.metrics import headline, summary
 from known_unknowns.metrics.dual import DUAL
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.scoring.reply_rows import reply_rows
 
 _DIGEST_LENGTH = 36  # MLflow's limit for the digest of a data set, and the length of a folder's DVC hash ("<md5>.dir")
 _FORBIDDEN = re.compile(r"[^\w\-. ]")  # MLflow also allows "/" and ":", from which some of its stores make paths
 
 
-class RunContents(NamedTuple):
-    """What a run holds. ``path`` is the edition, model, benchmark, variant and seed, as far as the level has them."""
+@dataclass(frozen=True)
+class RunContents:
+    """What a run holds, and the runs below it.
+
+    ``path`` is the edition, model, benchmark, variant and seed, as far as the level has them. ``replies`` are the
+    tables of questions, replies and scores of a cell. ``dataset`` has the arguments of MLflow's ``Dataset``.
+    """
 
     path: tuple[str, ...]
     name: str
     parameters: dict[str, str]
     metrics: dict[str, float]
     artifacts: dict[str, str]
-    tags: dict[str, str]
+    tags: dict[str, str] = field(default_factory=dict)
+    replies: tuple[Path, ...] = ()
+    dataset: Mapping[str, str] = field(default_factory=dict)
+    below: Sequence[RunContents] = ()
+
+    def tree(self) -> Iterator[RunContents]:
+        """Yield this run and all runs below it."""
+        yield self
+        for run in self.below:
+            yield from run.tree()
+
+    def digest(self) -> str:
+        """Return a sha256 of what these runs hold, and of the version of this package. It is the same in any folder."""
+        found: list[Any] = [__version__]
+        for run in self.tree():
+            found += [run.path, run.parameters, run.metrics, run.artifacts, run.tags]
+            found += [sha256(file.read_bytes()).hexdigest() for file in run.replies if file.is_file()]
+        return sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -50,85 +72,70 @@ class ModelResults:
     results: Path
     data: Path
 
-    def of_model(self) -> RunContents:
-        """Return the contents of the model's run."""
-        numbers = summary.model_headline(self._headline, self._scorer)
+    def contents(self) -> RunContents:
+        """Return the contents of the model's run, with those of the runs of its benchmarks and cells below it."""
         settings = self.params.model(self.model)
         unused = {key: value for key, value in settings.items() if key in settings.not_in_the_reply}
         used = {key: value for key, value in settings.items() if key not in unused}
+        numbers = summary.model_headline(self._headline, self._scorer)
         columns, rows = summary.headline_rows(self._headline)
         return RunContents(
             path=(self.params.edition, self.model),
             name=self.model,
             parameters={"edition": self.params.edition, **texts({"model": used}), "model": self.model},
             metrics=_values(numbers, with_interval=[f"{benchmark}.accuracy" for benchmark in self.files]),
-            artifacts={"headline.json": _table(columns, ([row.get(c) for c in columns] for row in rows))},
+            artifacts={"headline.json": table(columns, ([row.get(c) for c in columns] for row in rows))},
             tags=texts({"model": unused}),
+            below=[self._benchmark(name) for name in self.files],
         )
 
-    def of_benchmark(self, benchmark: str) -> RunContents:
+    def _benchmark(self, benchmark: str) -> RunContents:
         """Return the contents of the run of a benchmark: its main variant as metrics, all variants as tables."""
         cells = self.params.cells(benchmark, self.model)
         chosen = [m for m in self._headline if m.benchmark == benchmark]
-        file = self._engine_file(benchmark)
-        engine = json_files.read(file)
+        file = self.results / "replies" / self.model / benchmark / "engine.json"
+        engine, entry = json_files.read(file), self.params.data(benchmark)
         artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
-        settings = {
-            "engine": engine.get("facts", {}),
-            "data": {**self.params.data(benchmark), **self.pin(benchmark)},
-            "statistics": self.params.statistics,
-            "scorers": ", ".join(self.params.scorers),
-        }
-        main = self._by_name([m for m in chosen if m.variant == cells[0][0]])
-        duals = {allowed_name(f"{DUAL}.{m.variant}"): m for m in chosen if (m.scorer, m.name) == (self._scorer, DUAL)}
-        path = (self.params.edition, self.model, benchmark)
+        digest, pinned = data_digest(self.data, benchmark)
+        pin = {"digest": digest[:_DIGEST_LENGTH], "pinned": pinned}
+        source = {"source_type": "local", "source": json.dumps({"uri": str(self.data / "raw" / benchmark)})}
+        if "repository" in entry:
+            on_the_hub = {"path": entry["repository"], "revision": entry["revision"]}
+            source = {"source_type": "hugging_face", "source": json.dumps(on_the_hub)}
+        settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self.params.statistics}
+        names = {"edition": self.params.edition, "model": self.model, "benchmark": benchmark}
+        main = summary.variant_headline([m for m in chosen if m.variant == cells[0][0]], self._scorer)
+        duals = {f"{DUAL}.{m.variant}": m for m in chosen if (m.scorer, m.name) == (self._scorer, DUAL)}
         return RunContents(
-            path=path,
+            path=tuple(names.values()),
             name=benchmark,
-            parameters=texts(settings) | dict(zip(("edition", "model", "benchmark"), path, strict=True)),
+            parameters=texts(settings) | {"scorers": ", ".join(self.params.scorers)} | names,
             metrics=_values(main | duals, with_interval=["accuracy", *duals]),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
+            dataset={"name": benchmark, "digest": pin["digest"], **source},
+            below=[self._cell(benchmark, variant, seed) for variant, seed in cells],
         )
 
-    def of_cell(self, benchmark: str, variant: str, seed: int) -> RunContents:
-        """Return the contents of the run of one variant and seed."""
+    def _cell(self, benchmark: str, variant: str, seed: int) -> RunContents:
         metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed) == (variant, seed)]
         if not metrics:
             raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=self.files[benchmark])
         protocol = dict(self.params.protocol(benchmark, variant))
         names = {"edition": self.params.edition, "model": self.model, "benchmark": benchmark, "variant": variant}
-        names["protocol"] = protocol.pop("name")
         settings = {"variant": self.params.variant(variant), "seed": seed, "protocol": protocol}
-        replies = _table(*reply_rows(*self._cell_files(benchmark, variant, seed), self.params.scorers))
+        part = Path(benchmark, variant, f"seed{seed}.parquet")
+        replies, scores = (self.results / folder / self.model / part for folder in ("replies", "scores"))
         return RunContents(
-            path=(self.params.edition, self.model, benchmark, variant, f"seed{seed}"),
+            path=(*names.values(), f"seed{seed}"),
             name=f"{variant} seed {seed}",
-            parameters=texts(settings) | names,
-            metrics=_values(self._by_name([m for m in metrics if m.category == OVERALL])),
-            artifacts={"questions.json": replies, "metrics.json": metric_table(metrics)},
-            tags={},
+            parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
+            metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._scorer)),
+            artifacts={"metrics.json": metric_table(metrics)},
+            replies=(self.data / "questions" / part, replies, scores),
         )
-
-    def digest(self) -> str:
-        """Return a sha256 of all that the runs are made of: settings, files, and the version of this package."""
-        params, entry = self.params, self.params.model(self.model)
-        settings = [__version__, params.edition, self.model, dict(entry), params.scorers, dict(params.statistics)]
-        for benchmark, file in self.files.items():
-            settings += [benchmark, dict(params.data(benchmark)), self.pin(benchmark)]
-            files = [file, self._engine_file(benchmark)]
-            for variant, seed in params.cells(benchmark, self.model):
-                settings += [seed, dict(params.variant(variant)), dict(params.protocol(benchmark, variant))]
-                files += self._cell_files(benchmark, variant, seed)
-            settings += [sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-        return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-    def pin(self, benchmark: str) -> dict[str, Any]:
-        """Return the digest of the benchmark's data, and whether DVC pins them."""
-        digest, pinned = data_digest(self.data, benchmark)
-        return {"digest": digest[:_DIGEST_LENGTH], "pinned": pinned}
 
     @cached_property
     def _metrics(self) -> dict[str, list[Metric]]:
@@ -136,6 +143,9 @@ class ModelResults:
         for benchmark, rows in metrics.items():
             if {(m.model, m.benchmark) for m in rows} != {(self.model, benchmark)}:
                 raise DataError(f"not metrics of {self.model} on {benchmark}", file=self.files[benchmark])
+            keys = Counter((m.variant, m.seed, m.scorer, m.category, m.name) for m in rows)
+            if twice := [key for key, times in keys.items() if times > 1]:
+                raise DataError(f"has the metric {twice[0]} twice", file=self.files[benchmark])
         return metrics
 
     @cached_property
@@ -146,28 +156,6 @@ class ModelResults:
     def _scorer(self) -> str:
         return summary.main_scorer(self.params.scorers)
 
-    def _engine_file(self, benchmark: str) -> Path:
-        return self.results / "replies" / self.model / benchmark / "engine.json"
-
-    def _cell_files(self, benchmark: str, variant: str, seed: int) -> tuple[Path, Path, Path]:
-        """Return the tables of questions, replies and scores."""
-        part = Path(benchmark, variant, f"seed{seed}.parquet")
-        replies, scores = (self.results / table / self.model / part for table in ("replies", "scores"))
-        return self.data / "questions" / part, replies, scores
-
-    def _by_name(self, metrics: Iterable[Metric]) -> dict[str, Metric]:
-        """Return the headline metrics by name: ``accuracy`` of the main scorer, ``official.accuracy`` of another."""
-        found: dict[str, Metric] = {}
-        for m in metrics:
-            names = set(summary.headline_metrics(m.benchmark))
-            if m.name not in (names if m.scorer == self._scorer else names - set(summary.HEADLINE_METRICS)):
-                continue
-            name = allowed_name(m.name if m.scorer == self._scorer else f"{m.scorer}.{m.name}")
-            if name in found:
-                raise DataError(f"variant {m.variant!r}: two metrics are named {name!r}", file=self.files[m.benchmark])
-            found[name] = m
-        return found
-
 
 def _values(metrics: Mapping[str, Metric], with_interval: Sequence[str] = ()) -> dict[str, float]:
     """Return the defined values by name; those of ``with_interval`` also with ``.low``, ``.high`` and ``.n``."""
@@ -175,7 +163,7 @@ def _values(metrics: Mapping[str, Metric], with_interval: Sequence[str] = ()) ->
     for name, m in metrics.items():
         if name in with_interval and m.value is not None:
             values |= {f"{name}.low": m.low, f"{name}.high": m.high, f"{name}.n": m.n}
-    return {name: float(value) for name, value in values.items() if value is not None}
+    return {allowed_name(name): float(value) for name, value in values.items() if value is not None}
 
 
 def texts(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -196,9 +184,10 @@ def allowed_name(name: str) -> str:
 
 def metric_table(metrics: Iterable[Metric]) -> str:
     """Return metrics as an MLflow table; undefined values are null."""
-    columns = [field.name for field in fields(Metric)][2:]  # the model and the benchmark are the run's
-    return _table(columns, map(attrgetter(*columns), metrics))
+    columns = [column.name for column in fields(Metric)][2:]  # the model and the benchmark are the run's
+    return table(columns, map(attrgetter(*columns), metrics))
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table in MLflow's format. `MlflowClient.log_table` would round numbers to ten digits."""
     return json.dumps({"columns": columns, "data": list(rows)}, allow_nan=False)

@@ -19,22 +19,19 @@ def describe(store: Store, edition: str) -> str:
     models = list(store.search(where))
     names = dict.fromkeys(name for model in models for name in model.data.metrics)
     numbers = [name for name in names if not name.endswith((".low", ".high", ".n"))]
-    view = {
-        "searchFilter": where,
-        "orderByKey": "attributes.start_time",
-        "orderByAsc": False,
-        "selectedColumns": [f"metrics.`{name}`" for name in numbers],
-        "runsExpanded": {},
-    }
+    view = {"searchFilter": where, "orderByKey": "attributes.start_time", "orderByAsc": False, "runsExpanded": {}}
+    view["selectedColumns"] = [f"metrics.`{name}`" for name in numbers]
     key = f"models-{edition}"
     page = f"#/experiments/{store.experiment_id}/runs?workflowType=machine_learning&viewStateShareKey={key}"
-    shares = [{name: f"{value:.1%}" for name, value in model.data.metrics.items()} for model in models]
-    rows = [[m.info.run_name, *(own.get(name, "") for name in numbers)] for m, own in zip(models, shares, strict=True)]
+    rows = [["model", *numbers], ["---"] * (len(numbers) + 1)]
+    for model in models:
+        shares = {name: f"{value:.1%}" for name, value in model.data.metrics.items()}
+        rows.append([model.info.run_name, *(shares.get(name, "") for name in numbers)])
     note = [
         f"[Table of models]({page}): one run per model of the edition {edition}. Below it are one run per benchmark "
         "and, below that, one per variant and seed. Tags: `level` (model, benchmark, cell), `edition`, `superseded`.",
         "",
-        *(f"| {' | '.join(row)} |" for row in [["model", *numbers], ["---"] * (len(numbers) + 1), *rows]),
+        *(f"| {' | '.join(row)} |" for row in rows),
     ]
     while len("\n".join(note)) > _NOTE_LENGTH:
         note.pop()

@@ -6,22 +6,24 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
 from known_unknowns.config import Params, without_password
 from known_unknowns.data.provenance import collect
 from known_unknowns.progress import progress
-from known_unknowns.tracking.contents import ModelResults, RunContents, texts
+from known_unknowns.scoring.reply_rows import reply_rows
+from known_unknowns.tracking.contents import ModelResults, RunContents, table, texts
 from known_unknowns.tracking.page import describe
 from known_unknowns.tracking.store import Store, open_store
 
 if TYPE_CHECKING:
-    from mlflow.entities import DatasetInput, Run
+    from mlflow.entities import Run
 
 
 def track(
@@ -68,10 +70,17 @@ def track(
         files = {(file.parent.name, file.stem): file for file in metrics}
         models = [name for name in params.models if any(name == model for model, _ in files)]
         with open_store(tracking) as store, progress("Tracking", len(models)) as advance:
-            writer = _Writer(store, params.edition, figures or {})
+            writer = _Writer(store, params)
             for name in models:
                 of_model = {key: files[name, key] for key in params.benchmarks if (name, key) in files}
-                listing["runs"] += writer.write(ModelResults(params, name, of_model, results, data))
+                ids = writer.write(ModelResults(params, name, of_model, results, data).contents())
+                for benchmark in of_model:
+                    path = f"{params.edition}/{name}/{benchmark}"
+                    for figure in (figures or {}).get(benchmark, ()):
+                        store.client.log_artifact(ids[path], str(figure), "figures")
+                    for variant, seed in params.cells(benchmark, name):
+                        cell = {"model": name, "benchmark": benchmark, "variant": variant, "seed": seed}
+                        listing["runs"].append({"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell})
                 advance(1)
             listing["page"] = describe(store, params.edition)
     else:
@@ -82,86 +91,69 @@ def track(
 class _Writer:
     """Writes runs into a store. It knows the edition's runs that existed when it was created."""
 
-    def __init__(self, store: Store, edition: str, figures: Mapping[str, Sequence[Path]]) -> None:
-        self._client, self._experiment_id, self._figures = store.client, store.experiment_id, figures
+    def __init__(self, store: Store, params: Params) -> None:
+        self._client, self._experiment_id, self._scorers = store.client, store.experiment_id, params.scorers
         self._trees: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
-        for run in store.search(f"tags.edition = '{edition}'"):
+        for run in store.search(f"tags.edition = '{params.edition}'"):
             model = run.data.tags.get("cell", "/").split("/")[1]
             self._trees[model][run.data.tags.get("tree", "")].append(run)
         self._provenance = _provenance()
         self._start_times = count(time.time_ns() // 1_000_000, -1)
 
-    def write(self, results: ModelResults) -> Iterator[dict[str, Any]]:
-        """Write the runs of a model unless the store has them; yield the rows of the listing."""
-        digest, trees = results.digest(), self._trees[results.model]
-        cells = {name: results.params.cells(name, results.model) for name in results.files}
+    def write(self, model: RunContents) -> dict[str, str]:
+        """Write the runs of a model unless the store has them; return their ids by path."""
+        digest, trees = model.digest(), self._trees[model.name]
         for tree, runs in list(trees.items()):
             complete = any(run.data.tags.get("level") == "model" and run.info.status == "FINISHED" for run in runs)
             if tree == digest:  # runs and artifacts may have been deleted since
-                complete &= len(runs) == 1 + len(cells) + sum(map(len, cells.values()))
+                complete &= len(runs) == len(list(model.tree()))
                 complete &= all(self._client.list_artifacts(run.info.run_id) for run in runs)
             if tree and not complete:  # runs of earlier versions have no digest
                 for run in trees.pop(tree):
                     self._client.delete_run(run.info.run_id)
-        if digest not in trees:
-            trees[digest] = list(self._create(results, digest, cells))
+        ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]} or self._create(model, digest)
         for tree, runs in trees.items():
             for run in runs:
                 if run.data.tags.get("superseded") != (superseded := str(tree != digest).lower()):
                     self._client.set_tag(run.info.run_id, "superseded", superseded)
-        ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]}
-        for benchmark in cells:
-            path = f"{results.params.edition}/{results.model}/{benchmark}"
-            for figure in self._figures.get(benchmark, ()):
-                self._client.log_artifact(ids[path], str(figure), "figures")
-            for variant, seed in cells[benchmark]:
-                cell = {"model": results.model, "benchmark": benchmark, "variant": variant, "seed": seed}
-                yield {"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell}
+        return ids
 
-    def _create(
-        self, results: ModelResults, tree: str, cells: Mapping[str, Sequence[tuple[str, int]]]
-    ) -> Iterator[Run]:
-        """Create the runs of a model. The model's is FINISHED last: only then are all complete."""
-        with self._run(results.of_model(), tree) as model:
-            yield model
-            for benchmark in cells:
-                with self._run(results.of_benchmark(benchmark), tree, model) as parent:
-                    self._client.log_inputs(parent.info.run_id, [_dataset_input(results, benchmark)])
-                    yield parent
-                    for variant, seed in cells[benchmark]:
-                        with self._run(results.of_cell(benchmark, variant, seed), tree, parent) as cell:
-                            yield cell
+    def _create(self, contents: RunContents, tree: str, parent: str = "") -> dict[str, str]:
+        """Create a run and those below it; return their ids by path. It is FINISHED after those below it, or FAILED."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 
-    @contextmanager
-    def _run(self, contents: RunContents, tree: str, parent: Run | None = None) -> Iterator[Run]:
-        """Create a run with its contents; end it as FINISHED after the runs below it, or as FAILED."""
-        from mlflow.entities import Metric, Param
-
-        now = next(self._start_times)
+        now, artifacts = next(self._start_times), contents.artifacts
+        if contents.replies:
+            artifacts = {"questions.json": table(*reply_rows(*contents.replies, self._scorers)), **artifacts}
         # The UI shows the latest runs first: the models, then the benchmarks, then the cells.
         start_time = now - 60_000 * min(len(contents.path), 4)
-        run = self._client.create_run(
-            self._experiment_id, start_time, self._tags(contents, tree, parent), contents.name
-        )
-        run_id, status = run.info.run_id, "FAILED"
+        tags = self._tags(contents, artifacts, tree) | ({"mlflow.parentRunId": parent} if parent else self._provenance)
+        run_id = self._client.create_run(self._experiment_id, start_time, tags, contents.name).info.run_id
+        ids = {"/".join(contents.path): run_id}
         try:
             metrics = [Metric(name, value, now, 0) for name, value in contents.metrics.items()]
             self._client.log_batch(run_id, metrics, [Param(*item) for item in contents.parameters.items()])
-            for name, content in contents.artifacts.items():
-                self._client.log_text(run_id, content, name)
-            yield run
-            status = "FINISHED"
-        finally:
-            with suppress(Exception) if status == "FAILED" else nullcontext():  # report the first error
-                self._client.set_terminated(run_id, status)
+            with TemporaryDirectory() as folder:
+                for name, content in artifacts.items():
+                    Path(folder, name).write_text(content, encoding="utf-8")
+                self._client.log_artifacts(run_id, folder)
+            if contents.dataset:
+                used = DatasetInput(Dataset(**contents.dataset), [InputTag("mlflow.data.context", "evaluation")])
+                self._client.log_inputs(run_id, [used])
+            for below in contents.below:
+                ids |= self._create(below, tree, run_id)
+        except BaseException:
+            with suppress(Exception):  # report the first error
+                self._client.set_terminated(run_id, "FAILED")
+            raise
+        self._client.set_terminated(run_id)
+        return ids
 
-    def _tags(self, contents: RunContents, tree: str, parent: Run | None) -> dict[str, str]:
-        shown = [{"path": name, "type": "table"} for name in contents.artifacts if name != "engine.json"]
-        commit = self._provenance.get("git.commit")
+    def _tags(self, contents: RunContents, artifacts: Iterable[str], tree: str) -> dict[str, str]:
+        shown = [{"path": name, "type": "table"} for name in artifacts if name != "engine.json"]
         return {
             **contents.tags,
-            **({"mlflow.source.git.commit": commit} if commit else {}),
-            **({"mlflow.parentRunId": parent.info.run_id} if parent else self._provenance),
+            **({"mlflow.source.git.commit": commit} if (commit := self._provenance.get("git.commit")) else {}),
             "tree": tree,
             "cell": "/".join(contents.path),
             "edition": contents.path[0],
@@ -171,22 +163,6 @@ class _Writer:
             "mlflow.source.type": "LOCAL",
             "mlflow.loggedArtifacts": json.dumps(shown),
         }
-
-
-def _dataset_input(results: ModelResults, benchmark: str) -> DatasetInput:
-    """Return the data of a benchmark as an MLflow data set."""
-    from mlflow.data.dataset_source_registry import resolve_dataset_source
-    from mlflow.data.huggingface_dataset_source import HuggingFaceDatasetSource
-    from mlflow.data.meta_dataset import MetaDataset
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
-    entry = results.params.data(benchmark)
-    if "repository" in entry:
-        source = HuggingFaceDatasetSource(path=entry["repository"], revision=entry["revision"])
-    else:
-        source = resolve_dataset_source(str(results.data / "raw" / benchmark))
-    dataset = MetaDataset(source, name=benchmark, digest=results.pin(benchmark)["digest"])
-    return DatasetInput(Dataset(**dataset.to_dict()), [InputTag("mlflow.data.context", "evaluation")])
 
 
 def _provenance() -> dict[str, str]:

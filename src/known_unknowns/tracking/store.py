@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
-import socket
 import sqlite3
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from known_unknowns.config import without_password
 from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError, MachineError
-from known_unknowns.tables import atomic_path
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-CONNECT_SECONDS = 10.0
 LOCK_SECONDS = 60.0
 """How long to wait for another writer."""
 
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_CONFIGURE_LOGGING": "false",  # its information about each new database
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",  # two lines per run
-    "MLFLOW_SQLALCHEMYSTORE_POOLCLASS": "NullPool",  # a pooled connection outlives a deleted database
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # MLflow's own limits are 7 retries of 120 seconds each, without a message
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
 }
-_SERVER_ENVIRONMENT = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_TIMEOUT": "20"}
-"""MLflow's own limits are 7 retries and 120 seconds each, without a message."""
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # model training, not traces
 _REMEDIES: dict[str, tuple[type[KnownUnknownsError], str]] = {
+    "max retries exceeded|failed with exception": (
+        MachineError,
+        "the MLflow server cannot be reached; start it, correct tracking.uri, or set tracking.enabled to false,",
+    ),
     "could not be acquired": (MachineError, "another run is writing to it; wait for that run, or stop it,"),
     "is locked": (MachineError, "another program is writing to it; close it"),
     "disk is full|no space left|quota exceeded": (MachineError, "the disk is full; free some space"),
@@ -77,18 +74,14 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
     Raises
     ------
     ConfigError
-        If MLflow is not installed, or if ``tracking.uri`` names no file.
+        If MLflow is not installed.
     DataError
         If the database is not a valid one of MLflow.
     MachineError
-        If the database is locked or cannot be written.
+        If the database is locked or cannot be written, or the server cannot be reached.
     """
-    uri, artifacts = tracking["uri"], None
-    is_server = uri.startswith(("http://", "https://"))
-    for name, value in {**_ENVIRONMENT, **(_SERVER_ENVIRONMENT if is_server else {})}.items():
+    for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    if is_server:
-        _connect(uri)
     try:
         from mlflow import MlflowClient
     except ImportError as error:
@@ -96,52 +89,17 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
         raise ConfigError(message, path="tracking.enabled") from error
     from filelock import FileLock
 
-    if database := _database(uri):
+    uri, database, artifacts = tracking["uri"], None, None
+    if uri.startswith("sqlite:///"):
+        database, artifacts = Path(uri.removeprefix("sqlite:///")).absolute(), Path(tracking["artifacts"]).absolute()
         database.parent.mkdir(parents=True, exist_ok=True)
-        uri, artifacts = f"sqlite:///{database}", Path(tracking["artifacts"]).absolute()
+        uri = f"sqlite:///{database}"
     lock = FileLock(f"{database}.lock", timeout=LOCK_SECONDS) if database else nullcontext()
-    with _silence(), _translate_errors(str(database or without_password(uri)), uri), lock:
+    with _translate_errors(str(database or without_password(uri)), uri), lock:
         if database and artifacts and _is_empty(database):
             _create(database, artifacts)
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-        yield Store(client, _experiment(client, tracking["experiment"], artifacts, uri))
-
-
-def _connect(uri: str) -> None:
-    """Raise MachineError unless the server accepts a connection. MLflow would try for minutes."""
-    parts = urlsplit(uri)
-    if getproxies().get(parts.scheme) and not proxy_bypass(parts.hostname or ""):
-        return
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    try:
-        socket.create_connection((parts.hostname or "", port), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        raise MachineError(
-            f"{without_password(uri)}: the MLflow server cannot be reached ({error}); start it, correct tracking.uri, "
-            "or set tracking.enabled to false, and run the same command again"
-        ) from None
-
-
-def _database(uri: str) -> Path | None:
-    """Return the absolute path of an SQLite database; None for another store."""
-    if not uri.startswith("sqlite:"):
-        return None
-    match = re.fullmatch(r"sqlite:///(?!:memory:)([^?]+)", uri)
-    if match is None:
-        raise ConfigError(f"{uri!r} names no file: write sqlite:///mlflow.db", path="tracking.uri")
-    return Path(match[1]).absolute()
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Disable warnings and log messages of MLflow and its migrations. Errors are raised anyway."""
-    before = logging.root.manager.disable
-    logging.disable()
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            yield
-    finally:
-        logging.disable(before)
+        yield Store(client, _experiment(client, tracking["experiment"], artifacts, without_password(uri)))
 
 
 def _is_empty(database: Path) -> bool:
@@ -168,35 +126,35 @@ def _create(database: Path, artifacts: Path) -> None:
     """
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-    for path in database.parent.iterdir():
-        if path.name.startswith(f".{database.name}.") and ".part" in path.name:  # left by a killed run
-            path.unlink()
-    with atomic_path(database) as partial:
-        SqlAlchemyStore(f"sqlite:///{partial}", artifacts.as_uri())
+    partial = database.with_name(f".{database.name}.part")
+    for path in (partial, partial.with_name(f"{partial.name}-journal")):  # left by a killed run
+        path.unlink(missing_ok=True)
+    SqlAlchemyStore(f"sqlite:///{partial}", artifacts.as_uri()).engine.dispose()
+    partial.replace(database)
 
 
-def _experiment(client: MlflowClient, name: str, artifacts: Path | None, uri: str) -> str:
+def _experiment(client: MlflowClient, name: str, artifacts: Path | None, store: str) -> str:
     """Return the id of the experiment; create it if there is none. DataError if it cannot be used."""
     from mlflow.utils.file_utils import local_file_uri_to_path
 
-    location = artifacts.as_uri() if artifacts else None
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
-        return client.create_experiment(name, location, _EXPERIMENT_TAGS)
-    store, other = without_password(uri), "tracking.experiment to another name"
+        return client.create_experiment(name, artifacts and artifacts.as_uri(), _EXPERIMENT_TAGS)
     if experiment.lifecycle_stage != "active":
+        restore = f"MLFLOW_TRACKING_URI={quote(store)} mlflow experiments restore"
         raise DataError(
-            f"the experiment {name!r} was deleted in MLflow; set {other}, or restore it with\n  MLFLOW_TRACKING_URI="
-            f"{quote(store)} mlflow experiments restore --experiment-id {experiment.experiment_id}",
+            f"the experiment {name!r} was deleted in MLflow; set tracking.experiment to another name, or restore it "
+            f"with\n  {restore} --experiment-id {experiment.experiment_id}",
             file=store,
         )
     # MLflow stores an absolute path: after the project was moved, artifacts would go to the old place.
     stored = local_file_uri_to_path(experiment.artifact_location)
     if artifacts and Path(stored).resolve() != artifacts.resolve():
-        message = (
-            f"keeps its artifacts in {stored}, not in {artifacts}; set tracking.artifacts to that folder, or {other}"
+        raise DataError(
+            f"the experiment {name!r} keeps its artifacts in {stored}, not in {artifacts}; set tracking.artifacts to "
+            "that folder, or tracking.experiment to another name",
+            file=store,
         )
-        raise DataError(f"the experiment {name!r} {message}", file=store)
     return experiment.experiment_id
 
 

@@ -52,13 +52,13 @@ def _track_and_die_at(folder: Path, at: int) -> None:
 
     for name in CALLS:
         setattr(MlflowClient, name, counted(getattr(MlflowClient, name)))
-    setattr(LocalArtifactRepository, "log_artifact", counted(LocalArtifactRepository.log_artifact))  # noqa: B010
+    setattr(LocalArtifactRepository, "log_artifacts", counted(LocalArtifactRepository.log_artifacts))  # noqa: B010
     _track(folder)
 
 
 def _track_and_die_in_the_migrations(folder: Path) -> None:
     def watch() -> None:
-        while not any(path.stat().st_size for path in folder.glob(".mlflow.db.*.part")):
+        while not any(path.stat().st_size for path in folder.glob(".mlflow.db.part")):
             time.sleep(0.001)
         _die()
 
@@ -130,10 +130,10 @@ def test_kill_during_creation_leaves_no_database(tmp_path: Path, processes: Any,
     build(tmp_path)
     assert run_in(processes, _track_and_die_in_the_migrations, tmp_path) == -signal.SIGKILL
     assert not (tmp_path / "mlflow.db").exists()
-    assert list(tmp_path.glob(".mlflow.db.*"))
+    assert list(tmp_path.glob(".mlflow.db.part*"))
     assert run_in(processes, _track, tmp_path) == 0
     assert snapshot(tmp_path) == unbroken
-    assert not list(tmp_path.glob(".mlflow.db.*"))
+    assert not list(tmp_path.glob(".mlflow.db.part*"))
 
 
 def test_two_writers_create_each_run_once(
