@@ -77,8 +77,18 @@ def right_answers(
     return np.add.reduceat(by_question, np.concatenate([[0], np.cumsum(sizes)[:-1]]), axis=1).astype(float)
 
 
-def proportion_cells(seed: int, samples: int, numbers_of_groups: Iterable[int] = GROUPS) -> Iterator[Cell]:
-    """Simulate the grid."""
+class Drawn(NamedTuple):
+    """The samples of one cell of the grid."""
+
+    design: tuple[str, int, float, float, int, float]  # the first fields of a Cell
+    share: float
+    seeds: int
+    sizes: np.ndarray
+    right: np.ndarray
+
+
+def drawn(seed: int, samples: int, numbers_of_groups: Iterable[int] = GROUPS) -> Iterator[Drawn]:
+    """Draw the samples of the grid."""
     grid: list[tuple[str, int, float, float, int, float]] = []
     for design, groups, share in itertools.product(SIZES, numbers_of_groups, SHARES):
         grid += [(design, groups, share, icc, 1, 0.0) for icc in (ICCS if design != "1 question" else ICCS[:1])]
@@ -89,11 +99,21 @@ def proportion_cells(seed: int, samples: int, numbers_of_groups: Iterable[int] =
         rng = np.random.default_rng([seed, number])
         sizes = np.resize(SIZES[design], groups)
         right = right_answers(rng, samples, sizes, share, icc, seeds, own)
+        yield Drawn((design, groups, share, icc, seeds, own), share, seeds, sizes, right)
+
+
+def cell_of(sample: Drawn, name: str, low: np.ndarray, high: np.ndarray) -> Cell:
+    """The coverage and the mean width of these intervals."""
+    covered = float(np.mean((low <= sample.share) & (sample.share <= high)))
+    return Cell(*sample.design, name, covered, float(np.mean(high - low)))
+
+
+def proportion_cells(seed: int, samples: int, numbers_of_groups: Iterable[int] = GROUPS) -> Iterator[Cell]:
+    """Simulate the grid."""
+    for sample in drawn(seed, samples, numbers_of_groups):
         for name, method in METHODS.items():
-            chosen = partial(ours, seeds=seeds) if method is ours else method
-            low, high = chosen(right, sizes * float(seeds))
-            covered = float(np.mean((low <= share) & (share <= high)))
-            yield Cell(design, groups, share, icc, seeds, own, name, covered, float(np.mean(high - low)))
+            chosen = partial(ours, seeds=sample.seeds) if method is ours else method
+            yield cell_of(sample, name, *chosen(sample.right, sample.sizes * float(sample.seeds)))
 
 
 def estimated_coverage(parts: Iterable[tuple[Estimates, float]]) -> tuple[float, int]:
@@ -202,10 +222,10 @@ def markdown(rows: Iterable[list[str]]) -> str:
 
 
 def by_method(cells: list[Cell]) -> Iterator[list[str]]:
-    """One row for each method over the whole grid."""
+    """One row for each method over the whole grid. Widths are relative to the first."""
     yield ["method", "least", "mean", "greatest", "cells below 93.5%", "cells above 98.5%", "width"]
-    reference = {cell[:6]: cell.width for cell in cells if cell.method == "this project"}
-    for name in METHODS:
+    reference = {cell[:6]: cell.width for cell in cells if cell.method == cells[0].method}
+    for name in dict.fromkeys(cell.method for cell in cells):
         found = np.array([cell.coverage for cell in cells if cell.method == name])
         width = np.mean([cell.width / reference[cell[:6]] for cell in cells if cell.method == name])
         row = [
@@ -229,6 +249,30 @@ def by_design(cells: list[Cell]) -> Iterator[list[str]]:
         yield row
 
 
+def below(cells: list[Cell]) -> Iterator[list[str]]:
+    """The cells of this project below the limit."""
+    yield ["questions in a group", "seeds", "groups", "p", "ICC", "correlation of seeds", "coverage"]
+    for cell in sorted(cells, key=lambda cell: cell.coverage):
+        if cell.method == "this project" and cell.coverage < LOW:
+            own = f"{cell.seed_icc:.1f}" if cell.seeds > 1 else ""
+            row = [cell.design, str(cell.seeds), str(cell.groups), f"{cell.share:.0%}", f"{cell.icc:.1f}", own]
+            yield [*row, f"{cell.coverage:.1%}"]
+
+
+def above(cells: list[Cell]) -> Iterator[list[str]]:
+    """The number of cells of this project above the limit, of all cells, by groups and ICC."""
+    columns = [("1 question in a group", lambda c: c.design == "1 question" and c.seeds == 1)]
+    columns += [(f"ICC {icc:.1f}", lambda c, icc=icc: c.design != "1 question" and c.seeds == 1 and c.icc == icc)
+                for icc in ICCS]  # fmt: skip
+    columns += [("5 seeds", lambda c: c.seeds > 1)]
+    yield ["groups", *(name for name, _ in columns), "greatest"]
+    mine = [cell for cell in cells if cell.method == "this project"]
+    for groups in dict.fromkeys(cell.groups for cell in mine):
+        parts = [[c.coverage for c in mine if c.groups == groups and chosen(c)] for _, chosen in columns]
+        counts = [f"{sum(coverage > HIGH for coverage in part)} of {len(part)}" for part in parts]
+        yield [str(groups), *counts, f"{max(max(part) for part in parts):.1%}"]
+
+
 def main() -> None:
     """Run the parts and print their tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -242,7 +286,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if "proportions" in chosen.part:
         cells = list(proportion_cells(chosen.seed, chosen.samples, chosen.groups))
-        print(markdown(by_method(cells)), markdown(by_design(cells)), sep="\n\n", flush=True)
+        for table in (by_method, below, above, by_design):
+            print(markdown(table(cells)), end="\n\n", flush=True)
         if chosen.csv is not None:
             with chosen.csv.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([Cell._fields, *cells])

@@ -9,10 +9,14 @@ Each y is 1 for a right and 0 for a wrong answer of group g:
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
+
+from known_unknowns.metrics import clustered_interval
 
 _FILE = Path(__file__).parents[3] / "bench/coverage/methods.py"
 _SPEC = importlib.util.spec_from_file_location("coverage_methods", _FILE)
@@ -52,3 +56,30 @@ def test_our_interval_is_near_those_of_svyciprop():
     low, high = (float(bound[0]) for bound in methods.ours(np.array([EVEN[0]], dtype=float), np.array(EVEN[1])))
     assert 0.6891 - 0.04 < low < 0.6957 + 0.04
     assert 0.9628 - 0.04 < high < 0.9752 + 0.04
+
+
+def test_the_variation_without_a_change_is_the_package_s_interval(monkeypatch):
+    monkeypatch.syspath_prepend(str(_FILE.parent))
+    for name in ("alternatives", "methods", "simulate"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    alternatives = importlib.import_module("alternatives")
+    for seeds in (1, 5):
+        right, asked = np.array([EVEN[0], [0] * 12, [5, 0] * 6], dtype=float) * seeds, np.array(EVEN[1]) * float(seeds)
+        found = alternatives.interval(right, asked, seeds, alternatives.moderated, effective=False)
+        expected = [clustered_interval(row, asked, seeds=seeds) for row in right]
+        assert pytest.approx(np.array(expected)) == np.array(found).T
+    for name in ("alternatives", "methods", "simulate"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_single_questions_have_the_coverage_of_the_binomial_distribution():
+    """10 questions, p = 0.3: 1 to 5 right answers are covered. By the table of the distribution, P(X <= 5) is 0.9527
+    and P(X = 0) 0.0282. 60 questions: docs/intervals.md states 93.4%."""
+
+    def covered(n: int) -> list[int]:
+        bounds = (clustered_interval([1] * x + [0] * (n - x), [1] * n) for x in range(n + 1))
+        return [x for x, (low, high) in enumerate(bounds) if low <= 0.3 <= high]
+
+    assert covered(10) == [1, 2, 3, 4, 5]
+    assert sum(binom.pmf(covered(10), 10, 0.3)) == pytest.approx(0.9527 - 0.0282, abs=1e-4)
+    assert sum(binom.pmf(covered(60), 60, 0.3)) == pytest.approx(0.934, abs=5e-4)
