@@ -117,6 +117,7 @@ class OpenAIEngine:
         for first in self._at_once(loop, requester, batches.unsubmitted()[:1]):
             yield first
             batches.discard(index for index, _ in first)
+        batches.proven = self.proven
         collected = batches.collect()
         while (rows := loop.run(_next(collected))) is not None:
             if rows:

@@ -160,6 +160,35 @@ def test_outcomes_in_a_batch_equal_those_of_direct_requests(tmp_path):
     assert replies["q6"].error == "oh no" and replies["q5"].text == answer_to("q5")
 
 
+def test_a_batch_of_unusable_replies_is_not_recorded_while_the_endpoint_fails(tmp_path):
+    """All 19 replies of the batch, and the first question when it is asked again, have no choice. The next run
+    finds the endpoint working and asks the 19 questions again; the usable reply was kept."""
+    broken = {name: ["no_choice"] for name in IDENTIFIERS[1:]} | {"q0": ["ok", "no_choice"]}
+    with Endpoint(broken) as server:
+        with pytest.raises(
+            MachineError, match=r"19 consecutive replies of batch_0 are unusable.*none of them is recorded"
+        ):
+            run(tmp_path, server)
+        assert submitted(server) == Counter(IDENTIFIERS) + Counter({"q0": 1})
+        replies = run(tmp_path, server)
+        assert len(server.batches.requests("batch_1")) == 18  # the first of the 19 is asked directly
+    assert {name: reply.text for name, reply in replies.items()} == {name: answer_to(name) for name in IDENTIFIERS}
+
+
+def test_unusable_replies_of_an_endpoint_that_works_are_recorded_after_one_more_batch(tmp_path):
+    """q1 to q12 are rejected in both batches; the first question is answered again in between."""
+    rejected = IDENTIFIERS[1:13]
+    with Endpoint({name: ["rejected"] * 9 for name in rejected}) as server:
+        replies = run(tmp_path, server)
+        in_batches = [len(server.batches.requests(name)) for name in server.batches.batches]
+        assert in_batches == [19, 12]
+        assert submitted(server)["q0"] == 3  # one question, and the check after either batch
+    assert {name for name, reply in replies.items() if reply.finish == "rejected"} == set(rejected)
+    assert {name for name, reply in replies.items() if reply.text == answer_to(name)} == set(IDENTIFIERS) - set(
+        rejected
+    )
+
+
 def test_large_waves_are_split(tmp_path, monkeypatch):
     monkeypatch.setattr(batch_api, "MAX_REQUESTS", 8)
     with Endpoint() as server:

@@ -3,6 +3,11 @@
 Nothing is submitted twice. A run that died between the two notes of a submission (see `batch_log`) looks for the digest
 in the metadata of the account's batches. The client does not retry a submission by itself, because it cannot know
 whether the first attempt arrived.
+
+A series of unusable replies (`request_queue`) is held back until its batch has been read. If a question that was
+answered before is then not answered, the endpoint is at fault: nothing of the series is recorded, and the run stops,
+because a batch costs money. If it is answered, the questions of the series are submitted once more, and then recorded
+as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import islice
@@ -26,10 +31,23 @@ from known_unknowns.engines.endpoint.batch_log import BatchLog, BatchRecord
 from known_unknowns.engines.endpoint.capabilities import print_message
 from known_unknowns.engines.endpoint.client import redirect_error
 from known_unknowns.engines.endpoint.replies import UnreadableReplyError
-from known_unknowns.engines.endpoint.request import PendingTurn, Requester, parse_error, rejected_reply
-from known_unknowns.engines.endpoint.request_queue import MAX_ROUNDS, Rows
+from known_unknowns.engines.endpoint.request import (
+    PendingTurn,
+    Requester,
+    RetryableError,
+    parse_error,
+    rejected_reply,
+)
+from known_unknowns.engines.endpoint.request_queue import (
+    MAX_REJECTED,
+    MAX_ROUNDS,
+    SERIES,
+    UNUSABLE,
+    FailureSeries,
+    Rows,
+)
 from known_unknowns.errors import MachineError
-from known_unknowns.records import Reply
+from known_unknowns.records import Reply, Turn
 
 MAX_REQUESTS, MAX_BYTES = 50_000, 190_000_000
 """Limits of one batch. OpenAI accepts 50,000 requests and 200 MB."""
@@ -51,6 +69,7 @@ class BatchRunner:
         self._requester, self._client, self._budget = requester, requester.client, requester.budget
         self._pending = {one.turn.key(facts): one for one in pending}
         self._log = BatchLog(notes)
+        self.proven: Turn | None = None  # a turn that the endpoint has answered
         settings = requester.settings.batch or {}
         self._poll = float(settings.get("poll_seconds", POLL_SECONDS))
         self._deadline = time.monotonic() + 3600 * float(settings.get("wait_hours", WAIT_HOURS))
@@ -174,21 +193,33 @@ class BatchRunner:
                 self._log.add(digest=record.digest, closed="never submitted")
                 return
             rows: Rows = []
+            series, read = FailureSeries(), set[int]()
             for file in filter(None, (batch.output_file_id, batch.error_file_id)):
                 async with self._client.files.with_streaming_response.content(file) as response:
                     async for line in response.iter_lines():
-                        rows += self._row(_parsed_line(line), record)
+                        rows += self._row(_parsed_line(line), record, series, read)
                         if len(rows) >= ROWS:
-                            yield rows
+                            yield self._recorded(rows)
                             rows = []
+            again: list[PendingTurn] = []
+            if len(series) < SERIES:
+                rows += series.end()
+            elif (reason := await self._unusable_reason(series)) is None:
+                found, again = series.blame_questions()
+                rows += found
             if rows:
-                yield rows
+                yield self._recorded(rows)
         self._log.add(digest=record.digest, closed=batch.status)
+        if len(series) >= SERIES:
+            raise MachineError(
+                f"{len(series)} consecutive replies of {batch.id} are unusable, and the endpoint fails ({reason}); "
+                "none of them is recorded. Run the same command again when it works: it submits these questions again"
+            )
         if batch.status == "failed":
             words = "; ".join(error.message or "" for error in (batch.errors and batch.errors.data) or [])
             words = self._requester.key.redact(words) or "no reason given"
             raise MachineError(f"{batch.id} failed ({words}); the same command submits it anew")
-        yield self._failed_rows(record)
+        yield self._failed_rows(record, besides={one.index for one in again})
 
     async def _wait_for_end(self, record: BatchRecord) -> Batch | None:
         """Return the batch once it has ended; None if it was never submitted."""
@@ -211,11 +242,33 @@ class BatchRunner:
             await stopping.sleep(self._poll)
             stopping.raise_if_requested()
 
-    def _row(self, line: Mapping[str, Any], record: BatchRecord) -> Rows:
-        """Return the reply in a line of an output or error file; none if the question is to be asked again."""
+    async def _unusable_reason(self, series: FailureSeries) -> str | None:
+        """Ask an answered question again. Return why its reply is unusable; None if it is usable.
+
+        Without an answered question, a series of `MAX_REJECTED` is the endpoint's fault, as in single requests.
+        """
+        if self.proven is None:
+            return "no question was answered" if len(series) >= MAX_REJECTED else None
+        try:
+            reply = await self._requester.ask(PendingTurn(-1, self.proven))
+        except (RetryableError, UnreadableReplyError) as error:
+            return str(error)
+        return (reply.error or reply.finish) if reply.finish in UNUSABLE else None
+
+    def _recorded(self, rows: Rows) -> Rows:
+        """Return replies for the journal. Their questions are not submitted again."""
+        self.discard(index for index, _ in rows)
+        return rows
+
+    def _row(self, line: Mapping[str, Any], record: BatchRecord, series: FailureSeries, read: set[int]) -> Rows:
+        """Return the replies to record after a line of an output or error file.
+
+        An unusable reply is added to the series, as is a question that is to be asked again because its reply cannot be
+        read. ``read`` are the indices of the questions with a reply in this batch.
+        """
         key = line.get("custom_id")
         one = self._pending.get(key)
-        if one is None:
+        if one is None or one.index in read:
             return []
         response = line.get("response") or {}
         status, body = response.get("status_code"), response.get("body")
@@ -223,12 +276,18 @@ class BatchRunner:
             reply = self._outcome(one, status, body, line.get("error"))
         except UnreadableReplyError as error:
             one.faults.append(str(error))
+            series.add(one, None)
             return []
         if reply is None:
             return []
-        del self._pending[key]
+        read.add(one.index)
         details = dict(reply.details or {}) | {"batch": record.batch, "images": record.images.get(key)}
-        return [(one.index, self._requester.with_details(reply, details))]
+        reply = self._requester.with_details(reply, details)
+        if reply.finish in UNUSABLE:
+            series.add(one, reply)
+            return []
+        self.proven = self.proven or one.turn
+        return [*(series.end() if len(series) < SERIES else ()), (one.index, reply)]
 
     def _outcome(self, one: PendingTurn, status: int | None, body: Any, error: Any) -> Reply | None:
         if status == 200:
@@ -243,12 +302,12 @@ class BatchRunner:
             return None
         return rejected_reply(status, code, words)
 
-    def _failed_rows(self, record: BatchRecord) -> Rows:
-        """Return failed replies for the questions that reached the maximum number of rounds."""
+    def _failed_rows(self, record: BatchRecord, besides: Collection[int]) -> Rows:
+        """Return failed replies for the questions that reached the maximum number of rounds, without some indices."""
         rows: Rows = []
         for key in record.images:
             one = self._pending.get(key)
-            if one is None:
+            if one is None or one.index in besides:
                 continue
             one.rounds += 1
             if one.rounds >= MAX_ROUNDS:
