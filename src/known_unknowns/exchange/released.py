@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns import benchmarks, json_files, tables
-from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.config import Params
 from known_unknowns.config.params import ORIGINAL
 from known_unknowns.data.released import ReleasedFile, read_manifest
@@ -23,6 +22,9 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
 from known_unknowns.variants.corrections import corrected
+
+if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
+    from known_unknowns.comparison.published import PublishedCell
 
 SOURCE, ENGINE = "released", "imported"
 NO_FILES = "no replies"

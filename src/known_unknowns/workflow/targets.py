@@ -52,13 +52,17 @@ class Targets:
         ]
 
     def per_cell(self, pattern: str, benchmark: str | None = None) -> list[str]:
-        """Return ``pattern`` for every model, benchmark, variant and seed; of one benchmark, if given."""
-        return [
+        """Return ``pattern`` for every model, benchmark, variant and seed; of one benchmark, if given.
+
+        A path without the model is returned once.
+        """
+        paths = (
             _filled(path, model=model)
             for model, of_pair in self.pairs
             if benchmark in (None, of_pair)
             for path in self.per_question_set(pattern, of_pair, model)
-        ]
+        )
+        return list(dict.fromkeys(paths))
 
 
 def plot_file(pattern: str) -> str:

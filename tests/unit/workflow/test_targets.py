@@ -38,6 +38,10 @@ def test_files_of_question_sets_and_cells():
     ]
 
 
+def test_a_path_without_the_model_is_listed_once():
+    assert TARGETS.per_cell("{benchmark}-{variant}{seed}") == ["one-x5", "two-p0", "two-p3", "two-x0", "two-x3"]
+
+
 def test_names_become_one_regular_expression():
     assert any_of(["qwen2.5", "b"]) == r"qwen2\.5|b"
 
