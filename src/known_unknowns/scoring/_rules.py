@@ -90,6 +90,8 @@ _CUED = re.compile(
     re.IGNORECASE,
 )
 """What can precede a letter that is an answer."""
+_SHORT = re.compile(rf"\s*(?:(?:\w{{2,}}|\d)[,:]?\s){{1,2}}(?:{LETTER})[.)]?\s*")
+"""A reply of one or two words and a letter: "striped E"."""
 _BARE = re.compile(rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))")
 _TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
 _NUMBER = r"\d{1,3}(?:\.\d+)?"
@@ -228,7 +230,8 @@ class ReplyParser:
         claims = self.marks.claims(self.focus.about_the_question(text, self._statements))
         letters = [match for match in _LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
         other = re.search(f"{TEXT}|{BOTH}", text) is not None
-        cued = other or any(_CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
+        cued = other or _SHORT.fullmatch(text) is not None
+        cued = cued or any(_CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
         return claims if cued or not letters else NOTHING
 
     def _label_of(self, mark: str) -> str:
