@@ -73,5 +73,8 @@ def test_the_lock_names_no_registry_and_no_cuda_package(locked):
     assert not [name for name in locked if name.startswith(("nvidia-", "cuda-"))]
 
 
-def test_the_scoring_peer_is_pinned():
-    assert pins((ROOT / "tests/peers.txt").read_text(encoding="utf-8").split()) == {"humblebench": "1.0.2"}
+def test_the_peers_are_pinned():
+    assert pins((ROOT / "tests/peers.txt").read_text(encoding="utf-8").split()) == {
+        "humblebench": "1.0.2",
+        "snakemake-storage-plugin-s3": "0.3.6",
+    }

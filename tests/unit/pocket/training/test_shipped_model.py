@@ -147,8 +147,8 @@ def test_it_names_taught_emblems_and_refuses_unanswerable_questions(engine):
 def test_it_answers_in_activiews_form(engine):
     """Better than by guessing among the two to seven options, which is right in 29%; where directions are asked far
     better."""
-    found = actiview_tally(engine, seed=SEED, images=100, protocol="groundtruth_views")
-    assert sum(asked for _, asked in found.values()) > 80
+    found = actiview_tally(engine, seed=SEED, images=45, protocol="groundtruth_views")
+    assert sum(asked for _, asked in found.values()) > 35
     assert share(found) >= ACTIVIEW_FLOOR
     assert share({sub_class: found[sub_class] for sub_class in ("Obj-Rel", "Orient")}) >= DIRECTIONS_FLOOR
 
