@@ -4,7 +4,8 @@
 
 Files of ``share`` times 22,831 questions, six settings for each model, are written to a repository on this disk and
 fetched from it. Then each step runs as the workflow runs it, in a process of its own. The CPU seconds are those of the
-process and its children; the memory is the largest of any process.
+process and its children; the memory is the largest of any process: VmHWM of the step's own, which starts at 0 with the
+program, and ru_maxrss of its workers. ru_maxrss of the step itself would include the memory of its parent.
 """
 
 from __future__ import annotations
@@ -43,10 +44,18 @@ def configure(folder: Path, models: list[str], commits: list[str]) -> None:
 def run(folder: Path, *command: str) -> dict[str, Any]:
     """Run a command of the package in ``folder``; return its CPU seconds and its peak memory in MiB."""
     program = (
-        "import os, resource, subprocess, sys\n"
-        "code = subprocess.call([sys.executable, '-m', 'known_unknowns', *sys.argv[1:]], stdout=subprocess.DEVNULL)\n"
-        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
-        "print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
+        "import os, resource, runpy, sys\n"
+        "out = os.dup(1)\n"
+        "os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
+        "code = 0\n"
+        "try:\n"
+        "    runpy.run_module('known_unknowns', run_name='__main__', alter_sys=True)\n"
+        "except SystemExit as end:\n"
+        "    code = end.code or 0\n"
+        "used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
+        "own = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
+        "seconds = sum(one.ru_utime + one.ru_stime for one in used)\n"
+        "os.write(out, f'{code} {seconds} {max(own, used[1].ru_maxrss) / 1024}'.encode())"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command_line = [sys.executable, "-c", program, *command]
