@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from known_unknowns.config.base import Count, Entry, Name, NotNegative, Positive, Seed, Seeds, Text
+from known_unknowns.config.prompt_template import mistake
 from known_unknowns.config.redaction import address_mistake
 
 ENGINES = "known_unknowns.engines"
@@ -174,9 +175,19 @@ class TransformersModel(ModelSettings):
     decoding: TransformersDecoding = TransformersDecoding()
     system: str | None = None
     """System prompt."""
+    prompt_template: Text | None = None
+    """The prompt of a question, instead of the checkpoint's chat template: a text with {prompt} where the question
+    stands ("Question: {prompt} Answer:"), and {system} where the system prompt stands, or a chat template in Jinja.
+    For checkpoints without a chat template."""
     trust_remote_code: bool = False
     """Run Python code from the model's repository. Only for code that you have read."""
     card: Card | None = None
+
+    @model_validator(mode="after")
+    def _has_a_sound_template(self) -> TransformersModel:
+        if self.prompt_template and (wrong := mistake(self.prompt_template, self.system)):
+            raise ValueError(f"prompt_template: {wrong}")
+        return self
 
 
 class OpenAIDecoding(Entry):

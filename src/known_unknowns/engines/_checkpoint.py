@@ -32,7 +32,7 @@ from transformers import (
 
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import files, hub, lock_file
-from known_unknowns.engines import _adapters, _processors
+from known_unknowns.engines import _adapters, _processors, _prompt_template
 from known_unknowns.engines._weights import WEIGHTS, files_sha256, weights_sha256
 from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError
 
@@ -110,6 +110,9 @@ def load(name: str, entry: TransformersModel, device: str) -> Checkpoint:
         _check_locked_files(source, locked)
     if not identity:
         identity = {"revision": locked.commit if locked else hub.commit_in_cache(source, revision) or revision}
+    if entry.prompt_template:
+        _complete_processor(processor)
+        _prompt_template.apply(processor, entry.prompt_template, path=f"{path}.prompt_template")
     identity |= {
         "image_backend": _check_image_backend(processor, _image_backend(entry), path=path),
         "chat_template": _digest(_check_chat_template(processor, source, path=path)),
@@ -254,7 +257,9 @@ def _check_chat_template(processor: Any, source: str, *, path: str) -> str:
     template = processor.chat_template or getattr(processor.tokenizer, "chat_template", None)
     if not template:
         raise ConfigError(
-            f"{source!r} has no chat template; choose an instruction-tuned checkpoint", path=f"{path}.source"
+            f"{source!r} has no chat template; choose an instruction-tuned checkpoint, or set prompt_template to the "
+            'text around a question, such as "Question: {prompt} Answer:"',
+            path=f"{path}.source",
         )
     return template if isinstance(template, str) else json.dumps(template, sort_keys=True)
 

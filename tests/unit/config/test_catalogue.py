@@ -62,7 +62,15 @@ def test_transformers_has_a_class_for_each_entry(name):
     assert (backend == "torchvision") == ("torchvision" in card.get("needs", ()))
     # Without torchvision too, which processors of videos want.
     parts = without_videos(getattr(transformers, PROCESSORS[card["model_type"]])).get_attributes()
-    assert [part for part in parts if part != "audio_processor"] == ["image_processor", "tokenizer"]
+    others = {"audio_processor", "qformer_tokenizer"}
+    assert [part for part in parts if part not in others] == ["image_processor", "tokenizer"]
+
+
+def test_the_profile_of_the_papers_asks_every_model_with_a_published_row():
+    profile = yaml.safe_load((ROOT / "profiles/papers/params.yaml").read_text(encoding="utf-8"))["editions"]["papers"]
+    with_a_row = {name for name, entry in ENTRIES.items() if entry.get("published")}
+    assert set(profile["models"]) - with_a_row == {"oracle", "always_refuse", "always_a", "uniform"}
+    assert with_a_row <= set(profile["models"])
 
 
 def test_pillow_prepares_images_wherever_it_can():
