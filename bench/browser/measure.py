@@ -30,11 +30,9 @@ CHANGE = """(async () => {
     observer.disconnect(); requestAnimationFrame(() => requestAnimationFrame(done)); }
   ).observe(document.getElementById('count'), { childList: true }));
   const start = performance.now();
-  for (const [name, value] of Object.entries(%(values)s)) {
-    const control = document.getElementById(name);
-    if (control.type === 'checkbox') control.checked = value; else control.value = value;
-    control.dispatchEvent(new Event(name === 'search' ? 'input' : 'change', { bubbles: true }));
-  }
+  for (const [name, value] of Object.entries(%(values)s)) document.getElementById(name).value = value;
+  const changed = document.getElementById(%(text)s ? 'search' : 'model');
+  changed.dispatchEvent(new Event(%(text)s ? 'input' : 'change', { bubbles: true }));
   await drawn;
   const scroll = document.getElementById('scroll');
   while (scroll.getAttribute('aria-busy') !== 'false') await new Promise(requestAnimationFrame);
@@ -52,6 +50,17 @@ FILTERS = (
     ("all models and variants: wrong", {"variant": "*"}, None),
     ("all models and variants: right", {"outcome": "right"}, None),
 )
+EVERYTHING = {"model": "*", "variant": "*"}
+FIRST_FILTERS = (
+    ("all models: wrong", {"model": "*", "outcome": "wrong"}),
+    ("all models and variants: wrong", {**EVERYTHING, "outcome": "wrong"}),
+    ("all models and variants: a category", {**EVERYTHING, "category": "Relation"}),
+    ("all models and variants: two parsers disagree", {**EVERYTHING, "parsers": "any"}),
+    ("all models and variants: differ from one model", {**EVERYTHING, "other": "model-01"}),
+    ("all models and variants: search", {**EVERYTHING, "search": "wooden bicycle"}),
+)
+"""Filters that are measured as the first action, before the page has loaded anything in idle time."""
+NEVER_IDLE = "window.requestIdleCallback = (call) => setTimeout(call, 1e9)"
 REPEATS = 5
 
 
@@ -69,7 +78,7 @@ def main() -> None:
         data.write(chosen.folder, settings, chosen.questions, chosen.sets)
     if not page.exists():
         print(json.dumps(measure_build(chosen.folder, settings, page, chosen.sets)), flush=True)
-    for name, value in measure_page(page).items():
+    for name, value in (measure_page(page) | measure_first_filters(page)).items():
         print(f"| {name} | {value} |", flush=True)
 
 
@@ -143,6 +152,24 @@ def measure_page(page: Path) -> dict[str, str]:
             opened.append(1000 * (time.monotonic() - start))
         found["open the next question, with all variants"] = _range(opened)
         found["memory of the page"] = f"{browser.evaluate('performance.memory.usedJSHeapSize') / 1e6:.0f} MB"
+    return found
+
+
+def measure_first_filters(page: Path) -> dict[str, str]:
+    """Return medians and ranges of milliseconds, and of CPU time, each in a new browser."""
+    found = {}
+    for name, values in FIRST_FILTERS:
+        times, spent = [], []
+        for _ in range(REPEATS):
+            with Browser() as browser:
+                browser.call("Page.addScriptToEvaluateOnNewDocument", source=NEVER_IDLE)
+                browser.call("Performance.enable", timeDomain="threadTicks")
+                browser.open(page)
+                browser.wait_for("document.querySelector('#list .excerpt')?.textContent", 60)
+                taken, cpu, count = _change(browser, values)
+                times.append(taken)
+                spent.append(cpu)
+        found[f"first action, {name}"] = f"{_range(times)}, {_range(spent)} of CPU time: {count}"
     return found
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from hashlib import sha256
 
+import numpy as np
 import pytest
 
 from known_unknowns import tables
@@ -20,7 +21,7 @@ from .rows import rows_of
 from .tiny_run import HOSTILE, KEY, LONG, TinyRun
 
 R, W, F, X = outcomes.RIGHT, outcomes.WRONG, outcomes.REFUSED_RIGHTLY, outcomes.FAILED
-U, M = outcomes.UNPARSED, outcomes.REFUSAL_IS_RIGHT
+U = outcomes.UNPARSED
 
 
 def index_of(run: TinyRun):
@@ -32,8 +33,9 @@ def index_of(run: TinyRun):
 def flags(run: TinyRun, model: int, cell: int, scorer: int):
     _, index = index_of(run)
     row = next(entry[2] for entry in index["replies"] if entry[:2] == [model, cell])
-    (names,) = index["cells"][cell][4][scorer]  # three models are one shard
+    (of_models,) = index["cells"][cell][4]  # three models are one shard
     size = len(index["ids"])
+    names = [of_models[kind][scorer] for kind in (0, 1)]
     return [list(read(run.shards / f"{name}.js")[row * size : (row + 1) * size]) for name in names]
 
 
@@ -48,14 +50,35 @@ def test_the_index(run):
     assert pairs == [("original", "nota_only", [[0, 0]], 1), ("original", "noise", [[0, 0]], 1)]
 
 
-def test_outcomes_and_choices(run):
+def test_outcomes_and_answers(run):
     _, index = index_of(run)
     robust = index["scorers"].index("robust")
     # The right options are A, B, E, D, B, A; pocket replies A, B, E, nothing, "... is B ...", markup.
-    assert flags(run, 0, 0, robust) == [[R, R, F | M, U, R, U], [1, 2, 5, 0, 2, 0]]
+    # An answer is 7 for the right option, the outcome without a choice, and else 8 plus the index of the option.
+    assert flags(run, 0, 0, robust) == [[R, R, F, U, R, U], [7, 7, 7, U, 7, U]]
     # Without its right option, the question's refusal E is right. "B" and "C" remain wrong options where they remain.
-    assert flags(run, 0, 1, robust) == [[F | M, U | M, F | M, F | M, W | M, F | M], [4, 0, 5, 4, 2, 4]]
+    assert flags(run, 0, 1, robust) == [[F, U, F, F, W, F], [7, U, 7, 7, 8 + 1, 7]]
+    refusal_is_right = [list(read(run.shards / f"{cell[5]}.js")) for cell in index["cells"]]
+    assert refusal_is_right == [[0, 0, 1, 0, 0, 0], [1] * 6, [1] * 6]
     assert flags(run, 1, 0, robust)[0][4] == X
+
+
+def test_texts_are_one_string(run):
+    _, index = index_of(run)
+    (name,) = index["texts"]
+    texts = read(run.shards / f"{name}.js").decode().split("\0")
+    assert texts[1].startswith("What is blue?\nA. Red\n") and texts[1].endswith("E. None of the above\nq2")
+    assert len(texts) == 7 and texts[6] == ""
+
+
+def test_a_pair_of_parsers_disagrees_if_both_have_a_result():
+    # The pairs of five parsers, in order: 01 02 03 04 12 13 14 23, and 24 34 in a second byte.
+    answers = [np.array(values, np.uint8) for values in ([7, 9, 0], [7, 7, 7], [7, 0, 7], [7, 9, 8], [5, 9, 0])]
+    first, second = outcomes.disagreements(answers)
+    # 1: only parser 4 differs from all others; 2: parser 1 from 0, 3 and 4; 3: parser 3 from 1 and 2
+    assert list(first) == [1 << 3 | 1 << 6, 1 << 0 | 1 << 5 | 1 << 6, 1 << 5 | 1 << 7]
+    assert list(second) == [1 << 0 | 1 << 1, 0, 0]
+    assert outcomes.disagreements(answers[:1]) == []
 
 
 def outcomes_of(folder, size, place, scores):
@@ -78,9 +101,9 @@ def test_the_last_answer_counts_and_the_forced_answer_is_a_bit(tmp_path):
         score(2, "answer", REFUSED, False, 4),
     ]
     found = outcomes_of(tmp_path, 3, 1, scores)
-    assert found == [[0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0], [0, 5, 0]]
+    assert found == [[0, outcomes.REFUSED_WRONGLY | outcomes.FORCED_RIGHT, 0], [0, 8 + 4, 0]]
     failed = Score("0", 0, "answer", "robust", FAILED, None, None, False)
-    assert outcomes_of(tmp_path, 1, 0, [failed]) == [[outcomes.FAILED], [0]]
+    assert outcomes_of(tmp_path, 1, 0, [failed]) == [[outcomes.FAILED], [outcomes.FAILED]]
 
 
 def test_an_impossible_outcome_is_named(tmp_path):

@@ -18,7 +18,7 @@ from known_unknowns.records import AnsweredTurn, Question, Turn
 from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable
 from known_unknowns.report.browser.dialogue import DialogueWriter, SharedValues
 from known_unknowns.report.browser.image_files import ImageFiles
-from known_unknowns.report.browser.outcomes import codes_of, planes
+from known_unknowns.report.browser.outcomes import codes_of, disagreements, planes
 from known_unknowns.report.browser.shards import ShardFolder
 from known_unknowns.report.section import section
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from known_unknowns.config import Params
 
 TOGETHER = 32
-"""Number of models in a shard of outcomes or choices."""
+"""Number of models in a shard of outcomes, answers or disagreements."""
 TEXT_CHUNK = 8192
 """Number of questions in a shard of searchable text."""
 
 Cell = tuple[str, int]
 Planes = dict[str, tuple[np.ndarray, np.ndarray]]
-"""For each scorer, the outcomes and the choices of one model's replies."""
+"""For each scorer, the outcomes and the answers of one model's replies."""
 
 
 class BenchmarkWriter:
@@ -66,9 +66,9 @@ class BenchmarkWriter:
                     replies_of.append([number, place, len(found), names])
                     found.append(of_scorers)
                     advance(1)
-            cells.append(
-                [*self._cell_names(cell), self._question_shards(rows, shared, copies), self._plane_shards(found)]
-            )
+            refusals = self._shards.write(questions.refusal_is_right.tobytes())
+            shards = self._question_shards(rows, shared, copies), self._plane_shards(found), refusals
+            cells.append([*self._cell_names(cell), *shards])
         index |= {
             "chunk": CHUNK,
             "together": TOGETHER,
@@ -96,7 +96,8 @@ class BenchmarkWriter:
     def _published(self) -> dict[str, Any]:
         """Find the ids of all questions. Return them with their categories and the shards of their texts.
 
-        The text and the category of a question are those of the first variant that has it.
+        The text and the category of a question are those of the first variant that has it. A shard of texts has the text,
+        a line break, the id and a NUL character for each question.
         """
         categories, texts = [], []
         for cell in self._cells:
@@ -105,13 +106,13 @@ class BenchmarkWriter:
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)
                     categories.append(self._categories.setdefault(question.category, len(self._categories)))
-                    texts.append(question.rendered)
+                    texts.append(f"{question.rendered}\n{question.id}".replace("\0", "\ufffd"))
         parts = range(0, len(texts), TEXT_CHUNK)
         return {
             "ids": list(self._places),
             "categories": list(self._categories),
             "category": categories,
-            "texts": [self._shards.write_json(texts[start : start + TEXT_CHUNK]) for start in parts],
+            "texts": [self._shards.write("\0".join([*texts[i : i + TEXT_CHUNK], ""]).encode()) for i in parts],
         }
 
     def _replies(
@@ -132,13 +133,21 @@ class BenchmarkWriter:
         names = [self._shards.write_json(part) for part in parts]
         return planes(scores, codes, self._scorers, questions), names
 
-    def _plane_shards(self, models: Sequence[Planes]) -> list[list[tuple[str, str]]]:
-        """Write, for each scorer and some models together, a shard of outcomes and one of choices."""
-        parts = [models[first : first + TOGETHER] for first in range(0, len(models), TOGETHER)]
-        return [
-            [(self._joined(of[scorer][0] for of in part), self._joined(of[scorer][1] for of in part)) for part in parts]
-            for scorer in self._scorers
-        ]
+    def _plane_shards(self, models: Sequence[Planes]) -> list[list[list[str]]]:
+        """Write shards of bytes for some models together.
+
+        Returns
+        -------
+        list of list of list of str
+            For some models together: the shards of the outcomes of each scorer, of its answers, and of the disagreements.
+        """
+        names = []
+        for first in range(0, len(models), TOGETHER):
+            part = models[first : first + TOGETHER]
+            outcomes, answers = ([[of[scorer][kind] for of in part] for scorer in self._scorers] for kind in (0, 1))
+            pairs = zip(*(disagreements([answers for _, answers in of.values()]) for of in part), strict=True)
+            names.append([[self._joined(arrays) for arrays in kind] for kind in (outcomes, answers, pairs)])
+        return names
 
     def _joined(self, arrays: Iterable[np.ndarray]) -> str:
         return self._shards.write(b"".join(array.tobytes() for array in arrays))

@@ -51,6 +51,11 @@ class AskedQuestions:
         """Whether the refusal is the right answer of the question at each place."""
         return np.array([q is not None and q.answer is not None and q.answer == q.refusal for q in self.at], bool)
 
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """The index of the right option of the question at each place, -2 if there is none."""
+        return np.array([-2 if q is None or q.answer is None else q.answer for q in self.at], np.int64)
+
 
 class OrderedTable:
     """A table with the columns ``question_id`` and ``turn``, ordered by the question's place and the turn.

@@ -1,18 +1,24 @@
-"""One byte per question for the outcome of a reply, which the page filters by.
+"""Bytes per question that the page filters by: the outcome of a reply, its answer, and which parsers disagree.
 
-| bits | content                                                                                    |
+| bits | content of the outcome                                                                     |
 |------|--------------------------------------------------------------------------------------------|
 | 0-2  | `NOT_ASKED`, `RIGHT`, `WRONG`, `REFUSED_RIGHTLY`, `REFUSED_WRONGLY`, `UNPARSED`, `FAILED`   |
 | 4-5  | the answer without the refusal option: 0 not asked, 1 right, 2 not right                   |
-| 6    | the refusal is the right answer                                                            |
 
-A second byte has the index of the chosen option plus 1, and 0 without a choice.
+| values | content of the answer                                                                    |
+|--------|------------------------------------------------------------------------------------------|
+| 0-6    | no option was chosen: the outcome                                                        |
+| 7      | the right option                                                                         |
+| 8-255  | another option: its index plus 8                                                         |
+
+Two replies to a question have the same answer if their bytes are equal. Each pair of parsers has a bit in a third kind of
+byte, which is set if both have a result and their answers differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import starmap
+from itertools import combinations, starmap
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +30,9 @@ from known_unknowns.report.browser.columns import AskedQuestions, OrderedTable
 
 NOT_ASKED, RIGHT, WRONG, REFUSED_RIGHTLY, REFUSED_WRONGLY, UNPARSED, FAILED = range(7)
 FORCED_RIGHT, FORCED_WRONG = 1 << 4, 2 << 4
-REFUSAL_IS_RIGHT = 1 << 6
-_MOST_CHOICES = 255
+RIGHT_OPTION, FIRST_OPTION = 7, 8
+_LAST_OPTION = 255 - FIRST_OPTION
+PAIRS_IN_BYTE = 8
 
 _CODES = {
     (records.ANSWERED, True): RIGHT,
@@ -55,7 +62,7 @@ def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Path) ->
 def planes(
     scores: OrderedTable, codes: Sequence[int], scorers: Sequence[str], questions: AskedQuestions
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the outcomes and the choices of one model's replies, for each scorer.
+    """Return the outcomes and the answers of one model's replies, for each scorer.
 
     Parameters
     ----------
@@ -71,20 +78,40 @@ def planes(
     Returns
     -------
     dict of str to (numpy.ndarray, numpy.ndarray)
-        For each scorer a byte for the outcome, and one for the choice, of the question at each place.
+        For each scorer a byte for the outcome, and one for the answer, of the question at each place.
     """
     choice = scores.table["choice"].fill_null(-1).to_numpy()
     steps, names = (np.array(scores.values(column), dtype=object) for column in ("step", "scorer"))
     correct = np.array(scores.values("correct"), bool)
+    of_codes = np.asarray(codes, np.uint8)
     found = {}
     for scorer in scorers:
         of_scorer = names == scorer
-        answers, forced = (np.flatnonzero(of_scorer & (steps == step)) for step in (ANSWER, FORCED))
-        outcome, chosen, again = (np.zeros(questions.size, np.uint8) for _ in range(3))
-        places = scores.places[answers]
-        outcome[places] = np.asarray(codes, np.uint8)[answers]
-        outcome[places] |= np.where(questions.refusal_is_right[places], REFUSAL_IS_RIGHT, 0).astype(np.uint8)
-        chosen[places] = np.minimum(choice[answers] + 1, _MOST_CHOICES)
+        rows, forced = (np.flatnonzero(of_scorer & (steps == step)) for step in (ANSWER, FORCED))
+        outcome, answer, again = (np.zeros(questions.size, np.uint8) for _ in range(3))
+        places, chosen = scores.places[rows], choice[rows]
+        outcome[places] = of_codes[rows]
+        option = np.where(
+            chosen == questions.answers[places], RIGHT_OPTION, FIRST_OPTION + np.minimum(chosen, _LAST_OPTION)
+        )
+        answer[places] = np.where(chosen < 0, of_codes[rows], option)
         again[scores.places[forced]] = np.where(correct[forced], FORCED_RIGHT, FORCED_WRONG)
-        found[scorer] = (outcome | again, chosen)
+        found[scorer] = (outcome | again, answer)
+    return found
+
+
+def disagreements(answers: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return bytes with a bit for each pair of parsers, in the order of `itertools.combinations`: eight pairs in a byte.
+
+    Parameters
+    ----------
+    answers : sequence of numpy.ndarray
+        For each parser, the answer of the question at each place. 0 is no result.
+    """
+    pairs = list(combinations(answers, 2))
+    found = []
+    for first in range(0, len(pairs), PAIRS_IN_BYTE):
+        together = pairs[first : first + PAIRS_IN_BYTE]
+        bits = [((a != b) & (a > 0) & (b > 0)).astype(np.uint8) << bit for bit, (a, b) in enumerate(together)]
+        found.append(np.bitwise_or.reduce(bits))
     return found

@@ -24,8 +24,10 @@ function decode(payload) {
 }
 
 async function inflate(payload) {
-  const stream = new Blob([decode(payload)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter();
+  const written = writer.write(decode(payload)).then(() => writer.close());
+  const [bytes] = await Promise.all([new Response(stream.readable).arrayBuffer(), written]);
+  return new Uint8Array(bytes);
 }
 
 /** Load the bytes of a shard. */
@@ -74,50 +76,66 @@ async function loadIndex(name) {
   return indices.get(name);
 }
 
-/** Load the texts of all questions of a benchmark, once: as shown, and in lower case in one string for the search. */
+/** Return the places after each separator in a string, with 0 first. */
+function startsOf(joined, size) {
+  const starts = new Uint32Array(size + 1);
+  for (let q = 0; q < size; q++) starts[q + 1] = joined.indexOf("\0", starts[q]) + 1;
+  return starts;
+}
+
+/** Load the texts of all questions of a benchmark, once: one string with the text and the id of each question. */
 function loadTexts(index) {
-  index.textsPromise ??= Promise.all(index.texts.map(async (name) => parse(await loadBytes(name)))).then((parts) => {
-    index.shownTexts = parts.flat();
+  index.textsPromise ??= Promise.all(index.texts.map(loadBytes)).then((parts) => {
+    const joined = parts.map((part) => new TextDecoder().decode(part)).join("");
+    index.shownTexts = { joined, starts: startsOf(joined, index.size) };
   });
   return index.textsPromise;
 }
 
-/** Make the texts and ids in lower case one string, and note where each begins; `until` ends the work early. */
-function searchable(index, until = () => false) {
-  if (index.joined) return true;
-  index.lower ??= [];
-  index.starts ??= new Uint32Array(index.size + 1);
-  for (let q = index.lower.length; q < index.size; q++) {
-    if (q % 64 === 0 && until()) return false;
-    index.lower.push(`${index.shownTexts[q]}\n${index.ids[q]}`.toLowerCase());
-    index.starts[q + 1] = index.starts[q] + index.lower[q].length + 1;
-  }
-  index.joined = index.lower.join("\0") + "\0";
-  index.lower = null;
-  return true;
+/** Return the first characters of a question's text, without its id. */
+function excerptOf(index, q, length) {
+  if (!index.shownTexts) return "";
+  const { joined, starts } = index.shownTexts;
+  return joined.slice(starts[q], Math.min(starts[q] + length, starts[q + 1] - index.ids[q].length - 2));
 }
 
-/** Load an array of bytes for all models of one variant and seed: one scorer's outcomes (kind 0) or choices (kind 1). */
-function loadPlane(index, entry, scorer, kind) {
-  const [, cell, row] = entry;
-  const name = index.cells[cell][4][scorer][Math.floor(row / index.together)][kind];
+/** Return the texts in lower case, and where each begins. */
+function searchable(index) {
+  if (!index.lower) {
+    const joined = index.shownTexts.joined.toLowerCase();
+    const same = joined.length === index.shownTexts.joined.length;
+    index.lower = { joined, starts: same ? index.shownTexts.starts : startsOf(joined, index.size) };
+  }
+  return index.lower;
+}
+
+const OUTCOME = 0, ANSWER = 1, DISAGREEMENT = 2; // kinds of bytes, as in outcomes.py
+
+/** Load the bytes of a shard, which stay in memory. Returns the bytes themselves once they are loaded. */
+function loadPlane(name) {
   if (!planes.has(name)) {
     const loading = loadBytes(name).then((bytes) => { planes.set(name, bytes); return bytes; });
     planes.set(name, loading);
     loading.catch(() => planes.delete(name));
   }
-  const part = (bytes) => bytes.subarray((row % index.together) * index.size, (row % index.together + 1) * index.size);
-  const value = planes.get(name);
+  return planes.get(name);
+}
+
+const nameOfKind = (index, [, cell, row], kind, which) => index.cells[cell][4][Math.floor(row / index.together)][kind][which];
+
+/** Load a byte for each question: one kind of one model's replies to one variant and seed, for one scorer or group of pairs. */
+function loadKind(index, entry, kind, which) {
+  const place = entry[2] % index.together;
+  const part = (bytes) => bytes.subarray(place * index.size, (place + 1) * index.size);
+  const value = loadPlane(nameOfKind(index, entry, kind, which));
   return value instanceof Uint8Array ? part(value) : value.then(part);
 }
 
-const loadOutcomes = (index, entry, scorer) => loadPlane(index, entry, scorer, 0);
+const loadOutcomes = (index, entry, scorer) => loadKind(index, entry, OUTCOME, scorer);
+const loadAnswers = (index, entry, scorer) => loadKind(index, entry, ANSWER, scorer);
 
-/** Load a scorer's outcomes and choices of one model's replies. */
-async function loadFlags(index, entry, scorer) {
-  const [outcome, choice] = await Promise.all([0, 1].map((kind) => loadPlane(index, entry, scorer, kind)));
-  return { outcome, choice };
-}
+/** Load a byte for each question of a variant and seed: 1 if the refusal is the right answer. */
+const loadRefusals = (index, cell) => loadPlane(index.cells[cell][5]);
 
 /** Load the shared values (prompts, images) and the row of a question in one variant and seed; the row may be null. */
 async function loadQuestion(index, cell, place) {

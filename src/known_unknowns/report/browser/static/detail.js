@@ -111,12 +111,13 @@ async function addVariants(index, opened, token) {
 async function addModels(index, opened, question, token) {
   const scorer = index.scorers.indexOf(state.parser);
   const entries = index.replies.filter((entry) => entry[1] === opened.cell);
-  const flags = await Promise.all(entries.map((entry) => loadFlags(index, entry, scorer)));
+  const planesOf = (load) => Promise.all(entries.map((entry) => load(index, entry, scorer)));
+  const [outcomes, answers] = await Promise.all([planesOf(loadOutcomes), planesOf(loadAnswers)]);
   if (token !== opening) return;
   const rows = entries.map((entry, i) => {
-    const plane = flags[i], name = manifest.models[entry[0]][0];
-    const option = question[1][plane.choice[opened.place] - 1];
-    const code = plane.outcome[opened.place] & 7;
+    const name = manifest.models[entry[0]][0];
+    const option = optionOf(question, answers[i][opened.place]);
+    const code = outcomes[i][opened.place] & 7;
     const beside = name === opened.model ? "this reply"
       : h("a", { href: hashOf({ benchmark: index.name, question: opened.question, model: opened.model, variant: opened.variant, seed: opened.seed, other: name }) }, "side by side");
     return h("tr", {}, h("th", { scope: "row" }, h("a", { href: linkTo({ ...opened, model: name }) }, plain(name)), manifest.models[entry[0]][1] ? h("span", { class: "note" }, " baseline") : null),

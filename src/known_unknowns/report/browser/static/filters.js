@@ -6,7 +6,7 @@ const SYMBOLS = ["", "✓", "✗", "○", "⊘", "?", "!"];
 const isRight = (byte) => (byte & 7) === RIGHT || (byte & 7) === REFUSED_RIGHTLY;
 const isRefused = (byte) => (byte & 7) === REFUSED_RIGHTLY || (byte & 7) === REFUSED_WRONGLY;
 const forcedOf = (byte) => (byte >> 4) & 3;
-const refusalIsRight = (byte) => (byte & 64) !== 0;
+const RIGHT_OPTION = 7, FIRST_OPTION = 8; // answers, as in outcomes.py
 
 const OUTCOME_FILTERS = {
   right: ["right", isRight],
@@ -19,16 +19,21 @@ const OUTCOME_FILTERS = {
   failed: ["failed", (byte) => (byte & 7) === FAILED],
 };
 
+// For each difference: its name, and whether the first and the second model are right; null for any two answers.
 const DIFFERENCES = {
   "": ["their answers differ", null],
-  first: ["only the first is right", (a, b) => isRight(a) && !isRight(b)],
-  second: ["only the second is right", (a, b) => !isRight(a) && isRight(b)],
-  right: ["both are right", (a, b) => isRight(a) && isRight(b)],
-  wrong: ["neither is right", (a, b) => !isRight(a) && !isRight(b)],
+  first: ["only the first is right", [1, 0]],
+  second: ["only the second is right", [0, 1]],
+  right: ["both are right", [1, 1]],
+  wrong: ["neither is right", [0, 0]],
 };
 
-/** The parsed answer as a number: the option, or the outcome where none was chosen. */
-const answerOf = (plane, q) => (plane.choice[q] ? 8 + plane.choice[q] : plane.outcome[q] & 7);
+/** Return a table with a number for each byte: 1 where the test holds. */
+const tableOf = (test) => Uint8Array.from({ length: 256 }, (_, byte) => Number(test(byte)));
+const RIGHT_BYTES = tableOf(isRight);
+
+/** Return the option of a question that a byte of an answer names, or nothing. */
+const optionOf = (question, answer) => question[1][answer === RIGHT_OPTION ? question[2] : answer - FIRST_OPTION];
 
 const modelNumber = (name) => manifest.models.findIndex((model) => model[0] === name);
 
@@ -59,13 +64,15 @@ function related(index, relation, entry) {
 
 /** The rows of a list: a row is a question together with an entry, in the order of the questions. */
 class Rows {
-  /** masks: for each entry, a byte for each question, 1 if the row is listed; null if no row of the entry is. */
-  constructor(size, masks) {
+  /**
+   * masks: for each entry, a byte for each question, 1 if the row is listed; null if no row of the entry is.
+   * counts: the number of rows of each question.
+   */
+  constructor(masks, counts) {
     this.masks = masks;
-    this.before = new Uint32Array(size + 1); // rows before each question
-    for (const mask of masks) if (mask) for (let q = 0; q < size; q++) this.before[q + 1] += mask[q];
-    for (let q = 0; q < size; q++) this.before[q + 1] += this.before[q];
-    this.length = this.before[size];
+    this.before = new Uint32Array(counts.length + 1); // rows before each question
+    for (let q = 0; q < counts.length; q++) this.before[q + 1] = this.before[q] + counts[q];
+    this.length = this.before[counts.length];
   }
 
   /** Return the question's place and the number of the entry of a row. */
@@ -86,33 +93,50 @@ class Rows {
   }
 }
 
-/** Keep a question in a mask only if the test holds. */
-function restrict(mask, test) {
-  for (let q = 0; q < mask.length; q++) if (mask[q] && !test(q)) mask[q] = 0;
+/** Return the bits of the pairs of parsers whose disagreement is asked for: any pair, or those named. [group, bits] */
+function pairBits(values, index) {
+  if (!values.parsers) return [];
+  const named = values.parsers === "any" ? index.scorers : values.parsers.split("~");
+  const groups = [];
+  let pair = 0;
+  index.scorers.forEach((one, i) => index.scorers.slice(i + 1).forEach((other) => {
+    groups[pair >> 3] |= (named.includes(one) && named.includes(other)) << (pair & 7);
+    pair++;
+  }));
+  return [...groups.entries()].filter(([, bits]) => bits);
 }
 
-/** Keep the questions for which two of the parsers that have a result disagree. */
-function keepDisagreements(mask, planes) {
-  restrict(mask, (q) => {
-    let first = 0;
-    for (const plane of planes) {
-      const answer = answerOf(plane, q);
-      if (answer === NOT_ASKED) continue;
-      if (first && answer !== first) return true;
-      first = answer;
-    }
-    return false;
-  });
+/** Start to load all bytes that the filters need, so that no shard waits for another. */
+function preload(values, index, entries, scorer) {
+  const differing = values.other && !values.differ ? [[ANSWER, scorer]] : [];
+  const kinds = [[OUTCOME, scorer], ...differing, ...pairBits(values, index).map(([group]) => [DISAGREEMENT, group])];
+  for (const entry of entries) for (const [kind, which] of kinds) loadPlane(nameOfKind(index, entry, kind, which));
+}
+
+/** Keep the questions on which two parsers disagree: any two, or two of those named. */
+async function keepDisagreements(mask, values, index, entry) {
+  const found = new Uint8Array(mask.length);
+  for (const [group, bits] of pairBits(values, index)) {
+    const bytes = await loadKind(index, entry, DISAGREEMENT, group);
+    for (let q = 0; q < found.length; q++) found[q] |= bytes[q] & bits;
+  }
+  for (let q = 0; q < mask.length; q++) if (!found[q]) mask[q] = 0;
 }
 
 /** Keep the questions on which a reply and that of another model differ. */
 async function keepDifferences(mask, values, index, entry, scorer) {
   const other = index.at.get(`${modelNumber(values.other)} ${entry[1]}`);
   if (!other || other === entry) return mask.fill(0);
-  const [mine, theirs] = await Promise.all([entry, other].map((of) => loadFlags(index, of, scorer)));
-  const rule = (DIFFERENCES[values.differ] ?? DIFFERENCES[""])[1];
-  restrict(mask, (q) => (theirs.outcome[q] & 7) !== NOT_ASKED
-    && (rule ? rule(mine.outcome[q], theirs.outcome[q]) : answerOf(mine, q) !== answerOf(theirs, q)));
+  const rights = (DIFFERENCES[values.differ] ?? DIFFERENCES[""])[1];
+  const load = rights ? loadOutcomes : loadAnswers;
+  const [mine, theirs] = await Promise.all([entry, other].map((of) => load(index, of, scorer)));
+  if (!rights) for (let q = 0; q < mask.length; q++) mask[q] &= Number(theirs[q] !== 0 && mine[q] !== theirs[q]);
+  else {
+    const [first, second] = rights;
+    for (let q = 0; q < mask.length; q++) {
+      mask[q] &= Number((theirs[q] & 7) !== NOT_ASKED && RIGHT_BYTES[mine[q]] === first && RIGHT_BYTES[theirs[q]] === second);
+    }
+  }
   return mask;
 }
 
@@ -121,31 +145,28 @@ async function keepRelated(mask, relation, index, entry, scorer) {
   const pair = related(index, relation, entry);
   if (!pair) return mask.fill(0);
   const [first, second] = await Promise.all(pair.map((of) => loadOutcomes(index, of, scorer)));
-  restrict(mask, (q) => isRight(first[q]) && refusalIsRight(second[q]) && (second[q] & 7) !== NOT_ASKED && !isRefused(second[q]));
+  const refusals = await loadRefusals(index, pair[1][1]);
+  const kept = tableOf((byte) => (byte & 7) !== NOT_ASKED && !isRefused(byte));
+  for (let q = 0; q < mask.length; q++) mask[q] &= RIGHT_BYTES[first[q]] & refusals[q] & kept[second[q]];
   return mask;
 }
 
 /** Return the mask of one entry: which questions pass the filters of outcomes. */
-async function maskOf(values, index, entry, base) {
+async function maskOf(values, index, entry, base, table) {
   const scorer = index.scorers.indexOf(values.parser);
-  const outcome = await loadOutcomes(index, entry, scorer);
-  const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
-  const table = Uint8Array.from({ length: 256 }, (_, byte) => Number((byte & 7) !== NOT_ASKED && matches(byte)));
+  const loading = loadOutcomes(index, entry, scorer);
+  const outcome = loading instanceof Uint8Array ? loading : await loading;
   const mask = new Uint8Array(index.size);
   if (base) for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]] & base[q];
   else for (let q = 0; q < mask.length; q++) mask[q] = table[outcome[q]];
-  if (values.parsers) {
-    const names = values.parsers === "any" ? index.scorers : values.parsers.split("~");
-    const known = names.map((name) => index.scorers.indexOf(name)).filter((place) => place >= 0);
-    keepDisagreements(mask, await Promise.all(known.map((place) => loadFlags(index, entry, place))));
-  }
+  if (values.parsers) await keepDisagreements(mask, values, index, entry);
   if (values.other) await keepDifferences(mask, values, index, entry, scorer);
   const relation = index.relations[values.relation];
   if (relation) await keepRelated(mask, relation, index, entry, scorer);
   return mask;
 }
 
-const PATIENCE = 100; // ms between the results that are shown while others are loaded
+const PATIENCE = 100; // ms until the first rows are shown while others are loaded; each further time, twice as many
 
 /** Return the entries and the rows of a state. `partial` receives what is found so far, and how much is left. */
 async function filterRows(values, index, progress, partial) {
@@ -156,19 +177,25 @@ async function filterRows(values, index, progress, partial) {
   const category = values.category ? Uint8Array.from(index.category, (code) => Number(code === index.categories.indexOf(values.category))) : null;
   const both = (a, b) => (a && b ? a.map((value, q) => value & b[q]) : a ?? b);
   const base = both(category, inText);
-  const masks = new Array(entries.length).fill(null);
-  let done = 0, shownAt = performance.now();
+  const matches = OUTCOME_FILTERS[values.outcome]?.[1] ?? (() => true);
+  const table = tableOf((byte) => (byte & 7) !== NOT_ASKED && matches(byte));
+  const masks = new Array(entries.length).fill(null), counts = new Uint32Array(index.size);
+  preload(values, index, entries, index.scorers.indexOf(values.parser));
+  let done = 0, patience = PATIENCE, shownAt = performance.now();
   await forAll([...entries.keys()], async (i) => {
     const texts = inReplies && both(category, inReplies[i].map((value, q) => value | inText[q]));
-    masks[i] = await maskOf(values, index, entries[i], texts ?? base);
+    const mask = await maskOf(values, index, entries[i], texts ?? base, table);
+    for (let q = 0; q < mask.length; q++) counts[q] += mask[q];
+    masks[i] = mask;
     done++;
-    if (done < entries.length && performance.now() - shownAt > PATIENCE) {
-      partial({ entries, rows: new Rows(index.size, [...masks]), done });
+    if (done < entries.length && performance.now() - shownAt > patience) {
+      patience *= 2;
+      partial({ entries, rows: new Rows([...masks], counts), done });
       await new Promise((resume) => setTimeout(resume)); // let the browser draw
       shownAt = performance.now();
     }
   });
-  return { entries, rows: new Rows(index.size, masks), base };
+  return { entries, rows: new Rows(masks, counts), base };
 }
 
 const hasAll = (value, words) => words.every((word) => value.includes(word));
@@ -176,8 +203,7 @@ const hasAll = (value, words) => words.every((word) => value.includes(word));
 /** Return which questions have all words in their text, options or id. */
 async function textMatches(index, words) {
   await loadTexts(index);
-  searchable(index);
-  const { joined, starts, size } = index;
+  const { joined, starts } = searchable(index), { size } = index;
   const found = new Uint8Array(size).fill(1);
   for (const word of words) {
     const has = new Uint8Array(size);

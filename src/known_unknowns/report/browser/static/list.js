@@ -42,7 +42,7 @@ function rowElement(place, top) {
   item.style.top = `${top}px`;
   const link = h("a", { href: linkOfRow(values), "data-place": place, "aria-current": place === current ? "true" : null });
   const mark = h("span", { class: "marks" });
-  const excerpt = index.shownTexts ? plain(index.shownTexts[q].slice(0, 140).replace(/\s+/g, " ")) : "";
+  const excerpt = plain(excerptOf(index, q, 140).replace(/\s+/g, " "));
   const facts = [plain(index.ids[q])];
   if (state.model === ALL) facts.push(plain(manifest.models[entry[0]][0]));
   if (state.variant === ALL && !index.relations[state.relation]) facts.push(plain(title));
@@ -64,11 +64,12 @@ const linkOfRow = (values) => hashOf({ ...state, parser: parserKey(), question: 
 function renderRows() {
   if (!shown.index) return;
   const { height, compressed } = extent();
-  const first = Math.max(0, firstRow() - MORE);
-  const last = Math.min(shown.rows.length, firstRow() + rowsInView() + MORE + 1);
+  const inView = rowsInView(), top = scroller.scrollTop, firstInView = firstRow(); // read before the list changes
+  const first = Math.max(0, firstInView - MORE);
+  const last = Math.min(shown.rows.length, firstInView + inView + MORE + 1);
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.place : null;
   list.style.height = `${height}px`;
-  const topOf = (place) => (compressed ? scroller.scrollTop + (place - firstRow()) * ROW : place * ROW);
+  const topOf = (place) => (compressed ? top + (place - firstInView) * ROW : place * ROW);
   const items = [];
   for (let place = first; place < last; place++) items.push(rowElement(place, topOf(place)));
   list.replaceChildren(...items);
@@ -78,7 +79,7 @@ function renderRows() {
 function setRows(index, entries, rows, keepPlace) {
   shown = { index, entries, rows };
   current = -1;
-  if (!keepPlace) scroller.scrollTop = 0;
+  if (!keepPlace && scroller.scrollTop) scroller.scrollTop = 0;
   renderRows();
 }
 

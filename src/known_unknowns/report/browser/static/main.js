@@ -144,21 +144,21 @@ const IDLE = 24e6; // bytes of outcomes that are loaded before a filter needs th
 /** Load what the search and other filters need while nothing else happens: first for the listed variant, then for all. */
 async function prepare(index) {
   const idle = () => new Promise((resume) => requestIdleCallback(resume, { timeout: 5000 }));
-  for (let done = false; !done;) {
-    const deadline = await idle();
-    done = searchable(index, () => deadline.timeRemaining() < 3);
-  }
+  await idle();
+  searchable(index);
   if (index.replies.length * index.size > IDLE) return;
   const listedCell = listed(state, index)[0]?.[1];
   for (const entry of index.replies.filter((reply) => reply[1] === listedCell)) {
-    for (const [scorer, kind] of index.scorers.flatMap((_, place) => [[place, 0], [place, 1]])) {
+    for (const scorer of index.scorers.keys()) {
       await idle();
-      await loadPlane(index, entry, scorer, kind);
+      await Promise.all([loadOutcomes(index, entry, scorer), loadAnswers(index, entry, scorer)]);
     }
   }
-  for (const entry of index.replies) {
-    await idle();
-    await loadOutcomes(index, entry, index.main);
+  for (const load of [loadOutcomes, loadAnswers]) {
+    for (const entry of index.replies) {
+      await idle();
+      await load(index, entry, index.main);
+    }
   }
 }
 
