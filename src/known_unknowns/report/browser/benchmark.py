@@ -96,8 +96,8 @@ class BenchmarkWriter:
     def _published(self) -> dict[str, Any]:
         """Find the ids of all questions. Return them with their categories and the shards of their texts.
 
-        The text and the category of a question are those of the first variant that has it. A shard of texts has the text,
-        a line break, the id and a NUL character for each question.
+        The text and the category of a question are those of the first variant that has it. A shard of texts has the
+        text, a line break, the id and a NUL character for each question.
         """
         categories, texts = [], []
         for cell in self._cells:
@@ -139,7 +139,8 @@ class BenchmarkWriter:
         Returns
         -------
         list of list of list of str
-            For some models together: the shards of the outcomes of each scorer, of its answers, and of the disagreements.
+            For some models together: the shards of the outcomes of each scorer, of its answers, and of
+            disagreements.
         """
         names = []
         for first in range(0, len(models), TOGETHER):

@@ -11,8 +11,8 @@
 | 7      | the right option                                                                         |
 | 8-255  | another option: its index plus 8                                                         |
 
-Two replies to a question have the same answer if their bytes are equal. Each pair of parsers has a bit in a third kind of
-byte, which is set if both have a result and their answers differ.
+Two replies to a question have the same answer if their bytes are equal. Each pair of parsers has a bit in a third
+kind of byte, which is set if both have a result and their answers differ.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def planes(
 
 
 def disagreements(answers: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return bytes with a bit for each pair of parsers, in the order of `itertools.combinations`: eight pairs in a byte.
+    """Return bytes with a bit for each pair of parsers, in the order of `itertools.combinations`.
+
+    A byte has eight pairs.
 
     Parameters
     ----------
