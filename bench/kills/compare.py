@@ -100,7 +100,9 @@ def _around(a: str, b: str) -> str:
 
 
 def _files(root: Path) -> list[Path]:
-    return sorted(path for path in (root / "results/pocket/report").rglob("*") if path.is_file())
+    """Return the files of the report but the mark that Snakemake sets in a folder, and omits if it is killed first."""
+    found = (root / "results/pocket/report").rglob("*")
+    return sorted(path for path in found if path.is_file() and path.name != ".snakemake_timestamp")
 
 
 def _text(path: Path, root: Path) -> str:

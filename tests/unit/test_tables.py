@@ -87,6 +87,27 @@ def test_a_killed_write_leaves_the_old_file(tmp_path):
     killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
     assert killed.returncode == -9
     assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 2  # the file and what the killed process left
+    tables.write_text(tmp_path / "other", "new")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "q.parquet"]
+
+
+def test_the_file_that_another_process_writes_is_kept(tmp_path):
+    """Two processes write in one folder. The second one starts while the first one has not finished."""
+    path = tmp_path / "q.parquet"
+    program = (
+        "import sys\nfrom known_unknowns import tables\n"
+        "with tables.atomic_path(sys.argv[1]) as p:\n    p.write_text('new')\n    print(flush=True)\n    input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as writer:
+        writer.stdout.readline()
+        tables.write_text(tmp_path / "other", "text")
+        assert len(list(tmp_path.glob(".*.part"))) == 1
+        writer.communicate("go on\n", timeout=60)
+    assert writer.returncode == 0
+    assert path.read_text() == "new"
 
 
 def test_duplicate_question_ids_name_file_and_row(tmp_path):

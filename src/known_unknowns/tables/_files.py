@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,11 +15,17 @@ from pathlib import Path
 from known_unknowns.errors import MachineError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_PARTIAL = re.compile(r"\..+\.[a-z0-9_]{8}\.part")
+_cleaned: set[Path] = set()
+"""Folders in which this process has removed what killed processes left."""
 
 
 @contextlib.contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``, which replaces ``path`` if the block succeeds and is removed otherwise.
+
+    The temporary file is locked while it is written. Those that a killed process left in the folder are not, and are
+    removed.
 
     Parameters
     ----------
@@ -36,9 +44,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    partial = Path(name)
+    _remove_abandoned(path.parent)
+    handle, partial = _locked_file(path)
     try:
         yield partial
         with partial.open("rb") as written:
@@ -53,6 +60,31 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         raise
     finally:
         partial.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked_file(path: Path) -> tuple[int, Path]:
+    """Create a temporary file beside ``path`` and lock it; return its handle, which holds the lock, and its path."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if (partial := Path(name)).exists():  # another process may remove it before it is locked
+            return handle, partial
+        os.close(handle)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of killed processes from a folder, at its first use by this process."""
+    if (folder := folder.absolute()) in _cleaned:
+        return
+    _cleaned.add(folder)
+    with os.scandir(folder) as entries:
+        found = [Path(entry) for entry in entries if _PARTIAL.fullmatch(entry.name)]
+    for partial in found:
+        with contextlib.suppress(OSError), partial.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
+            partial.unlink()
 
 
 def _umask() -> int:
