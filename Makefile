@@ -93,6 +93,9 @@ schema: $(INSTALLED) ## Maintainers: write the JSON schemas of params.yaml and p
 audit-table: $(INSTALLED) ## Maintainers: write the table of findings in docs/audit.md
 	@$(VENV)/bin/python scripts/audit_table.py
 
+citation: $(INSTALLED) ## Maintainers: write the references of CITATION.cff from the folders of the benchmarks
+	@$(VENV)/bin/python scripts/citation.py
+
 pin: $(INSTALLED) ## Maintainers: pin the data and the replies of a finished run with DVC
 	@$(IN_VENV) known-unknowns pin $(if $(EDITION),--edition $(EDITION)) $(ARGS)
 

@@ -22,7 +22,7 @@ for benchmark in PARAMS.benchmarks:
                 variant: PARAMS.variant(variant).as_dict()
                 for variant in PARAMS.variants(benchmark)
             },
-            code=code_of("vary"),
+            code=code_of("vary", [benchmark]),
             benchmark=benchmark,
             questions=subpath(input[0], parent=True),
             settings=RESOLVED,

@@ -22,7 +22,7 @@ from typing import Any
 
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.records import Question, Reply, Turn
-from known_unknowns.variants import REMOVES, without_refusal
+from known_unknowns.variants import Variant, without_refusal
 
 Dialogue = Generator[Turn, Reply, None]
 
@@ -214,21 +214,21 @@ def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Protocol], 
         raise ConfigError(reason, path=f"{path}.{argument}")
 
 
-def impossible(protocol: Protocol, *, variant: str, has_refusal_prompt: bool) -> str | None:
-    """Return why the protocol cannot ask the questions that a variant's function makes, or None if it can.
+def impossible(protocol: Protocol, *, variant: Variant, has_refusal_prompt: bool) -> str | None:
+    """Return why the protocol cannot ask the questions that a variant makes, or None if it can.
 
     Parameters
     ----------
     protocol : Protocol
         The protocol.
-    variant : str
-        Name of the variant's function.
+    variant : Variant
+        The variant.
     has_refusal_prompt : bool
         Whether the benchmark has a refusal prompt.
     """
     if REFUSAL_PROMPT in protocol.requires and not has_refusal_prompt:
         return f"the protocol {protocol.name!r} needs a refusal prompt, which the benchmark does not have"
-    removed = protocol.requires & REMOVES.get(variant, frozenset())
+    removed = protocol.requires & variant.removes
     if removed:
-        return f"{variant!r} removes the {', '.join(sorted(removed))} that the protocol {protocol.name!r} needs"
+        return f"{variant.name!r} removes the {', '.join(sorted(removed))} that the protocol {protocol.name!r} needs"
     return None

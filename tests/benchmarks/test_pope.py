@@ -8,6 +8,7 @@ import yaml
 
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.data.check import check
+from known_unknowns.data.questions import write_variants
 from known_unknowns.inference import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL
@@ -73,6 +74,35 @@ def test_yes_and_no_from_the_published_files_to_the_metrics(pope, tmp_path, mode
         }
         assert (found["accuracy"], found["share_yes"], found["share_no"]) == (accuracy, share_yes, share_no)
         assert found["share_no_letter"] == found["share_unparsed"] == 0.0
+
+
+def test_its_own_variant_is_applied_and_another_benchmark_does_not_have_it(pope, tmp_path):
+    raw = dict(configured().raw)
+    raw["benchmarks"]["pope"]["variants"] = ["original", "negated"]
+    raw["variants"]["negated"] = {"word": "not a"}
+    entry = configuration.check(raw).variant("negated").as_dict()
+    rendered = pope.pocket.render.get()(tmp_path / "raw", seed=1, images=2, questions_per_image=2)
+    folder = tmp_path / "questions"
+    tables.write_questions(folder / "questions.parquet", pope.load.get()(rendered, folder))
+    write_variants({"negated": entry}, [("negated", 0)], folder)
+    before = list(tables.read_questions(folder / "questions.parquet"))
+    after = list(tables.read_questions(folder / "negated/seed0.parquet"))
+    assert [q.answer for q in before] == [1, 0, 1, 0] and [q.answer for q in after] == [0, 1, 0, 1]
+    assert all(q.text.startswith("Is there not a ") for q in after)
+    shipped = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    raw["benchmarks"]["humblebench"] = shipped["benchmarks"]["humblebench"]
+    raw["benchmarks"]["humblebench"]["variants"] += ["negated"]
+    raw["editions"]["pocket"]["benchmarks"] += ["humblebench"]
+    message = r"benchmarks\.humblebench\.variants\[8\]: 'negated' is a variant of another benchmark"
+    with pytest.raises(configuration.ConfigError, match=message):
+        configuration.check(raw)
+
+
+def test_wrong_arguments_of_its_own_variant_are_reported(pope):
+    raw = dict(configured().raw)
+    raw["variants"]["negated"] = {"wrod": "no"}
+    with pytest.raises(configuration.ConfigError, match=r"variants\.negated\.wrod: the variant 'negated' takes no"):
+        configuration.check(raw)
 
 
 def test_a_protocol_with_a_refusal_prompt_is_refused(pope):

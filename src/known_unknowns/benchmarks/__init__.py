@@ -28,7 +28,7 @@ from known_unknowns.benchmarks._interface import (
     Prompt,
     Render,
 )
-from known_unknowns.benchmarks._pocket import pocket_of
+from known_unknowns.benchmarks._pocket import is_installed
 from known_unknowns.benchmarks._terms import Terms
 from known_unknowns.errors import ConfigError, unknown_name
 
@@ -79,7 +79,7 @@ def get(name: str) -> Benchmark:
             f"the folder of the benchmark {name!r} must define BENCHMARK = Benchmark(name={name!r}, ...)",
             path=f"benchmarks.{name}",
         )
-    return found if found.pocket is not None else replace(found, pocket=pocket_of(name))
+    return found if found.pocket is None or is_installed() else replace(found, pocket=None)
 
 
 @cache

@@ -24,8 +24,8 @@ class Citation:
     bibtex : str
         The file as it is.
     title : str
-    authors : tuple of str
-        Given name first.
+    names : tuple of (str, str)
+        The given and the family name of each author.
     year : int
     venue : str
         The proceedings or journal; empty for a preprint.
@@ -35,10 +35,15 @@ class Citation:
 
     bibtex: str
     title: str
-    authors: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
     year: int
     venue: str = ""
     arxiv: str = ""
+
+    @property
+    def authors(self) -> tuple[str, ...]:
+        """The authors, given name first."""
+        return tuple(" ".join(filter(None, name)) for name in self.names)
 
     @property
     def text(self) -> str:
@@ -66,7 +71,7 @@ def read_citation(path: Path) -> Citation:
     return Citation(
         bibtex=text.strip() + "\n",
         title=fields["title"],
-        authors=tuple(_given_name_first(name) for name in re.split(r"\s+and\s+", fields["author"])),
+        names=tuple(_given_and_family(name) for name in re.split(r"\s+and\s+", fields["author"])),
         year=int(fields["year"]),
         venue=fields.get("booktitle") or fields.get("journal", ""),
         arxiv=fields.get("eprint", ""),
@@ -113,6 +118,8 @@ def _line(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _given_name_first(name: str) -> str:
+def _given_and_family(name: str) -> tuple[str, str]:
     family, comma, given = name.partition(",")
-    return f"{given.strip()} {family.strip()}" if comma else name.strip()
+    if not comma:
+        given, _, family = name.strip().rpartition(" ")
+    return given.strip(), family.strip()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from known_unknowns.protocols import Protocol as AskingProtocol
     from known_unknowns.report.section import Section
     from known_unknowns.scoring.parsed_answer import ParsedAnswer
+    from known_unknowns.variants import Variant
 
 T = TypeVar("T")
 
@@ -153,6 +154,27 @@ class Pocket:
     scenes: Lazy[Callable[..., Path]] | None = None
     templates: Lazy[QuestionGenerator] | None = None
 
+    @classmethod
+    def of(cls, module: str, *, terms: str | None = None, constructed: bool = False) -> Pocket:
+        """Return the edition of a module, whose parts have fixed names.
+
+        Parameters
+        ----------
+        module : str
+            The name of a module with the functions ``build`` and ``content_digest``.
+        terms : str, optional
+            The name of the module of ``TERMS``; the same one, if absent.
+        constructed : bool
+            Whether the module also has ``write_scene_folder`` and ``TEMPLATES``, for construction.
+        """
+        return cls(
+            render=Lazy(f"{module}:build"),
+            digest=Lazy(f"{module}:content_digest"),
+            terms=Lazy(f"{terms or module}:TERMS"),
+            scenes=Lazy(f"{module}:write_scene_folder") if constructed else None,
+            templates=Lazy(f"{module}:TEMPLATES") if constructed else None,
+        )
+
 
 Prompt = Callable[[Question], str]
 OfficialParser = Callable[[str, Question], "ParsedAnswer"]
@@ -193,6 +215,8 @@ class Benchmark:
         Which questions are asked again without their refusal option; all, if absent.
     official : Lazy[OfficialParser]
         The released code's parsing rule, bug for bug.
+    variants : Lazy, optional
+        The benchmark's own variants, by name.
     protocols : Lazy, optional
         The benchmark's own protocols, by name.
     expected_reply : Lazy, optional
@@ -224,7 +248,7 @@ class Benchmark:
     construction : Lazy[Construction], optional
         How questions of this benchmark are constructed from scene graphs, and the published format.
     pocket : Pocket, optional
-        The rendered edition. If absent, the registry takes the one that `known_unknowns_pocket` has for the name.
+        The rendered edition. The registry drops it if `known_unknowns_pocket`, which draws scenes, is not installed.
     """
 
     name: str
@@ -237,6 +261,7 @@ class Benchmark:
     contents: Lazy[Count] | None = None
     refusal_prompt: Lazy[Prompt] | None = None
     forced_choice_applies: Lazy[Callable[[Question], bool]] | None = None
+    variants: Lazy[Mapping[str, Variant]] | None = None
     protocols: Lazy[Mapping[str, AskingProtocol]] | None = None
     expected_reply: Lazy[ExpectedReply] | None = None
     metrics: Lazy[BenchmarkMetrics] | None = None

@@ -1,4 +1,4 @@
-"""Access to the package of rendered data and training. No other module of this package imports it."""
+"""Access to the package of rendered data and training. Besides this module, only a folder's ``pocket.py`` uses it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,21 @@ def pocket_package() -> ModuleType:
         ) from error
 
 
-def pocket_of(benchmark: str) -> Pocket | None:
-    """Return the rendered edition that `PACKAGE` has for a benchmark; None if it has none or is not installed."""
+def is_installed() -> bool:
+    """Whether `PACKAGE` can be imported."""
     try:
-        return pocket_package().POCKETS.get(benchmark)
+        pocket_package()
     except ConfigError:
-        return None
+        return False
+    return True
+
+
+def pocket_of(benchmark: str, *, constructed: bool = False) -> Pocket:
+    """Return the rendered edition whose module is in `PACKAGE`, because training uses its questions too.
+
+    ``constructed`` is that of `Pocket.of`.
+    """
+    return Pocket.of(f"{PACKAGE}.benchmarks.{benchmark}", terms=f"{PACKAGE}.terms", constructed=constructed)
 
 
 def scripted_endpoint() -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks, tables, variants
+from known_unknowns.benchmarks._variants import variant_of, variants_of
 from known_unknowns.data import licences
 from known_unknowns.errors import DataError
 from known_unknowns.progress import progress
@@ -58,10 +59,11 @@ def _write_variant(
     entry: Mapping[str, Any], originals: Sequence[Question], source: Path, out: Path, *, seed: int
 ) -> None:
     asked = _fitting(entry, originals, source)
+    known = variants_of(originals[0].benchmark) if originals else variants.VARIANTS
     varied = []
     for row, question in asked:
         try:
-            varied.append(variants.apply(entry, question, seed=seed))
+            varied.append(variants.apply(entry, question, seed=seed, known=known))
         except ValueError as error:
             raise DataError(str(error), file=source, row=row) from error
     tables.write_questions(out, varied, expect=len(asked))
@@ -81,10 +83,11 @@ def _fitting(entry: Mapping[str, Any], originals: Sequence[Question], path: Path
         print(f"{len(dropped)} of {len(originals)} questions are left out by the corrections", file=sys.stderr)
     if not originals or benchmarks.get(originals[0].benchmark).contents is None:
         return rows
-    fitting = [(row, question) for row, question in rows if variants.fits(entry, question)]
-    needs = " and ".join(variants.needs(entry))
+    variant = variant_of(originals[0].benchmark, entry)
+    fitting = [(row, question) for row, question in rows if variant.fits(question)]
+    lacking = f"{variant.needs}, which the variant needs"
     if not fitting:
-        raise DataError(f"no question has {needs}, which the variant needs; remove it from params.yaml", file=path)
-    if len(fitting) < len(rows):
-        print(f"{len(rows) - len(fitting)} of {len(rows)} questions are left out: they lack {needs}", file=sys.stderr)
+        raise DataError(f"no question has {lacking}; remove it from params.yaml", file=path)
+    if left_out := len(rows) - len(fitting):
+        print(f"{left_out} of {len(rows)} questions are left out: they lack {lacking}", file=sys.stderr)
     return fitting

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from known_unknowns import benchmarks, tables, variants
+from known_unknowns.benchmarks._variants import variants_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.asking import protocols_of
 from known_unknowns.records import Question
@@ -73,7 +74,7 @@ def apply_variant(questions: list[Question], settings: Mapping[str, Any], *, see
 
     ``path`` is their file, for error messages.
     """
-    changed = []
+    changed, known = [], variants_of(questions[0].benchmark) if questions else {}
     try:
         dropped = corrections.dropped(settings, questions)
     except ValueError as error:
@@ -82,7 +83,7 @@ def apply_variant(questions: list[Question], settings: Mapping[str, Any], *, see
         if question.id in dropped:
             continue
         try:
-            changed.append(variants.apply(settings, question, seed=seed))
+            changed.append(variants.apply(settings, question, seed=seed, known=known))
         except ValueError as error:
             raise DataError(str(error), file=path, row=row) from error
     return changed
@@ -98,11 +99,11 @@ def variant_settings(name: str, benchmark: str, known: Mapping[str, Mapping[str,
     ConfigError
         If the name is none of these.
     """
-    protocols = protocols_of(benchmarks.get(benchmark))
+    protocols, functions = protocols_of(benchmarks.get(benchmark)), variants_of(benchmark)
     if name in known:
         return {"function": name, **known[name]}
-    if name in variants.VARIANTS:
+    if name in functions:
         return {"function": name}
     if name in protocols:
         return {"function": "original"}
-    raise ConfigError(unknown_name(name, {*known, *variants.VARIANTS, *protocols}), path="--variant")
+    raise ConfigError(unknown_name(name, {*known, *functions, *protocols}), path="--variant")

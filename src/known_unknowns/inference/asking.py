@@ -8,6 +8,7 @@ from typing import Any
 
 from known_unknowns import benchmarks, protocols
 from known_unknowns.benchmarks import Benchmark
+from known_unknowns.benchmarks._variants import variants_of
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.protocols import MANY, Context, Dialogue, Protocol
 from known_unknowns.records import AnswerKey, Question, Turn
@@ -72,14 +73,16 @@ def bound(
 def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) -> str | None:
     """Return why a protocol cannot ask the benchmark's questions in a variant, or None if it can.
 
-    ``variant`` and ``protocol`` are the names of functions. A name that is not known at all is not a problem of the
-    combination; `protocols.check_arguments` and `variants.check_arguments` report it.
+    ``variant`` and ``protocol`` are the names of functions. ``variant`` must be one of the benchmark's. An unknown
+    protocol is not a problem of the combination; `protocols.check_arguments` reports it.
     """
     known = protocols_of(benchmark)
     if protocol not in known:
         return f"{protocol!r} is a protocol of another benchmark; {benchmark.name} has {', '.join(known)}"
     return protocols.impossible(
-        known[protocol], variant=variant, has_refusal_prompt=benchmark.refusal_prompt is not None
+        known[protocol],
+        variant=variants_of(benchmark.name)[variant],
+        has_refusal_prompt=benchmark.refusal_prompt is not None,
     )
 
 

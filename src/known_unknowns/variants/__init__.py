@@ -2,6 +2,9 @@
 
 Random variants depend on the argument ``seed`` only. Where a paper and its released code differ, the docstring
 describes both and states which one the variant follows.
+
+The variants of this module apply to any benchmark. A benchmark's own variants are in its folder
+(`known_unknowns.benchmarks.Benchmark.variants`). `known_unknowns.benchmarks._variants` puts both together.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ import inspect
 import random
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +23,8 @@ from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
 from known_unknowns.variants.corrections import corrected
 
-Variant = Callable[..., Question]
+REFUSAL, IMAGE = "a refusal option", "an image"
+"""What a variant may need (`Variant`)."""
 
 OFFICIAL_NOISE_SEED = 3720
 """Seed of every random number generator in the code released with Tong et al. (2025)."""
@@ -29,6 +33,38 @@ _REFERS_TO_OTHER_OPTIONS = re.compile(
     r"\b(?:none|all|both|any|neither|either|one)(?:\s+of)?(?:\s+the)?\s+(?:above|below|other\s+(?:options?|choices?))\b",
     re.IGNORECASE,
 )  # "None of the above", but not "It's above the stove"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant's function, and what it needs.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a question and ``seed``. It may take settings of params.yaml as further keyword arguments.
+    needs : str, optional
+        `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
+    removes : frozenset of str
+        What it removes that a protocol may require (`known_unknowns.protocols.Protocol.requires`).
+    """
+
+    function: Callable[..., Question]
+    needs: str | None = None
+    removes: frozenset[str] = field(default=frozenset())
+
+    @property
+    def name(self) -> str:
+        """The function's name, under which params.yaml refers to it."""
+        return self.function.__name__
+
+    def __call__(self, question: Question, *, seed: int = 0, **arguments: Any) -> Question:
+        """Return the changed question."""
+        return self.function(question, seed=seed, **arguments)
+
+    def fits(self, question: Question) -> bool:
+        """Whether the question has what the variant needs."""
+        return {REFUSAL: question.refusal is not None, IMAGE: bool(question.images), None: True}[self.needs]
 
 
 def original(question: Question, *, seed: int = 0) -> Question:
@@ -125,47 +161,6 @@ def without_refusal(question: Question, *, seed: int = 0, relettered: bool = Fal
         answer = None if answer == refusal else answer - (refusal < answer)
     changed = replace(question, options=options, answer=answer, refusal=None)
     return _relettered(changed, question.labels) if relettered else changed
-
-
-def relabelled_refusal(question: Question, *, seed: int = 0, label: str = "F") -> Question:
-    """Give the refusal option another label, such as F after A to D. The other options keep theirs.
-
-    Parameters
-    ----------
-    question : Question
-        Any question. It is returned unchanged if its refusal has this label.
-    seed : int
-        Not used.
-    label : str
-        The refusal's new label. It takes part in the prompt too, unless the protocol does not show the refusal.
-
-    Returns
-    -------
-    Question
-        The question with the relabelled refusal.
-
-    Raises
-    ------
-    ValueError
-        If the question has no refusal option, or another option has this label.
-
-    Notes
-    -----
-    Miyai et al. (2025, Section 4.3) [1]_ instruct a model to answer "F. None of the above", whatever the number of
-    options. The variant also shows whether refusals depend on their label.
-
-    References
-    ----------
-    .. [1] Miyai et al., 2025, arXiv:2403.20331, Section 4.3.
-    """
-    if question.refusal is None:
-        raise ValueError(f"question {question.id} has no refusal option, so relabelled_refusal cannot be applied to it")
-    old = question.options[question.refusal]
-    if old.label == label:
-        return question
-    new = Option(label, old.text, label.join(old.mark.rsplit(old.label, 1)))
-    options = tuple(new if index == question.refusal else option for index, option in enumerate(question.options))
-    return replace(question, options=options)
 
 
 def noise(question: Question, *, seed: int = 0, noise_seed: int = OFFICIAL_NOISE_SEED) -> Question:
@@ -326,38 +321,39 @@ def _derived_seed(seed: int, name: str) -> int:
     return int.from_bytes(sha256(f"{seed}:{name}".encode()).digest()[:4])
 
 
-VARIANTS: dict[str, Variant] = {
-    f.__name__: f
-    for f in (
-        *(original, nota_only, without_refusal, relabelled_refusal, noise, gaussian, blank, text_only),
-        *(shuffled_options, shuffled_all_options, corrected),
-    )
-}
+def by_name(variants: Iterable[Variant]) -> dict[str, Variant]:
+    """Return variants by the names of their functions."""
+    return {variant.name: variant for variant in variants}
 
 
-REMOVES: Mapping[str, frozenset[str]] = {"text_only": frozenset({"images"})}
-"""What a variant removes that a protocol may need (`known_unknowns.protocols.Protocol.requires`)."""
+VARIANTS: Mapping[str, Variant] = by_name(
+    [
+        Variant(original),
+        Variant(nota_only, needs=REFUSAL),
+        Variant(without_refusal),
+        Variant(noise, needs=IMAGE),
+        Variant(gaussian, needs=IMAGE),
+        Variant(blank, needs=IMAGE),
+        Variant(text_only, needs=IMAGE, removes=frozenset({"images"})),
+        Variant(shuffled_options),
+        Variant(shuffled_all_options),
+        Variant(corrected),
+    ]
+)
+"""The variants of all benchmarks."""
 
 _NOT_ARGUMENTS = ("function", "protocol")
-REFUSAL, IMAGE = "a refusal option", "an image"
-_NEEDS: Mapping[str, str] = {
-    "nota_only": REFUSAL,
-    "relabelled_refusal": REFUSAL,
-    "noise": IMAGE,
-    "gaussian": IMAGE,
-    "blank": IMAGE,
-    "text_only": IMAGE,
-}
-"""What a variant changes, so that it is of no use for a question without it."""
 
 
-def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
+def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Variant] = VARIANTS, path: str) -> None:
     """Check an entry of params.yaml's ``variants``, except its protocol (see `known_unknowns.config`).
 
     Parameters
     ----------
     entry : Mapping
         The name of a function under "function", and its arguments.
+    known : Mapping
+        The variants by name.
     path : str
         Path of the entry in params.yaml, for the error.
 
@@ -367,9 +363,9 @@ def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
         If the function or an argument is unknown.
     """
     name = entry["function"]
-    if name not in VARIANTS:
-        raise ConfigError(unknown_name(name, VARIANTS), path=path)
-    parameters = inspect.signature(VARIANTS[name]).parameters
+    if name not in known:
+        raise ConfigError(unknown_name(name, known), path=path)
+    parameters = inspect.signature(known[name].function).parameters
     takes = set(parameters) - {"question", "seed"}
     for key in sorted(takes - set(entry)):
         if parameters[key].default is inspect.Parameter.empty:
@@ -379,19 +375,9 @@ def check_arguments(entry: Mapping[str, Any], *, path: str) -> None:
             raise ConfigError(f"the variant {name!r} takes no argument {key!r}", path=f"{path}.{key}")
 
 
-def apply(entry: Mapping[str, Any], question: Question, *, seed: int) -> Question:
+def apply(
+    entry: Mapping[str, Any], question: Question, *, seed: int, known: Mapping[str, Variant] = VARIANTS
+) -> Question:
     """Apply the variant that ``entry`` (see `check_arguments`) describes."""
     arguments = {key: value for key, value in entry.items() if key not in _NOT_ARGUMENTS}
-    return VARIANTS[entry["function"]](question, seed=seed, **arguments)
-
-
-def needs(entry: Mapping[str, Any]) -> list[str]:
-    """Return what a question must have for the variant that ``entry`` describes: `REFUSAL`, `IMAGE`, or nothing."""
-    need = _NEEDS.get(entry["function"])
-    return [] if need is None else [need]
-
-
-def fits(entry: Mapping[str, Any], question: Question) -> bool:
-    """Whether a question has what the variant that ``entry`` describes needs."""
-    has = {REFUSAL: question.refusal is not None, IMAGE: bool(question.images)}
-    return all(has[need] for need in needs(entry))
+    return known[entry["function"]](question, seed=seed, **arguments)

@@ -13,6 +13,7 @@ from typing import Any, get_type_hints
 from pydantic import ConfigDict, TypeAdapter
 
 from known_unknowns import benchmarks, config, protocols, scoring, variants
+from known_unknowns.benchmarks._variants import every_variant, variants_of
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
@@ -66,7 +67,7 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         except ConfigError as error:
             errors.append(error)
 
-    asking_functions = asking.every_protocol()
+    asking_functions, functions = asking.every_protocol(), every_variant()
     for name, entry in params.raw.get("protocols", {}).items():
         entry = {"function": name} | dict(entry)
         with collected():
@@ -75,8 +76,8 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
     for name, entry in params.raw.get("variants", {}).items():
         entry = {"function": name} | dict(entry)
         with collected():
-            variants.check_arguments(entry, path=f"variants.{name}")
-            _check_types(variants.VARIANTS[entry["function"]], entry, path=f"variants.{name}")
+            variants.check_arguments(entry, known=functions, path=f"variants.{name}")
+            _check_types(functions[entry["function"]].function, entry, path=f"variants.{name}")
     for index, name in enumerate(params.raw.get("scorers", ())):
         if name not in (*scoring.SCORERS, JUDGE):
             errors.append(ConfigError(unknown_name(name, (*scoring.SCORERS, JUDGE)), path=f"scorers[{index}]"))
@@ -101,18 +102,23 @@ def _check_types(function: Callable[..., Any], entry: Mapping[str, Any], *, path
 
 
 def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
-    """Variants of the benchmark with a protocol that cannot ask its questions."""
+    """Variants that the benchmark does not have, or with a protocol that cannot ask its questions."""
     errors = []
-    benchmark = benchmarks.get(name)
+    benchmark, own = benchmarks.get(name), variants_of(name)
     for variant in params.variants(name):
         try:
             function = params.variant(variant).function or variant
+            if function not in own:
+                if function in every_variant():
+                    foreign = f"{function!r} is a variant of another benchmark; {name} has {', '.join(own)}"
+                    errors.append(ConfigError(foreign, path=_variant_path(params, name, variant)))
+                continue
             reason = asking.impossible_combination(benchmark, function, params.protocol(name, variant).name)
         except ConfigError:
             continue  # an unknown name, which is reported elsewhere
         if reason is None:
             continue
-        if function in variants.REMOVES and variant in params.raw["benchmarks"][name].get("variants", ()):
+        if own[function].removes and variant in params.raw["benchmarks"][name].get("variants", ()):
             errors.append(ConfigError(reason, path=_variant_path(params, name, variant)))
         else:
             errors.append(ConfigError(reason, path=_path(params, name, variant)))

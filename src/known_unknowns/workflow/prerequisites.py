@@ -18,6 +18,7 @@ import yaml
 
 from known_unknowns import benchmarks, variants
 from known_unknowns.benchmarks import Contents
+from known_unknowns.benchmarks._variants import variant_of
 from known_unknowns.config import Params
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
@@ -119,7 +120,8 @@ def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, li
 
 def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, bool]) -> str | None:
     """Return what the variant needs and no question has."""
-    needs = variants.needs(params.variant(variant).as_dict())
+    need = variant_of(benchmark, params.variant(variant).as_dict()).needs
+    needs = [] if need is None else [need]
     protocol = asking.protocols_of(benchmarks.get(benchmark))[params.protocol(benchmark, variant).name]
     if REFUSAL_PROMPT in protocol.requires:
         needs = [*needs, variants.REFUSAL]

@@ -17,6 +17,7 @@ from typing import Any
 
 from known_unknowns import benchmarks
 from known_unknowns.benchmarks import Benchmark, Lazy
+from known_unknowns.benchmarks._pocket import PACKAGE
 
 _ROOT = "known_unknowns"
 _TERMS = ("benchmarks._citation", "benchmarks._terms")
@@ -54,7 +55,7 @@ STEPS = {
     "questions": Step(("data.questions", *_TERMS), ("load",), benchmark_files=("licence.yaml", "citation.bib")),
     "check": Step(("data.check",), ("check",)),
     "release": Step(("exchange.released",), ("released",)),
-    "vary": Step(("variants", "tables")),
+    "vary": Step(("variants", "tables"), ("variants",)),
     "infer": Step(
         ("inference", "engines", "protocols"),
         ("prompt", "refusal_prompt", "forced_choice_applies", "official", "protocols"),
@@ -139,7 +140,7 @@ def imported_by(modules: Iterable[str]) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     modules = set(modules)
-    tops = {_ROOT} | {module.partition(".")[0] for module in modules}
+    tops = {_ROOT, PACKAGE} | {module.partition(".")[0] for module in modules}
     waiting = sorted(modules)
     for module in waiting:
         if _file(module) is None:

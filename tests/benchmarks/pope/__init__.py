@@ -1,4 +1,7 @@
-"""A yes/no benchmark in the published format of POPE: one folder, found through an entry point."""
+"""A yes/no benchmark in the published format of POPE: one folder, found through an entry point.
+
+It has a variant and a pocket edition of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks import Benchmark, Lazy
+from known_unknowns.benchmarks import Benchmark, Lazy, Pocket
 from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks._loading import Row, questions
 from known_unknowns.progress import Advance
@@ -22,6 +25,8 @@ BENCHMARK = Benchmark(
     load=Lazy(f"{__name__}:load"),
     prompt=Lazy(f"{__name__}:prompt"),
     official=Lazy(f"{__name__}:official"),
+    variants=Lazy(f"{__name__}.variants:VARIANTS"),
+    pocket=Pocket.of(f"{__name__}.pocket"),
 )
 
 

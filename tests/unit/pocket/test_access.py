@@ -1,13 +1,15 @@
-"""The package ``known_unknowns`` reaches ``known_unknowns_pocket`` through one module."""
+"""``known_unknowns`` reaches ``known_unknowns_pocket`` through one module and the renderers of benchmarks."""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from known_unknowns import benchmarks
@@ -15,6 +17,7 @@ from known_unknowns.benchmarks import Lazy, Pocket, _pocket
 from known_unknowns.cli import app
 from known_unknowns.data.rendered import render
 from known_unknowns.errors import ConfigError
+from tests.paths import ROOT
 
 SOURCE = Path(benchmarks.__file__).parents[1]
 
@@ -31,7 +34,7 @@ def without_package(monkeypatch, fresh_registry):
     monkeypatch.setitem(sys.modules, _pocket.PACKAGE, None)
 
 
-def test_one_module_names_the_package() -> None:
+def test_one_module_and_renderers_name_the_package() -> None:
     def names_it(path: Path) -> bool:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
@@ -41,15 +44,22 @@ def test_one_module_names_the_package() -> None:
         return any(isinstance(text, str) and text.startswith(_pocket.PACKAGE) for text in [*texts, *modules])
 
     found = [path.relative_to(SOURCE).as_posix() for path in sorted(SOURCE.rglob("*.py")) if names_it(path)]
-    assert found == ["benchmarks/_pocket.py"]
+    assert [path for path in found if not re.fullmatch(r"benchmarks/[a-z]\w*/pocket\.py", path)] == [
+        "benchmarks/_pocket.py"
+    ]
 
 
 def test_every_pocket_has_a_renderer_and_a_digest() -> None:
-    pockets = _pocket.pocket_package().POCKETS
-    assert set(pockets) == {"humblebench", "mmsap", "actiview", "mm_upd"}
-    for name, pocket in pockets.items():
-        assert benchmarks.get(name).pocket == pocket
+    entries = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["benchmarks"]
+    rendered = {
+        name for name, entry in entries.items() if any(data["source"] == "scenes" for data in entry["data"].values())
+    }
+    assert len(rendered) >= 4
+    assert rendered == {name for name in benchmarks.names() if benchmarks.get(name).pocket is not None}
+    for name in rendered:
+        pocket = benchmarks.get(name).pocket
         assert callable(pocket.render.get()) and callable(pocket.digest.get())
+        assert pocket.terms.get().redistribute
 
 
 def test_a_benchmark_may_have_its_own_renderer(monkeypatch, fresh_registry) -> None:

@@ -93,6 +93,10 @@ def test_base_modules_are_covered():
         assert {f"known_unknowns.{name}" for name in base} <= set(modules)
 
 
+def test_the_digest_of_a_renderer_covers_the_scenes():
+    assert "known_unknowns_pocket.scenes" in names([benchmarks.get("mm_upd").pocket.render.module])
+
+
 def test_the_configuration_is_a_parameter_and_not_code():
     every = {f"known_unknowns.{module}" for step in STEPS.values() for module in step.modules}
     assert not [name for name in names(every) if name.startswith("known_unknowns.config")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.benchmarks._interface import Benchmark, Lazy
+from known_unknowns.benchmarks._pocket import pocket_of
 
 BENCHMARK = Benchmark(
     name="humblebench",
@@ -33,4 +34,5 @@ BENCHMARK = Benchmark(
     released=Lazy(f"{__name__}.released:RELEASED"),
     report=Lazy(f"{__name__}.section:SECTION"),
     construction=Lazy(f"{__name__}.construction:CONSTRUCTION"),
+    pocket=pocket_of("humblebench", constructed=True),
 )

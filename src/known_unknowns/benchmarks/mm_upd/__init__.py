@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
 
 BENCHMARK = Benchmark(
     name="mm_upd",
@@ -11,6 +11,7 @@ BENCHMARK = Benchmark(
     load=Lazy(f"{__name__}.loader:load"),
     prompt=Lazy(f"{__name__}.prompts:option"),
     official=Lazy(f"{__name__}.official:official"),
+    variants=Lazy(f"{__name__}.variants:VARIANTS"),
     protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     published_protocols={
@@ -22,4 +23,5 @@ BENCHMARK = Benchmark(
     audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),
     report=Lazy(f"{__name__}.section:SECTION"),
+    pocket=Pocket.of(f"{__name__}.pocket"),
 )

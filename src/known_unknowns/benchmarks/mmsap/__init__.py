@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.benchmarks._interface import Benchmark, Lazy
+from known_unknowns.benchmarks._pocket import pocket_of
 
 BENCHMARK = Benchmark(
     name="mmsap",
@@ -33,4 +34,5 @@ BENCHMARK = Benchmark(
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     report=Lazy(f"{__name__}.section:SECTION"),
+    pocket=pocket_of("mmsap"),
 )

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from known_unknowns import benchmarks, tables
+from known_unknowns.benchmarks._variants import variants_of
 from known_unknowns.benchmarks.mm_upd import prompts
 from known_unknowns.benchmarks.mm_upd.loader import load
 from known_unknowns.benchmarks.mm_upd.metrics import categories, ratios
@@ -89,7 +90,7 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
     folders = {name: tmp_path / name for name in ("questions", "replies", "scores")}
     for variant in SETTINGS:
         entry = params.variant(variant).as_dict()
-        varied = [apply(entry, question, seed=0) for question in questions]
+        varied = [apply(entry, question, seed=0, known=variants_of("mm_upd")) for question in questions]
         tables.write_questions(folders["questions"] / variant / "seed0.parquet", varied, expect=17)
     infer(params, model, "mm_upd", questions=folders["questions"], out=folders["replies"], journal=tmp_path / "j.jsonl")
     score_tables(

@@ -6,8 +6,8 @@ import pytest
 
 from known_unknowns.benchmarks.mm_upd import extraction, official, prompts
 from known_unknowns.benchmarks.mm_upd.loader import with_refusal
+from known_unknowns.benchmarks.mm_upd.variants import relabelled_refusal
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Question, Reply
-from known_unknowns.variants import relabelled_refusal
 
 BASE, OPTION, INSTRUCTION = prompts.BASE, prompts.OPTION, prompts.INSTRUCTION
 WEATHER = ["sunny", "windy", "snowy"]

@@ -3,19 +3,19 @@
 import pytest
 import yaml
 
-from known_unknowns_pocket.benchmarks import mm_upd
+from known_unknowns.benchmarks.mm_upd import pocket
 from known_unknowns_pocket.scenes import COLOURS, SHAPES
 from tests.paths import ROOT
 
 
 @pytest.fixture(scope="module")
 def problems():
-    return list(mm_upd.problems(5, 30))
+    return list(pocket.problems(5, 30))
 
 
 def test_one_problem_of_each_subset_per_image(problems):
     assert [problem.subset for problem in problems] == ["AAD", "IASD", "IVQD"] * 30
-    assert [problem.subset for problem in mm_upd.problems(5, 4, 1)] == ["AAD"] * 4
+    assert [problem.subset for problem in pocket.problems(5, 4, 1)] == ["AAD"] * 4
 
 
 def test_the_right_option_is_absent(problems):
@@ -30,7 +30,7 @@ def test_the_right_option_is_absent(problems):
 
 
 def test_the_other_image_has_no_such_object(problems):
-    drawn = mm_upd.scenes(5, 30)
+    drawn = pocket.scenes(5, 30)
     for problem in problems:
         if problem.subset == "IVQD":
             *_, colour, shape = problem.stem.rstrip("?").split()
@@ -45,13 +45,13 @@ def test_the_content_is_the_pinned_one(tmp_path):
     ]
     steps = []
     numbers = {name: pinned[name] for name in ("seed", "images", "questions_per_image")}
-    folder = mm_upd.build(tmp_path, **numbers, advance=lambda: steps.append(1))
-    assert mm_upd.content_digest(folder) == pinned["revision"]
+    folder = pocket.build(tmp_path, **numbers, advance=lambda: steps.append(1))
+    assert pocket.content_digest(folder) == pinned["revision"]
     assert len(steps) == pinned["images"]
 
 
 @pytest.mark.parametrize(("name", "number"), [("images", 0), ("images", 1), ("questions_per_image", 4)])
 def test_invalid_arguments_are_refused_before_anything_is_written(tmp_path, name, number):
     with pytest.raises(ValueError, match=name):
-        mm_upd.build(tmp_path / "new", **{"seed": 1, "images": 3, name: number})
+        pocket.build(tmp_path / "new", **{"seed": 1, "images": 3, name: number})
     assert not (tmp_path / "new").exists()

@@ -1,0 +1,54 @@
+"""MM-UPD's own variant, for its instruction setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from known_unknowns.records import Option, Question
+from known_unknowns.variants import REFUSAL, Variant, by_name
+
+
+def relabelled_refusal(question: Question, *, seed: int = 0, label: str = "F") -> Question:
+    """Give the refusal option another label, such as F after A to D. The other options keep theirs.
+
+    Parameters
+    ----------
+    question : Question
+        Any question. It is returned unchanged if its refusal has this label.
+    seed : int
+        Not used.
+    label : str
+        The refusal's new label. It takes part in the prompt too, unless the protocol does not show the refusal.
+
+    Returns
+    -------
+    Question
+        The question with the relabelled refusal.
+
+    Raises
+    ------
+    ValueError
+        If the question has no refusal option, or another option has this label.
+
+    Notes
+    -----
+    Miyai et al. (2025, Section 4.3) [1]_ instruct a model to answer "F. None of the above", whatever the number of
+    options. The variant also shows whether refusals depend on their label.
+
+    References
+    ----------
+    .. [1] Miyai et al., 2025, arXiv:2403.20331, Section 4.3.
+    """
+    if question.refusal is None:
+        raise ValueError(f"question {question.id} has no refusal option, so relabelled_refusal cannot be applied to it")
+    old = question.options[question.refusal]
+    if old.label == label:
+        return question
+    new = Option(label, old.text, label.join(old.mark.rsplit(old.label, 1)))
+    options = tuple(new if index == question.refusal else option for index, option in enumerate(question.options))
+    return replace(question, options=options)
+
+
+VARIANTS: Mapping[str, Variant] = by_name([Variant(relabelled_refusal, needs=REFUSAL)])
+"""MM-UPD's own variants, by name."""
