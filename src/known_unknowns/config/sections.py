@@ -102,7 +102,7 @@ class ReleasedData(Entry):
     source: Literal["released"]
     repository: Annotated[str, Field(pattern=r"^https://")]
     revision: Annotated[str, Field(pattern=_COMMIT)]
-    """The first commit. An abbreviated one is searched for in the repository's branches."""
+    """The first commit. An abbreviated one is looked up in the repository's branches; the lock has its full name."""
     further_revisions: list[Annotated[str, Field(pattern=_COMMIT)]] = []
     """Commits with more files. Of a path in several commits, the file of the first one counts."""
     files: Annotated[list[Text], Field(min_length=1)]

@@ -77,14 +77,32 @@ def fetch(
             git.check_out(name, entry, store, user_folder=user_folder)
             print(f"{out}: at {entry['revision']}")
         elif entry["source"] == "released":
-            from known_unknowns.data import released
-
-            released.fetch(name, entry, store, user_folder=user_folder)
-            print(f"{out}: released files at {', '.join([entry['revision'], *entry.get('further_revisions', ())])}")
+            _fetch_released(name, entry, store, user_folder, lock_path)
         else:
             edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
             task = _Task(name, entry, store, user_folder, Path(lock_path), f"known-unknowns fetch {name}{edition}")
             print(f"{out}: {_fetch_locked(task).describe()}")
+
+
+def _fetch_released(
+    name: str, entry: Mapping[str, Any], store: Store, user_folder: Path | None, lock_path: str | Path
+) -> None:
+    """Fetch released files. The full names of abbreviated commits are those of the lock, or are locked."""
+    from known_unknowns.data import released
+
+    sources = lock_file.released_sources(entry)
+    locked = lock_file.read(lock_path)
+    full_names = {of.revision: str(locked[of.key].commit) for of in sources if of.key in locked}
+
+    def lock(names: Mapping[str, str]) -> None:
+        print(f"{store.out}: released files at {', '.join(names.values())}", flush=True)
+        new = {of.key: lock_file.LockEntry(names[of.revision], {}) for of in sources if of.key not in locked}
+        if new:
+            with lock_file.update(lock_path) as entries:
+                entries |= new
+            print(f"{name}: locked for the first time: {', '.join(new)}, in {lock_path}", file=sys.stderr)
+
+    released.fetch(name, entry, store, user_folder=user_folder, full_names=full_names, on_names=lock)
 
 
 def entry_of(params: Params, name: str) -> dict[str, Any]:

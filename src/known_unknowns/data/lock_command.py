@@ -76,6 +76,9 @@ def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.
         sources = _models_source(entry)
         if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
             every.setdefault(name, sources)
+    for name, benchmark in params.raw["benchmarks"].items():  # the first fetch locks abbreviated commits
+        sources = [of for entry in benchmark["data"].values() for of in lock_file.released_sources(entry)]
+        every[name] += [source for source in sources if name in names or source.key in locked]
     found: Named = {}
     for name in names or every:
         if name not in every and name not in extra:
@@ -111,9 +114,11 @@ def _resolve(
 
     try:
         return lock_file.resolve(source, download_http)
+    except MachineError as error:
+        unreachable.append(f"  {', '.join(of)} ({source.key}): {error}")
     except download.FAILURES as error:
         unreachable.append(f"  {', '.join(of)} ({source.key}): {download.reason(error)}")
-        return None
+    return None
 
 
 def _lock(

@@ -41,8 +41,9 @@ _HEADER = """\
 # commits and files only. `known-unknowns lock --update` changes entries and prints the changes.
 #
 # sha256: hash of a downloaded file, or of a file in a hub's large storage. git: the file's name as a git blob (a sha1
-# of size and content), which is all that a hub lists for small files. A git repository is pinned by its commit. Data
-# sets and models without an entry are not locked yet: locking needs a connection to their hub.
+# of size and content), which is all that a hub lists for small files. A git repository is pinned by its commit, and
+# an abbreviated commit by its full name. Data sets and models without an entry are not locked yet: locking needs a
+# connection to their hub.
 """
 
 
@@ -108,6 +109,15 @@ def data_source(name: str, entry: Mapping[str, Any]) -> Source | None:
     if entry["source"] == "http":
         return Source("http", name, addresses=entry["files"])
     return None
+
+
+def released_sources(entry: Mapping[str, Any]) -> list[Source]:
+    """Return the abbreviated commits of an entry of released files; none for other data."""
+    if entry["source"] != "released":
+        return []
+    from known_unknowns.data.released import FULL, revisions
+
+    return [Source("git", entry["repository"], one) for one in revisions(entry) if not FULL.fullmatch(one)]
 
 
 def model_source(entry: Mapping[str, Any]) -> Source | None:
@@ -203,9 +213,14 @@ def resolve(source: Source, download_http: Callable[[Source], Files]) -> LockEnt
     ------
     known_unknowns.data.download.FAILURES
         If a request fails.
+    MachineError
+        If a git repository cannot be read.
     """
     if source.kind == "git":
-        return LockEntry(source.revision, {})
+        from known_unknowns.data.released import FULL, full_name
+
+        full = FULL.fullmatch(source.revision) is not None
+        return LockEntry(source.revision if full else full_name(source.repository, source.revision), {})
     if source.kind == "http":
         return LockEntry(None, download_http(source))
     from known_unknowns.data import hub

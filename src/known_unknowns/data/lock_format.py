@@ -11,7 +11,7 @@ from known_unknowns.config import Entry
 from known_unknowns.config.schema import text
 
 FILE = Path("schemas/params.lock.schema.yaml")
-_SOURCE = r"^(hub:(datasets|models)/.+@.+|https://.+@[0-9a-f]{40}|http:.+)$"
+_SOURCE = r"^(hub:(datasets|models)/.+@.+|https://.+@[0-9a-f]{7,40}|http:.+)$"
 _Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 
 

@@ -7,6 +7,9 @@ content.
     data/released/raw/<benchmark>/<path>                          of the first commit that has the path
     data/released/raw/<benchmark>/other_versions/<commit>/<path>  another content in a later commit
     data/released/raw/<benchmark>/released.json                   the commit and the hash of each file
+
+A server cannot be asked for an abbreviated commit. Git then gets the commits of all branches without their files, and
+completes the name. `known_unknowns.data.fetch` writes the full name to the lock, and gives it here from then on.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha1
@@ -26,13 +30,14 @@ from typing import Any
 from known_unknowns.data.download import redacted
 from known_unknowns.data.files import safe
 from known_unknowns.data.store import Store, replace_folder
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError, MachineError
 from known_unknowns.progress import progress
 from known_unknowns.tables import link_or_copy, write_text
 
 MANIFEST = "released.json"
 OTHERS = "other_versions"
-_FULL = re.compile(r"[0-9a-f]{40}")
+FULL = re.compile(r"[0-9a-f]{40}")
+"""A commit that is not abbreviated."""
 _FILE_MODE = "100"
 """Modes of regular files start with this. Links and submodules are not fetched."""
 
@@ -67,7 +72,20 @@ class ReleasedFile:
         return self.place == self.path
 
 
-def fetch(name: str, entry: Mapping[str, Any], store: Store, *, user_folder: Path | None = None) -> None:
+def revisions(entry: Mapping[str, Any]) -> list[str]:
+    """Return the commits of an entry, in order, as they are in params.yaml."""
+    return [entry["revision"], *entry.get("further_revisions", ())]
+
+
+def fetch(
+    name: str,
+    entry: Mapping[str, Any],
+    store: Store,
+    *,
+    user_folder: Path | None = None,
+    full_names: Mapping[str, str] | None = None,
+    on_names: Callable[[Mapping[str, str]], None] = lambda names: None,
+) -> None:
     """Put the files into ``store.out``. Files that are there are not fetched again.
 
     Parameters
@@ -78,19 +96,25 @@ def fetch(name: str, entry: Mapping[str, Any], store: Store, *, user_folder: Pat
     store : Store
     user_folder : Path, optional
         A clone that has the commits, which is used instead of the repository.
+    full_names : mapping, optional
+        Abbreviated commits of the entry to the full names that are locked.
+    on_names : callable, optional
+        Called with the full name of each commit of the entry, before files are fetched.
 
     Raises
     ------
+    ConfigError
+        If several commits have the abbreviated name.
     MachineError
         If git cannot get a commit or a file. Fetched files are kept.
     DataError
         If no file matches the patterns.
     """
-    git = shutil.which("git")
-    if git is None:
-        raise MachineError(f"git is not installed, and {name} is fetched with it; install it and run again")
-    repository = _Repository(git, user_folder or store.root / f"{store.out.name}.git", entry, user_folder is not None)
-    commits = repository.open()
+    folder = user_folder or store.root / f"{store.out.name}.git"
+    repository = _Repository(_git(name), folder, entry["repository"], user_folder is not None)
+    names = repository.open(revisions(entry), full_names or {})
+    on_names(names)
+    commits = list(dict.fromkeys(names.values()))
     files = list(_chosen(repository, commits, entry["files"]))
     if not files:
         raise DataError(f"no file matches {', '.join(entry['files'])} in {', '.join(commits)}", file=name)
@@ -103,6 +127,27 @@ def fetch(name: str, entry: Mapping[str, Any], store: Store, *, user_folder: Pat
     _assemble(store, blobs, files, entry)
     if user_folder is None:
         shutil.rmtree(repository.folder, ignore_errors=True)
+
+
+def full_name(repository: str, revision: str) -> str:
+    """Return the full name of an abbreviated commit of a git repository.
+
+    Raises
+    ------
+    ConfigError
+        If several commits have the abbreviated name.
+    MachineError
+        If the repository cannot be read, or no branch has the commit.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        return _Repository(_git(repository), Path(folder, "git"), repository, False).open([revision], {})[revision]
+
+
+def _git(name: str) -> str:
+    git = shutil.which("git")
+    if git is None:
+        raise MachineError(f"git is not installed, and {name} is fetched with it; install it and run again")
+    return git
 
 
 def _assemble(store: Store, blobs: Path, files: Sequence[ReleasedFile], entry: Mapping[str, Any]) -> None:
@@ -148,27 +193,27 @@ class _Repository:
 
     git: str
     folder: Path
-    entry: Mapping[str, Any]
+    address: str
     is_of_user: bool
 
-    def open(self) -> list[str]:
-        """Get the commits; return their full names in the order of the entry."""
+    def open(self, asked: Sequence[str], full_names: Mapping[str, str]) -> dict[str, str]:
+        """Get the commits; return their full names in the same order."""
         if not self.is_of_user and not (self.folder / "config").is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
             self._run("init", "--quiet", "--bare", "--template=")
             for key, value in (
                 ("core.repositoryformatversion", "1"),
                 ("extensions.partialClone", "origin"),
-                ("remote.origin.url", self.entry["repository"]),
+                ("remote.origin.url", self.address),
                 ("remote.origin.promisor", "true"),
                 ("remote.origin.partialclonefilter", "blob:none"),
             ):
                 self._run("config", key, value)
-        asked = [self.entry["revision"], *self.entry.get("further_revisions", ())]
+        names = {revision: full_names.get(revision, revision) for revision in asked}
         # The branches come first: a later fetch of single commits makes the clone shallow.
-        for revision in sorted(asked, key=lambda name: _FULL.fullmatch(name) is not None):
+        for revision in sorted(names.values(), key=lambda name: FULL.fullmatch(name) is not None):
             self._get(revision)
-        return list(dict.fromkeys(self._resolve(revision) for revision in asked))
+        return {revision: self._full_name(name) for revision, name in names.items()}
 
     def _get(self, revision: str) -> None:
         if self._has(revision):
@@ -176,29 +221,44 @@ class _Repository:
         if self.is_of_user:
             raise MachineError(
                 f"{self.folder} is not a git repository with the commit {revision}; on a machine with a connection, "
-                f"run git clone {redacted(self.entry['repository'])}, and name that folder"
+                f"run git clone {redacted(self.address)}, and name that folder"
             )
         options = ["--quiet", "--no-tags", "--filter=blob:none"]
-        if _FULL.fullmatch(revision):
+        if FULL.fullmatch(revision):
             self._run("fetch", *options, "--depth=1", "origin", revision)
         else:
             self._run("fetch", *options, "origin", "+refs/heads/*:refs/remotes/origin/*")
             if not self._has(revision):
                 raise MachineError(
-                    f"no branch of {redacted(self.entry['repository'])} has the commit {revision}; write its full name "
+                    f"no branch of {redacted(self.address)} has the commit {revision}; write its full name "
                     "in params.yaml"
                 )
 
     def _has(self, revision: str) -> bool:
         """Whether the clone has the commit. A full name that is absent would be fetched by other commands."""
-        if _FULL.fullmatch(revision) and not self.is_of_user:
+        if FULL.fullmatch(revision) and not self.is_of_user:
             marker = self.folder / "shallow"
             return marker.is_file() and revision in marker.read_text(encoding="ascii").split()
-        command = [self.git, "-C", str(self.folder), "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
-        return subprocess.run(command, capture_output=True, check=False, env=_environment()).returncode == 0
+        return bool(self._commits(revision))
 
-    def _resolve(self, revision: str) -> str:
-        return self._run("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()
+    def _commits(self, revision: str) -> list[str]:
+        """Return the commits of the clone whose names begin with ``revision``."""
+        command = [self.git, "-C", str(self.folder), "rev-parse", f"--disambiguate={revision}"]
+        done = subprocess.run(command, capture_output=True, check=False, env=_environment())
+        form = "--batch-check=%(objectname) %(objecttype)"
+        described = self._run("cat-file", form, given=done.stdout) if not done.returncode and done.stdout else b""
+        return [line.split()[0] for line in described.decode().splitlines() if line.endswith(" commit")]
+
+    def _full_name(self, revision: str) -> str:
+        if FULL.fullmatch(revision):
+            return revision
+        found = self._commits(revision)
+        if len(found) > 1:
+            raise ConfigError(
+                f"{len(found)} commits of {redacted(self.address)} begin with {revision} ({', '.join(sorted(found))}); "
+                "write the full name in params.yaml"
+            )
+        return found[0]
 
     def listed(self, commit: str) -> Iterator[tuple[str, str]]:
         """Yield the path and the blob of each regular file of a commit."""
@@ -218,13 +278,13 @@ class _Repository:
         part.write_bytes(content)
         part.replace(out)
 
-    def _run(self, *arguments: str) -> bytes:
+    def _run(self, *arguments: str, given: bytes = b"") -> bytes:
         command = [self.git, "-C", str(self.folder), *arguments]
-        done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, env=_environment())
+        done = subprocess.run(command, capture_output=True, check=False, input=given, env=_environment())
         if done.returncode:
             words = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
             raise MachineError(
-                f"cannot fetch {redacted(self.entry['repository'])} ({redacted(words[-1])}). Check the connection and "
+                f"cannot fetch {redacted(self.address)} ({redacted(words[-1])}). Check the connection and "
                 "run again: what was fetched is kept. Or name a clone with --from FOLDER"
             )
         return done.stdout

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
 from bench.scale.files import questions, write_repository
-from known_unknowns.data import released
+from known_unknowns.data import fetch as fetch_module
+from known_unknowns.data import lock_command, lock_file, released
 from known_unknowns.data.store import FOLDER, Store
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import ConfigError, DataError, MachineError
 from tests.servers.git import git_server, has_daemon
 
 pytestmark = pytest.mark.skipif(not has_daemon(), reason="git daemon is not installed")
@@ -105,6 +107,65 @@ def test_another_content_in_a_later_commit_is_kept_apart(repository, tmp_path):
     assert (out / other.place).read_text(encoding="utf-8") == "{}"
     assert other.commit == commits[3]
     assert not other.is_first
+
+
+def fetch_locked(of, out, lock):
+    raw = {"benchmarks": {"humblebench": {"data": {"released": of}}}}
+    params = SimpleNamespace(raw=raw, data=lambda name: of, edition="released", data_name="released")
+    fetch_module.fetch(params, "humblebench", out, lock_path=lock)
+
+
+def test_the_first_fetch_locks_an_abbreviated_commit(server, tmp_path, capsys):
+    _, commits = server
+    out, lock, of = tmp_path / "raw/humblebench", tmp_path / "lock.yaml", entry(commits)
+    key = f"https://github.com/{REPOSITORY}@{commits[0][:9]}"
+    fetch_locked(of, out, lock)
+    assert {name: found.commit for name, found in lock_file.read(lock).items()} == {key: commits[0]}
+    assert f"locked for the first time: {key}" in capsys.readouterr().err
+    # From then on, the lock decides: with another full name under the key, files are those of that commit.
+    lock_file.write({key: lock_file.LockEntry(commits[2], {})}, lock)
+    fetch_locked(of | {"further_revisions": []}, out, lock)
+    assert {file.commit for file in released.read_manifest(out)} == {commits[2]}
+    assert "locked" not in capsys.readouterr().err
+
+
+def test_the_lock_command_completes_abbreviated_commits(server, tmp_path, capsys):
+    _, commits = server
+    raw = {"benchmarks": {"humblebench": {"data": {"released": entry(commits)}}}, "models": {}}
+    params, lock = SimpleNamespace(raw=raw, data_name="released"), tmp_path / "lock.yaml"
+    lock_command.run(params, lock_path=lock)
+    assert lock_file.read(lock) == {}  # without a name, only what is locked already
+    lock_command.run(params, ["humblebench"], lock_path=lock)
+    assert [found.commit for found in lock_file.read(lock).values()] == [commits[0]]
+    assert lock_command.run(params, check=True, lock_path=lock)
+    lock_command.run(params, update=True, lock_path=lock)
+    assert [found.commit for found in lock_file.read(lock).values()] == [commits[0]]
+    raw["benchmarks"]["humblebench"]["data"]["released"]["revision"] = "0123456"
+    with pytest.raises(MachineError, match=r"no branch of .* has the commit 0123456"):
+        lock_command.run(params, ["humblebench"], lock_path=lock)
+
+
+def test_an_abbreviation_of_several_commits_is_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "git" / REPOSITORY
+    folder.mkdir(parents=True)
+    subprocess.run(["git", "init", "--quiet", "--bare"], cwd=folder, check=True)
+    for key in ("uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"):
+        subprocess.run(["git", "config", key, "true"], cwd=folder, check=True)
+    # 2,000 commits, always the same: two of them share their first four digits.
+    stream = "".join(
+        f"commit refs/heads/main\ncommitter T <t@example.org> {number} +0000\ndata 1\nx\n" for number in range(2000)
+    )
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=folder, check=True, input=stream.encode())
+    listed = subprocess.run(["git", "rev-list", "--all"], cwd=folder, check=True, capture_output=True, text=True)
+    names = listed.stdout.split()
+    same = next(group for group in ([n for n in names if n[:4] == name[:4]] for name in names) if len(group) > 1)
+    with git_server(tmp_path / "git") as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(ConfigError, match=f"{len(same)} commits .* begin with {same[0][:4]}") as error:
+            released.full_name(f"https://github.com/{REPOSITORY}", same[0][:4])
+        assert all(name in str(error.value) for name in same)
+        assert released.full_name(f"https://github.com/{REPOSITORY}", same[0][:30]) == same[0]
 
 
 def test_what_cannot_be_fetched_is_said(server, tmp_path):
