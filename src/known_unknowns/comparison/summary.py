@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from known_unknowns import benchmarks
 from known_unknowns.comparison import conditions as condition
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.rows import ComparisonRow
@@ -109,21 +110,21 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
 
 def _text(row: ComparisonRow, params: Params) -> str:
     """Return what to change so that a number with this obstacle can be judged."""
-    name = row.benchmark
+    name, title = row.benchmark, benchmarks.get(row.benchmark).title
     if row.obstacle == condition.QUESTIONS:
         editions = [e for e in params.raw["editions"] if params.raw["benchmarks"][name]["data"].get(e, {}).get("source")
                     not in (None, "scenes")]  # fmt: skip
         advice = f"run an edition with the published data: {', '.join(editions)}" if editions else "add published data"
-        return f"{name}: the questions are rendered; {advice}"
+        return f"{title}: the questions are rendered; {advice}"
     if row.obstacle == condition.VARIANT:
-        return f"{name}: run the variant {row.variant} for {row.model}"
+        return f"{title}: run the variant {row.variant} for {row.model}"
     if row.obstacle == condition.NUMBER:
-        return f"{name}: ask all published questions of {row.variant}; {row.reason}"
+        return f"{title}: ask all published questions of {row.variant}; {row.reason}"
     if row.obstacle == condition.REVISION:
-        return f"{name}: fetch the published revision of the data; {row.reason}"
+        return f"{title}: fetch the published revision of the data; {row.reason}"
     if row.obstacle == condition.PROTOCOL:
-        return f"{name}: use the published protocol; {row.reason}"
-    return f"{name}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
+        return f"{title}: use the published protocol; {row.reason}"
+    return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
 def _models(benchmark: str, missing: Mapping[str, int]) -> list[Step]:
@@ -132,17 +133,18 @@ def _models(benchmark: str, missing: Mapping[str, int]) -> list[Step]:
         row: name for name, entry in catalogue.entries().items() if (row := catalogue.stands_for(entry, benchmark))
     }
     absent = catalogue.absent().get(benchmark, {})
+    title = benchmarks.get(benchmark).title
     steps = []
     if unavailable := sum(number for row, number in missing.items() if row in absent):
-        text = f"{benchmark}: the models of other rows cannot be run (known-unknowns models --absent lists the reasons)"
+        text = f"{title}: the models of other rows cannot be run (known-unknowns models --absent lists the reasons)"
         steps.append(Step(unavailable, text))
     runnable = sorted((row for row in missing if row not in absent), key=lambda row: -missing[row])
     for row in runnable[:_MOST_ROWS]:
         advice = (
             f"add {known[row]} to the models of the edition" if row in known else f"add a model with published: {row}"
         )
-        steps.append(Step(missing[row], f"{benchmark}: no model stands for {row}: {advice}"))
+        steps.append(Step(missing[row], f"{title}: no model stands for {row}: {advice}"))
     if others := runnable[_MOST_ROWS:]:
-        text = f"{benchmark}: no model stands for {', '.join(others)} (known-unknowns models lists their models)"
+        text = f"{title}: no model stands for {', '.join(others)} (known-unknowns models lists their models)"
         steps.append(Step(sum(missing[row] for row in others), text))
     return steps

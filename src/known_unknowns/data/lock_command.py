@@ -76,9 +76,9 @@ def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.
         sources = _models_source(entry)
         if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
             every.setdefault(name, sources)
-    for name, benchmark in params.raw["benchmarks"].items():  # the first fetch locks abbreviated commits
+    for name, benchmark in params.raw["benchmarks"].items():  # locked by the first fetch
         sources = [of for entry in benchmark["data"].values() for of in lock_file.released_sources(entry)]
-        every[name] += [source for source in sources if name in names or source.key in locked]
+        every[name] += [source for source in sources if source.key in locked]
     found: Named = {}
     for name in names or every:
         if name not in every and name not in extra:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from known_unknowns.records import Metric
@@ -153,6 +153,19 @@ def move_n_to_heading(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tup
             columns[index] = replace(column, note=f"n = {counts.pop():,}")
             rows = [_without_n(row, index) for row in rows]
     return tuple(columns), tuple(rows)
+
+
+def move_n_to_column(columns: Sequence[Head], rows: Sequence[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
+    """Move n from the cells into a first column, if any cell has it and all cells of each row have the same."""
+    counts = [{cell.n for cell in row.cells} - {None} for row in rows]
+    if not any(counts) or any(len(of_row) > 1 for of_row in counts):
+        return tuple(columns), tuple(rows)
+    texts = [f"{of_row.pop():,}" if of_row else DASH for of_row in counts]
+    cells = [
+        (Cell(text, kind="plain"), *(replace(cell, n=None) for cell in row.cells))
+        for row, text in zip(rows, texts, strict=True)
+    ]
+    return (Head("n"), *columns), tuple(replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True))
 
 
 def _without_n(row: Row, index: int) -> Row:

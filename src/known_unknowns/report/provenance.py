@@ -106,9 +106,17 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
 def _data(benchmark: str, entry: Mapping[str, Any], data: Path, locks: Mapping[str, lock_file.LockEntry]) -> Data:
     source = lock_file.data_source(benchmark, entry)
     locked = locks.get(source.key) if source else None
+    full_names = [str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks]
     pin = provenance.dvc_hash(data / "raw" / benchmark)
-    terms = licences.terms_of(benchmark, entry).as_dict()
-    return Data(benchmark, entry, pin, locked.describe() if locked else None, terms)
+    terms = _readable(licences.terms_of(benchmark, entry).as_dict())
+    return Data(benchmark, entry, pin, locked.describe() if locked else ", ".join(full_names) or None, terms)
+
+
+def _readable(terms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return terms of use with the names and values that a reader sees."""
+    names = {"redistribute": "may be redistributed", "why": "reason"}
+    values = {key: ("yes" if value else "no") if isinstance(value, bool) else value for key, value in terms.items()}
+    return {names.get(key, key): value for key, value in values.items()}
 
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:

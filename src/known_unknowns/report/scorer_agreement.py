@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER
-from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_heading, percent
+from known_unknowns.report.formatting import Cell, Head, Row, Table, move_n_to_column, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def disagreement(run: Run, results: Path) -> Disagreement | None:
         else:
             agreed.append(model)
     columns = [Head(f"{run.parser_name(one)} and {run.parser_name(other)}") for one, other in pairs]
-    columns, rows = move_n_to_heading(columns, rows)
+    columns, rows = move_n_to_column(*move_n_to_heading(columns, rows))
     table = Table(
         caption=f"{run.section.title}: replies on which two parsers disagree, in percent (and number)",
         corner=("Model", "Variant"),

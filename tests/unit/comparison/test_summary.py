@@ -35,7 +35,7 @@ def test_judged_numbers_and_what_to_run_next():
     (step,) = [text for text in texts if "no model stands for Gemma-3" in text]
     assert texts[step] == len(of_gemma) and step.endswith(" to the models of the edition")
     assert any("GLM-4.1V-Thinking" in text for text in texts)
-    assert texts["humblebench: run the variant nota_only for ours"] == 2
+    assert texts["HumbleBench: run the variant nota_only for ours"] == 2
     absent = [cell for cell in cells if cell.model in ("Cambrian", "VILA1.5")]
     (unavailable,) = [text for text in texts if "--absent" in text]
     assert texts[unavailable] == len(absent)
@@ -48,7 +48,7 @@ def test_rendered_questions_need_another_edition():
     conditions = Conditions(other_questions="rendered")
     rows = compare_cells(load("humblebench"), [OURS], published_rows={}, scorers=SCORERS, conditions=conditions)
     (step,) = summarise(rows, params("pocket")).steps
-    expected = "humblebench: the questions are rendered; run an edition with the published data: full, released"
+    expected = "HumbleBench: the questions are rendered; run an edition with the published data: full, released"
     assert (step.text, step.numbers) == (expected, len(load("humblebench")))
 
 

@@ -129,20 +129,19 @@ def test_the_first_fetch_locks_an_abbreviated_commit(server, tmp_path, capsys):
     assert "locked" not in capsys.readouterr().err
 
 
-def test_the_lock_command_completes_abbreviated_commits(server, tmp_path, capsys):
+def test_the_lock_command_checks_and_keeps_abbreviated_commits(server, tmp_path):
     _, commits = server
     raw = {"benchmarks": {"humblebench": {"data": {"released": entry(commits)}}}, "models": {}}
     params, lock = SimpleNamespace(raw=raw, data_name="released"), tmp_path / "lock.yaml"
     lock_command.run(params, lock_path=lock)
-    assert lock_file.read(lock) == {}  # without a name, only what is locked already
-    lock_command.run(params, ["humblebench"], lock_path=lock)
-    assert [found.commit for found in lock_file.read(lock).values()] == [commits[0]]
+    assert lock_file.read(lock) == {}  # the first fetch locks them
+    key = f"https://github.com/{REPOSITORY}@{commits[0][:9]}"
+    lock_file.write({key: lock_file.LockEntry(commits[0], {})}, lock)
     assert lock_command.run(params, check=True, lock_path=lock)
     lock_command.run(params, update=True, lock_path=lock)
     assert [found.commit for found in lock_file.read(lock).values()] == [commits[0]]
-    raw["benchmarks"]["humblebench"]["data"]["released"]["revision"] = "0123456"
-    with pytest.raises(MachineError, match=r"no branch of .* has the commit 0123456"):
-        lock_command.run(params, ["humblebench"], lock_path=lock)
+    lock_file.write({key: lock_file.LockEntry(commits[1], {})}, lock)
+    assert not lock_command.run(params, check=True, lock_path=lock)
 
 
 def test_an_abbreviation_of_several_commits_is_refused(tmp_path, monkeypatch):

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.figures import _published_points, answer_shares
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, metric_cell, metric_text, move_n_to_heading, percent
+from known_unknowns.report.formatting import (
+    DASH,
+    Cell,
+    Head,
+    Row,
+    metric_cell,
+    metric_text,
+    move_n_to_column,
+    move_n_to_heading,
+    percent,
+)
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
 from known_unknowns.report.verdict_tables import comparison
@@ -95,3 +105,14 @@ def test_verdicts_are_grouped_under_the_official_parser() -> None:
 
 def test_numbers_are_iterated_once_each() -> None:
     assert len(list(MetricIndex([METRIC, replace(METRIC, seed=None)]))) == 1
+
+
+def test_n_moves_to_a_column_if_the_cells_of_a_row_share_it():
+    columns = (Head("one"), Head("other"))
+    rows = [Row((Head("a"),), (Cell("1", n=1500), Cell("2", n=1500))), Row((Head("b"),), (Cell("3", n=300), Cell("–")))]
+    moved, with_n = move_n_to_column(columns, rows)
+    assert [head.text for head in moved] == ["n", "one", "other"]
+    assert [[cell.text for cell in row.cells] for row in with_n] == [["1,500", "1", "2"], ["300", "3", "–"]]
+    assert all(cell.n is None for row in with_n for cell in row.cells)
+    differing = [Row((Head("a"),), (Cell("1", n=1), Cell("2", n=2)))]
+    assert move_n_to_column(columns, differing) == (columns, tuple(differing))

@@ -253,7 +253,7 @@ def _cost_chart(rows: list[dict[str, Any]], x_title: str, run: Run) -> alt.Layer
 
     highest = max(row["x"] for row in rows) or 1
     x_scale = alt.Scale(domain=[-0.03 * highest, 1.05 * highest], nice=False)
-    x = alt.X("x:Q", scale=x_scale, title=x_title, axis=alt.Axis(format=","))
+    x = alt.X("x:Q", scale=x_scale, title=x_title, axis=alt.Axis(format=",~f"))
     names, colours = model_colours(run.models)
     legend = alt.Legend(columns=2, columnPadding=28, values=[m for m in names if m in {row["model"] for row in rows}])
     colour = alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=legend)

@@ -64,6 +64,9 @@ def read_log(path: Path) -> dict[str, float]:
         numbers = {name: float(value) for part in _PARTS for name, value in content[part].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError("not a log of the released code: no object with Accuracy and Proportions", file=path) from error
+    for name, value in numbers.items():
+        if not 0 <= value <= 100:
+            raise DataError(f"not a log of the released code: {name} {value!r} is not a percentage", file=path)
     return numbers
 
 

@@ -228,6 +228,15 @@ def test_old_logs_are_text_with_other_types(folder, tmp_path):
     assert any("not reproduced: 1 numbers differ, such as Object_accuracy" in f for f in folder.findings())
 
 
+def test_a_log_with_an_impossible_number_is_unreadable(folder):
+    lines = rows(PUBLISHED, "Phi-4", "common")
+    folder.add("results/common/Phi-4/Phi-4.jsonl", as_lines(lines))
+    changed = json.loads(log(lines, "Phi-4", "common"))
+    changed["Proportions"]["E_proportion"] = 143.5
+    folder.add("results/common/Phi-4/Phi-4.log", json.dumps(changed))
+    assert any("E_proportion 143.5 is not a percentage" in text for text in folder.findings())
+
+
 def test_pointers_to_large_files_are_named(folder):
     folder.add_model("Cambrian", "common")
     folder.add("results/common/Phi-4/Phi-4.jsonl", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")

@@ -21,7 +21,7 @@ function sharesPart(caption, head, rows) {
     const asked = sum(counts, COLUMNS.flatMap((column) => column[2]));
     return h("tr", { class: baseline ? "baseline" : "" }, h("th", { scope: "row" }, link({ outcome: "", ...values }, plain(name))),
       columns.map(([outcome, , codes]) => {
-        const count = sum(counts, codes), share = asked ? `${(100 * count / asked).toFixed(1)} %` : "–";
+        const count = sum(counts, codes), share = asked ? `${(100 * count / asked).toFixed(1)}%` : "–";
         return h("td", { class: "number" }, count ? link({ outcome, ...values }, share) : share);
       }), h("td", { class: "number" }, number(asked)));
   });

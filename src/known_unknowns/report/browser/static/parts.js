@@ -70,7 +70,7 @@ function logprobsPart(logprobs, question) {
     const meter = h("meter", { min: 0, max: 1, value: share.toFixed(4), "aria-label": `Share of ${plain(label)}` });
     const option = question[1].find((entry) => entry[0] === label);
     return h("tr", {}, h("th", { scope: "row" }, plain(label)), h("td", { dir: "auto" }, visible(option ? option[2] : "")),
-      h("td", { class: "number" }, value === null ? "−∞" : value.toFixed(3).replace("-", "−")), h("td", {}, meter, ` ${(100 * share).toFixed(1)} %`));
+      h("td", { class: "number" }, value === null ? "−∞" : value.toFixed(3).replace("-", "−")), h("td", {}, meter, ` ${(100 * share).toFixed(1)}%`));
   });
   return h("details", { open: true }, h("summary", {}, "Log-probabilities of the labels"),
     h("div", { class: "scroll-x", tabindex: 0, role: "group", "aria-label": "Log-probabilities" }, h("table", {},
