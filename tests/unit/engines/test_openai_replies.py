@@ -85,6 +85,9 @@ def test_token_counts_of_the_endpoint_are_recorded():
         ("gpt-4o-2024-08-06", "gpt-4o-2024-11-20", False),
         ("gpt-4o-2024-08-06", "gpt-4o", False),
         ("Qwen/Qwen2.5-VL-7B@abc", "Qwen/Qwen2.5-VL-7B@abd", False),
+        ("Qwen/Qwen2.5-VL-7B@abc", "Qwen/Qwen2.5-VL-7B", False),
+        ("Qwen/Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-7B@main", True),
+        ("Qwen/Qwen2.5-VL-7B", "Qwen/Qwen2.5-VL-3B@main", False),
         ("one/model", "other/model", False),
     ],
 )

@@ -91,10 +91,13 @@ def same_model(asked: str, echo: str, answers_as: str | None = None) -> bool:
     """Return whether the name in a completion denotes the requested model.
 
     It may be the name itself, a dated version of it ("gpt-4o" answers as "gpt-4o-2024-08-06"), with or without the
-    provider's name before it, or the name that the entry expects (``answers_as``).
+    provider's name before it, the name with a revision if none was requested (`transformers serve` answers as
+    "NAME@main"), or the name that the entry expects (``answers_as``).
     """
     if answers_as is not None:
         return echo == answers_as
+    if "@" not in asked:
+        echo = echo.partition("@")[0]
     if not ("/" in asked and "/" in echo):
         asked, echo = asked.rpartition("/")[2], echo.rpartition("/")[2]
     return echo == asked or (echo.startswith(asked) and _VERSION.fullmatch(echo[len(asked) :]) is not None)

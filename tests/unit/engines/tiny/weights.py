@@ -59,9 +59,9 @@ def vision(**changes: Any) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def enliven(model: Any, tokenizer: Any) -> Any:
+def enliven(model: Any, tokenizer: Any, *, seed: int = _SEED) -> Any:
     """Draw the weights anew, always the same, and return the model."""
-    random = torch.Generator().manual_seed(_SEED)
+    random = torch.Generator().manual_seed(seed)
     for module in model.modules():
         for name, weight in module.named_parameters(recurse=False):
             if weight.ndim > 1:

@@ -1,0 +1,119 @@
+"""Released servers give the replies of the engine `transformers`: real processes with one tiny checkpoint.
+
+`transformers serve` is installed with the project. vLLM needs an environment of its own; it is used if the program
+`vllm` is on PATH, or in the folder that the variable KNOWN_UNKNOWNS_VLLM names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("openai")
+
+from known_unknowns import engines
+from known_unknowns.images import recipe_image
+from known_unknowns.records import Image, Reply, Turn
+from tests.servers.processes import started
+from tests.unit.engines.tiny import released
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")]
+
+LETTERS = ("A", "B", "C", "D", "E")
+SIZES = [recipe_image("normal-noise", *size) for size in ((64, 32, 1), (24, 48, 2), (32, 32, 3), (48, 48, 4))]
+TILES = [recipe_image("normal-noise", 32, 32, seed) for seed in range(4)]
+"""Images that no processor resizes: torchvision (in vLLM) and PIL (here) round the pixels of others differently."""
+QUESTIONS = (
+    "What colour is the ball?\nA. Red\nB. Blue\nC. Green\nD. Yellow\nE. None of the above",
+    "Which animal sits beside the tree?\nA. A cat\nB. A dog\nC. A cow\nD. A fox\nE. None of the above",
+    "How many chairs are there?\nA. Two\nB. Three\nC. Four\nD. Five\nE. None of the above",
+    "Is it open?\nA. Yes\nB. No\nC. Both\nD. Neither\nE. None of the above",
+    "Describe what you see in a few words.",
+)
+VLLM = shutil.which("vllm", path=os.pathsep.join([os.environ.get("KNOWN_UNKNOWNS_VLLM", ""), os.environ["PATH"]]))
+
+
+def turns(images: Sequence[Image]) -> list[Turn]:
+    """Twenty: each question about each image. The last one has no options, and few tokens for its answer."""
+    asked = [(text, LETTERS, 12) for text in QUESTIONS[:-1]] + [(QUESTIONS[-1], None, 4)]
+    return [
+        Turn(f"q{image.source}-{text}", "answer", (image, text), labels, max_new_tokens=limit)
+        for image in images
+        for text, labels, limit in asked
+    ]
+
+
+def answers(engine: engines.Engine, images: Sequence[Image]) -> list[Reply]:
+    pairs = [pair for batch in engine.answer(turns(images), folder=Path()) for pair in batch]
+    return [reply for _, reply in sorted(pairs, key=lambda pair: pair[0])]
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoint") / "tiny-llava"
+    released.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def local(checkpoint: Path) -> engines.Engine:
+    """The engine in this process."""
+    entry = {"engine": "transformers", "source": str(checkpoint), "revision": "unpinned", "dtype": "float32"}
+    return engines.create("tiny", entry | {"device": "cpu"})
+
+
+def assert_equal(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
+    assert len({reply.text for reply in expected}) > 5 and {reply.finish for reply in expected} == {"stop", "length"}
+    assert [reply.error for reply in replies] == [None] * len(expected)
+    for name in ("input_tokens", "text", "finish"):
+        assert [getattr(reply, name) for reply in replies] == [getattr(reply, name) for reply in expected]
+
+
+def test_transformers_serve(checkpoint, local, tmp_path, capsys):
+    """It ignores log-probabilities, and cannot list its models in a new cache (status 500)."""
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "new"), "PYTHONUNBUFFERED": "1"}
+    program = Path(sys.executable).with_name("transformers")
+    command = [program, "serve", checkpoint, "--device", "cpu", "--dtype", "float32"]
+    with started(*command, environment=environment, folder=tmp_path) as server:
+        entry = {"engine": "openai", "source": str(checkpoint), "base_url": f"{server.url}/v1", "max_retries": 0}
+        expected = answers(local, SIZES)
+        server.wait("/health", seconds=240)
+        engine = engines.create("served", entry)
+        assert_equal(answers(engine, SIZES), expected)
+        assert engine.about["served"] == {"listed": None}
+        assert {"logprobs", "top_logprobs"} <= set(engine.about["declined"])
+        assert "cannot list its models (status 500)" in capsys.readouterr().err
+        unchecked = engines.create("served", entry | {"check_served": False})
+        assert_equal(answers(unchecked, SIZES), expected)
+        assert "cannot list its models" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")
+@pytest.mark.timeout(1200)
+def test_vllm(checkpoint, local, tmp_path):
+    """On a CPU, with log-probabilities. The limits are those of profiles/vllm/serve.yaml, but for the sizes."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    environment |= {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
+    command = [VLLM, "serve", checkpoint, "--served-model-name", "tiny@1", "--dtype", "float32", "--seed", "0"]
+    limits = ["--max-model-len", "1024", "--max-logprobs", "20", "--limit-mm-per-prompt", '{"image": 2}']
+    with started(*command, *limits, "--enforce-eager", environment=environment, folder=tmp_path) as server:
+        expected = answers(local, TILES)
+        server.wait("/health", seconds=900)
+        entry = {"engine": "openai", "source": "tiny", "revision": "1", "base_url": f"{server.url}/v1"}
+        engine = engines.create("served", entry)
+        replies = answers(engine, TILES)
+        assert_equal(replies, expected)
+        assert engine.about["served"]["id"] == "tiny@1" and engine.about["declined"] == {}
+        compared = 0
+        for reply, ours in zip(replies, expected, strict=True):
+            for label, value in (reply.logprobs or {}).items():
+                assert value == pytest.approx(ours.logprobs[label], abs=1e-3)
+                compared += 1
+        assert compared >= 16
