@@ -40,7 +40,7 @@ class Project:
         for name in listed.split("\0"):
             if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, root / name)
+                shutil.copy2(ROOT / name, root / name, follow_symlinks=False)
         for compiled in (ROOT / "src").rglob("__pycache__"):  # else every copy compiles the package again
             shutil.copytree(compiled, root / compiled.relative_to(ROOT), dirs_exist_ok=True)
         project = cls(root, environment or {})
