@@ -83,4 +83,5 @@ onsuccess:
 
 
 onerror:
+    up_to_date.restore_removed(Path(MADE_FROM))
     print_last(workflow_run.failure_message(log), sys.stderr)

@@ -16,7 +16,7 @@ if SOURCE.is_dir():
 
 from known_unknowns import verification
 from known_unknowns.config import read as read_config
-from known_unknowns.data import rerun_stamp
+from known_unknowns.data import rerun_stamp, up_to_date
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.workflow import (
     construction_rules,

@@ -8,14 +8,26 @@ same command can be run again.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 
 class KnownUnknownsError(Exception):
     """Base class of the package's errors."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let the errors of other processes keep their message and their attributes."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[KnownUnknownsError], args: tuple[Any, ...], attributes: dict[str, Any]) -> KnownUnknownsError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
 
 
 class ConfigError(KnownUnknownsError):
@@ -70,6 +82,28 @@ class MachineError(KnownUnknownsError):
     """A fault of the machine or the network. Nothing is lost, and the same command continues the work."""
 
     exit_code = 4
+
+
+class SeveralErrors(KnownUnknownsError):
+    """Errors of independent parts of one command.
+
+    Parameters
+    ----------
+    errors : sequence of Exception
+        At least one; those with an equal message are one error.
+    """
+
+    def __init__(self, errors: Sequence[Exception]) -> None:
+        self.errors = list({str(error): error for error in errors}.values())
+        super().__init__("\n".join(map(str, self.errors)))
+        self.exit_code = max(getattr(error, "exit_code", MachineError.exit_code) for error in self.errors)
+
+
+def raise_any(errors: Sequence[Exception]) -> None:
+    """Raise the only error, or `SeveralErrors`; do nothing if there is none."""
+    if errors:
+        found = SeveralErrors(errors)
+        raise found.errors[0] if len(found.errors) == 1 else found
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:

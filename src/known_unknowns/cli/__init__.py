@@ -35,7 +35,7 @@ from known_unknowns.cli import (
     share,
     workflow,
 )
-from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError
+from known_unknowns.errors import DamagedError, KnownUnknownsError, MachineError, SeveralErrors
 
 HELP = """Reproduce benchmarks that measure whether multimodal LLMs refuse questions that they cannot answer.
 
@@ -148,7 +148,7 @@ def _version(
         raise typer.Exit
 
 
-def _set_aside(error: KnownUnknownsError) -> str:
+def _set_aside(error: Exception) -> str:
     """Rename a damaged file that a run of the workflow makes again, if this is a job of one; return what was done."""
     if not isinstance(error, DamagedError) or JOB_SETTINGS not in os.environ or not error.file.is_file():
         return ""
@@ -180,7 +180,8 @@ def main() -> None:
     except KnownUnknownsError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK"):
             raise
-        print(f"known-unknowns: error: {error}{_set_aside(error)}", file=sys.stderr)
+        for each in error.errors if isinstance(error, SeveralErrors) else [error]:
+            print(f"known-unknowns: error: {each}{_set_aside(each)}", file=sys.stderr)
         sys.exit(error.exit_code)
     except OSError as error:
         if os.environ.get("KNOWN_UNKNOWNS_TRACEBACK") or error.errno not in _MACHINE_ERRORS:

@@ -68,3 +68,4 @@ def import_models(
     if failed:
         message = f"the replies of {len(failed)} of {len(models)} models could not be imported\n" + "\n".join(failed)
         raise DataError(message, file=raw)
+    up_to_date.succeed()

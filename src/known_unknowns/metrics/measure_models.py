@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns.data.up_to_date import UpToDate
+from known_unknowns.errors import raise_any
 from known_unknowns.metrics.measure import measure
-from known_unknowns.processes import in_processes
+from known_unknowns.processes import Call, in_processes
 from known_unknowns.progress import progress
 
 if TYPE_CHECKING:
@@ -43,8 +44,15 @@ def measure_models(
         Which tables of metrics are up to date.
     workers : int
         Number of processes.
+
+    Raises
+    ------
+    DataError, MachineError, SeveralErrors
+        After all models, if the tables of some could not be measured.
     """
-    calls, inputs = [], {}
+    calls: list[Call] = []
+    inputs: dict[str, str] = {}
+    errors: list[Exception] = []
     settings = [params.statistics.as_dict(), params.scorers]
     for model in params.models:
         cells = [Path(variant) / f"seed{seed}.parquet" for variant, seed in params.cells(benchmark, model)]
@@ -60,6 +68,11 @@ def measure_models(
         if not up_to_date.keep(written, inputs[model]):
             calls.append((measure, (params, model, benchmark, questions, of_scores, of_replies, written)))
     with progress("measuring", len(calls)) as advance:
-        for (_, (_, model, *_, written)), _ in in_processes(calls, workers=workers):
-            up_to_date.add(written, inputs[model])
+        for (_, (_, model, *_, written)), error in in_processes(calls, workers=workers):
+            if error is None:
+                up_to_date.add(written, inputs[model])
+            else:
+                errors.append(error)
             advance(1)
+    raise_any(errors)
+    up_to_date.succeed()

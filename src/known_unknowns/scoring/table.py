@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from known_unknowns import tables
 from known_unknowns.data.up_to_date import UpToDate
-from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.processes import in_processes
+from known_unknowns.errors import ConfigError, raise_any, unknown_name
+from known_unknowns.processes import Call, in_processes
 from known_unknowns.progress import progress
 from known_unknowns.protocols import VIEW
 from known_unknowns.records import FAILED, AnsweredTurn, Question, Score
@@ -71,6 +71,11 @@ def score_models(
         Number of processes.
     verdicts : Path, optional
         The file of the judge's verdicts on the replies to the benchmark, if the scorers include it.
+
+    Raises
+    ------
+    DataError, MachineError, SeveralErrors
+        After all models, if some replies could not be scored.
     """
     files: dict[Path, list[tuple[Path, Path]]] = {}
     inputs: dict[Path, str] = {}
@@ -83,14 +88,25 @@ def score_models(
             )
             if not up_to_date.keep(pair[1], inputs[pair[1]]):
                 files.setdefault(questions / asked, []).append(pair)
-    calls = [
-        (partial(score_cell, scorers=scorers, verdicts=verdicts), (asked, pairs)) for asked, pairs in files.items()
-    ]
+    score = partial(score_cell, scorers=scorers, verdicts=verdicts)
+    calls: list[Call] = [(score, (asked, pairs)) for asked, pairs in files.items()]
+    errors: list[Exception] = []
     with progress("scoring", sum(map(len, files.values()))) as advance:
-        for (_, (_, pairs)), _ in in_processes(calls, workers=workers):
-            for _, written in pairs:
-                up_to_date.add(written, inputs[written])
-            advance(len(pairs))
+        while calls:
+            again: list[Call] = []
+            for (_, (asked, pairs)), error in in_processes(calls, workers=workers):
+                if error is not None and len(pairs) > 1:  # one of the models; the others are scored
+                    again += [(score, (asked, [pair])) for pair in pairs]
+                    continue
+                if error is not None:
+                    errors.append(error)
+                else:
+                    for _, written in pairs:
+                        up_to_date.add(written, inputs[written])
+                advance(len(pairs))
+            calls = again
+    raise_any(errors)
+    up_to_date.succeed()
 
 
 def score_tables(

@@ -7,7 +7,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.data.up_to_date import UpToDate
-from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.errors import ConfigError, DamagedError, DataError, SeveralErrors
 from known_unknowns.records import AnsweredTurn, Question, Reply, Score
 from known_unknowns.scoring import SCORERS
 from known_unknowns.scoring.table import final_answers, read_turns, score_models, score_table
@@ -109,6 +109,44 @@ def test_question_without_an_answering_turn(tmp_path):
     files = written(tmp_path, [question("1")], [asked("1", Reply("left"), step="select", labels=None)])
     with pytest.raises(DataError, match="'1' has no turn of the step 'answer'"):
         list(final_answers(read_turns(*files), file=files[1]))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_damaged_replies_of_some_models_do_not_stop_the_others(tmp_path, workers):
+    folders = {"questions": tmp_path / "q", "replies": tmp_path / "r", "out": tmp_path / "s"}
+    cells, models = [("original", 0), ("noise", 0)], ("a", "b", "c", "d")
+    files = {cell: Path(cell[0], f"seed{cell[1]}.parquet") for cell in cells}
+    for file in files.values():
+        tables.write_questions(folders["questions"] / file, [question("1", answer=1)])
+        for model in models:
+            tables.write_replies(folders["replies"] / model / "bench" / file, [asked("1", Reply("B"))])
+    damaged = [folders["replies"] / model / "bench" / files[cells[1]] for model in ("b", "c")]
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:50])
+
+    def run(code: str = "1") -> None:
+        up_to_date = UpToDate(tmp_path / "made_from.json", code=code)
+        asked_cells = dict.fromkeys(models, cells)
+        score_models(asked_cells, "bench", **folders, scorers=["official"], up_to_date=up_to_date, workers=workers)
+
+    with pytest.raises(SeveralErrors) as found:
+        run()
+    assert [(type(error), error.file) for error in sorted(found.value.errors, key=str)] == [
+        (DamagedError, path) for path in damaged
+    ]
+    assert found.value.exit_code == DataError.exit_code
+    written = {folders["out"] / model / "bench" / file for model in models for file in files.values()}
+    made = {path for path in written if path.is_file()}
+    assert written - made == {folders["out"] / model / "bench" / "noise/seed0.parquet" for model in ("b", "c")}
+
+    for path in made:  # as Snakemake does after a failed job
+        path.unlink()
+    for path in damaged:
+        tables.write_replies(path, [asked("1", Reply("B"))])
+    before = {path.name for path in (tmp_path / "made_from.tables").iterdir()}
+    run()
+    assert before and all(path.is_file() for path in written)
+    assert not (tmp_path / "made_from.tables").exists()
 
 
 def test_models_are_scored_together_and_unchanged_ones_are_kept(tmp_path, monkeypatch):
