@@ -8,10 +8,7 @@ that a resumed run gives the same replies as an uninterrupted one. The last of s
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
-import os
 from collections.abc import ItemsView, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,8 +16,9 @@ from types import TracebackType
 from typing import Any
 from zlib import crc32
 
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import DataError
 from known_unknowns.records import Reply, is_token_count
+from known_unknowns.tables.append_file import AppendFile
 
 _SUFFIX_START = b', "crc32": "'
 _SUFFIX = _SUFFIX_START + b'%08x"}\n'
@@ -35,18 +33,12 @@ class Journal:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._file = AppendFile(self.path, busy="another run is writing this journal; wait for it, or stop it")
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._file)
-            raise MachineError(f"{self.path}: another run is writing this journal; wait for it, or stop it") from None
-        try:
-            self._replies, self._end = read_batches(self.path)
-            os.ftruncate(self._file, self._end)
+            self._replies, end = read_batches(self.path)
+            self._file.cut(end)
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
 
     def __enter__(self) -> Journal:
@@ -59,7 +51,7 @@ class Journal:
 
     def close(self) -> None:
         """Release the file."""
-        os.close(self._file)
+        self._file.close()
 
     def __len__(self) -> int:
         return len(self._replies)
@@ -82,20 +74,11 @@ class Journal:
     def append(self, batch: Sequence[tuple[str, Reply]]) -> None:
         """Add a batch of (key, reply). When this returns, the batch is on the disk, whole."""
         data = b"".join(journal_line(key, i, len(batch), reply) for i, (key, reply) in enumerate(batch))
-        try:
-            written = 0
-            while written < len(data):
-                written += os.write(self._file, data[written:])
-            os.fsync(self._file)
-        except OSError as error:
-            os.ftruncate(self._file, self._end)
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise MachineError(
-                    f"{self.path}: the disk is full; the replies so far are kept. Free some space and run the same "
-                    "command again: it asks only what is missing"
-                ) from error
-            raise
-        self._end += len(data)
+        self._file.append(
+            data,
+            full="the replies so far are kept. Free some space and run the same command again: it asks only what is "
+            "missing",
+        )
         self._replies.update(batch)
 
 

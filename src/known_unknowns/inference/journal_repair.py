@@ -12,6 +12,7 @@ from known_unknowns import tables
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference.journal import journal_line, parse_line
 from known_unknowns.records import Reply
+from known_unknowns.tables.append_file import AppendFile
 
 _KEY = re.compile(rb'"key": "([0-9a-f]{64})"')
 
@@ -90,8 +91,8 @@ def repair(path: Path) -> Checked:
             raise MachineError(f"{path}: a run is writing this journal; wait for it, or stop it") from None
         found = check(path)
         if found.damaged:
-            with path.with_name(f"{path.name}.damaged").open("ab") as aside:
-                aside.writelines(found.damaged.values())
+            with AppendFile(path.with_name(f"{path.name}.damaged"), busy="another repair is writing it") as aside:
+                aside.append(b"".join(found.damaged.values()), full="the journal is as before")
             with tables.atomic_path(path) as partial:
                 partial.write_bytes(b"".join(_lines(found.replies)))
     return found

@@ -6,20 +6,22 @@ at the end of the file was never acknowledged. It is moved to ``<file>.torn`` wh
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
-import os
 import threading
 from pathlib import Path
 from types import TracebackType
 from zlib import crc32
 
 from known_unknowns.construction.review.records import Decision
-from known_unknowns.errors import DataError, MachineError
+from known_unknowns.errors import DataError
+from known_unknowns.tables.append_file import AppendFile
 
 _SUFFIX = b', "crc32": "%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
+_BUSY = (
+    "another review is writing this file. Stop it, or give --decisions another file; several files are merged when the "
+    "decisions are applied"
+)
 
 
 def decision_line(decision: Decision) -> bytes:
@@ -87,26 +89,14 @@ class DecisionLog:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        created = not self.path.exists()
         self._lock = threading.Lock()
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._file = AppendFile(self.path, busy=_BUSY)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._file)
-            raise MachineError(
-                f"{self.path}: another review is writing this file. Stop it, or give --decisions another file; several "
-                "files are merged when the decisions are applied"
-            ) from None
-        try:
-            self._decisions, self._end = read_log(self.path)
+            self._decisions, end = read_log(self.path)
             self._keys = {decision.key for decision in self._decisions}
-            self._set_torn_aside()
-            if created:
-                _sync_folder(self.path.parent)
+            self._set_torn_aside(end)
         except BaseException:
-            os.close(self._file)
+            self._file.close()
             raise
 
     def __enter__(self) -> DecisionLog:
@@ -119,7 +109,7 @@ class DecisionLog:
 
     def close(self) -> None:
         """Close the file and release it for other processes."""
-        os.close(self._file)
+        self._file.close()
 
     @property
     def decisions(self) -> list[Decision]:
@@ -144,39 +134,13 @@ class DecisionLog:
         with self._lock:
             if decision.key in self._keys:
                 return False
-            try:
-                written = 0
-                while written < len(line):
-                    written += os.write(self._file, line[written:])
-                os.fsync(self._file)
-            except OSError as error:
-                os.ftruncate(self._file, self._end)
-                if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    raise MachineError(
-                        f"{self.path}: the disk is full; free some space. All earlier decisions are kept"
-                    ) from error
-                raise
-            self._end += len(line)
+            self._file.append(line, full="free some space. All earlier decisions are kept")
             self._decisions.append(decision)
             self._keys.add(decision.key)
             return True
 
-    def _set_torn_aside(self) -> None:
-        size = os.fstat(self._file).st_size
-        if size > self._end:
-            torn = os.pread(self._file, size - self._end, self._end)
-            with self.path.with_name(f"{self.path.name}.torn").open("ab") as aside:
-                aside.write(torn + b"\n")
-                aside.flush()
-                os.fsync(aside.fileno())
-            os.ftruncate(self._file, self._end)
-            os.fsync(self._file)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write the folder's entry of a new file to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    def _set_torn_aside(self, end: int) -> None:
+        if torn := self._file.rest(end):
+            with AppendFile(self.path.with_name(f"{self.path.name}.torn"), busy=_BUSY) as aside:
+                aside.append(torn + b"\n", full="free some space")
+            self._file.cut(end)

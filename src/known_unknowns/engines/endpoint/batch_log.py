@@ -12,11 +12,12 @@ The keys are `Turn.key`, which are the batch's custom ids. Each has the sha256 o
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from known_unknowns.tables.append_file import AppendFile
 
 
 @dataclass(slots=True)
@@ -51,12 +52,9 @@ class BatchLog:
 
     def add(self, **line: Any) -> BatchRecord:
         """Write a line. It is on the disk when this returns."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        torn = self.path.is_file() and not self.path.read_bytes().endswith(b"\n")
-        with self.path.open("ab") as file:
-            file.write(b"\n" * torn + json.dumps(line).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        with AppendFile(self.path, busy="another run is writing it; wait for that run, or stop it") as file:
+            torn = file.rest(max(file.end - 1, 0)) not in (b"", b"\n")
+            file.append(b"\n" * torn + json.dumps(line).encode() + b"\n", full="free some space")
         return self._apply(line)
 
     def _apply(self, line: Mapping[str, Any]) -> BatchRecord:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -17,17 +18,22 @@ from tests.paths import SOURCE
 
 
 class Server:
-    """``known-unknowns review`` with these arguments. It can be killed and started again at the same address."""
+    """``known-unknowns review`` with these arguments. It can be killed and started again at the same address.
 
-    def __init__(self, *arguments: str | Path, folder: Path, port: int = 0) -> None:
+    ``wrapper`` is a program that runs it in its own process, such as a tracer.
+    """
+
+    def __init__(self, *arguments: str | Path, folder: Path, port: int = 0, wrapper: Sequence[str] = ()) -> None:
+        self.wrapper = wrapper
         self.arguments, self.folder, self.port = [str(argument) for argument in arguments], folder, port or free_port()
         self.start()
 
     def start(self) -> None:
         """Start it and wait until it has printed its addresses."""
         environment = os.environ | {"PYTHONPATH": str(SOURCE.parent), "OMP_NUM_THREADS": "1"}
+        review = [sys.executable, "-m", "known_unknowns", "review", *self.arguments, "--port", str(self.port)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "known_unknowns", "review", *self.arguments, "--port", str(self.port)],
+            [*self.wrapper, *review],
             cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         assert self._process.stdout
