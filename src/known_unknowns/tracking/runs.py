@@ -92,7 +92,7 @@ class _Writer:
     """Writes runs into a store. It knows the edition's runs that existed when it was created."""
 
     def __init__(self, store: Store, params: Params) -> None:
-        self._client, self._experiment_id, self._scorers = store.client, store.experiment_id, params.scorers
+        self._store, self._client, self._scorers = store, store.client, params.scorers
         self._trees: dict[str, dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
         for run in store.search(f"tags.edition = '{params.edition}'"):
             model = run.data.tags.get("cell", "/").split("/")[1]
@@ -107,7 +107,7 @@ class _Writer:
             complete = any(run.data.tags.get("level") == "model" and run.info.status == "FINISHED" for run in runs)
             if tree == digest:  # runs and artifacts may have been deleted since
                 complete &= len(runs) == len(list(model.tree()))
-                complete &= all(self._client.list_artifacts(run.info.run_id) for run in runs)
+                complete &= all(map(self._store.has_artifacts, runs))
             if tree and not complete:  # runs of earlier versions have no digest
                 for run in trees.pop(tree):
                     self._client.delete_run(run.info.run_id)
@@ -128,7 +128,7 @@ class _Writer:
         # The UI shows the latest runs first: the models, then the benchmarks, then the cells.
         start_time = now - 60_000 * min(len(contents.path), 4)
         tags = self._tags(contents, artifacts, tree) | ({"mlflow.parentRunId": parent} if parent else self._provenance)
-        run_id = self._client.create_run(self._experiment_id, start_time, tags, contents.name).info.run_id
+        run_id = self._client.create_run(self._store.experiment_id, start_time, tags, contents.name).info.run_id
         ids = {"/".join(contents.path): run_id}
         try:
             metrics = [Metric(name, value, now, 0) for name, value in contents.metrics.items()]

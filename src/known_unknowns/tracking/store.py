@@ -63,6 +63,12 @@ class Store:
             yield from page
             token = page.token or None
 
+    def has_artifacts(self, run: Run) -> bool:
+        """Whether the run's folder of artifacts has any. `MlflowClient.list_artifacts` would read the run once more."""
+        from mlflow.artifacts import list_artifacts
+
+        return bool(list_artifacts(artifact_uri=run.info.artifact_uri, tracking_uri=self.client.tracking_uri))
+
 
 @contextmanager
 def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
