@@ -35,6 +35,17 @@ def test_alpha_of_two_observers_by_hand():
     assert krippendorff_alpha(list(zip(first, second, strict=True))) == pytest.approx(1 - 19 * 4 / (14 * 6))
 
 
+RATINGS = ("AABCDAABCDBBACDEABCD", "AABCDAABCCBB-CDEABDD", "ABBCDA-BCDBBACDEAACD", "--BCD-AB-DBAAC-E---D")
+"""Four reviewers of twenty questions with five labels; "-" was not reviewed."""
+
+
+def test_alpha_of_the_reference_package():
+    """krippendorff 0.9.0: alpha(reliability_data=..., level_of_measurement="nominal") with "-" as NaN."""
+    units = [[None if label == "-" else label for label in unit] for unit in zip(*RATINGS, strict=True)]
+    assert krippendorff_alpha(units) == pytest.approx(0.8173636844891476, abs=1e-12)
+    assert krippendorff_alpha(list(zip("AABBA", "ABBAA", strict=True))) == pytest.approx(0.25, abs=1e-12)
+
+
 def test_kappa_is_that_of_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     generator = np.random.default_rng(3)
