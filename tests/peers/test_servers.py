@@ -19,6 +19,9 @@ pytest.importorskip("transformers")
 pytest.importorskip("openai")
 
 from known_unknowns import engines
+from known_unknowns.config import OpenAIModel
+from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
+from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Reply, Turn
 from tests.servers.processes import started
@@ -97,16 +100,22 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
 
 @pytest.mark.skipif(VLLM is None, reason="vllm is neither on PATH nor in the folder KNOWN_UNKNOWNS_VLLM names")
 @pytest.mark.timeout(1200)
-def test_vllm(checkpoint, local, tmp_path):
-    """On a CPU, with log-probabilities. The limits are those of profiles/vllm/serve.yaml, but for the sizes."""
+def test_vllm(checkpoint, local, tmp_path, monkeypatch):
+    """On a CPU, with log-probabilities and a key."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
     environment |= {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
     command = [VLLM, "serve", checkpoint, "--served-model-name", "tiny@1", "--dtype", "float32", "--seed", "0"]
     limits = ["--max-model-len", "1024", "--max-logprobs", "20", "--limit-mm-per-prompt", '{"image": 2}']
-    with started(*command, *limits, "--enforce-eager", environment=environment, folder=tmp_path) as server:
+    command += [*limits, "--api-key", "the-right-key", "--enforce-eager"]
+    with started(*command, environment=environment, folder=tmp_path) as server:
         expected = answers(local, TILES)
         server.wait("/health", seconds=900)
         entry = {"engine": "openai", "source": "tiny", "revision": "1", "base_url": f"{server.url}/v1"}
+        monkeypatch.setenv("OPENAI_API_KEY", "the-wrong-key")
+        with pytest.raises(ConfigError, match="does not take the key"):
+            check_endpoint("served", OpenAIModel(**entry))
+        monkeypatch.setenv("OPENAI_API_KEY", "the-right-key")
+        assert check_endpoint("served", OpenAIModel(**entry))["listed"]
         engine = engines.create("served", entry)
         replies = answers(engine, TILES)
         assert_equal(replies, expected)
