@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -32,12 +33,15 @@ ACCURACIES = {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an unpacked wheel, which was built from the files that Git tracks or does not ignore."""
+    """The folder of an unpacked wheel, built as in the containers: from the files that the Apptainer image gets."""
     folder = tmp_path_factory.mktemp("wheel")
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    definition = (ROOT / "containers/known-unknowns.def").read_text(encoding="utf-8")
+    lines = re.search(r"%files\n(.*?)\n\n", definition, re.DOTALL)[1].splitlines()
+    copied = [Path(line.split()[0]) for line in lines]
     for name in filter(None, listed.split("\0")):
-        if not name.startswith(("tests/", "bench/", "docs/")) and (ROOT / name).is_file():
+        if any(top in (Path(name), *Path(name).parents) for top in copied) and (ROOT / name).is_file():
             (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / "source" / name)
     build = [
