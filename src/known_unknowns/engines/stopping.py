@@ -27,7 +27,11 @@ class StoppedError(MachineError):
 
 
 def install() -> None:
-    """Handle SIGTERM and SIGINT in this process. A second signal ends it at once."""
+    """Handle SIGTERM and SIGINT in this process. A second SIGINT ends it at once.
+
+    A second SIGTERM does not: a job of a cluster receives several, from its scheduler and from the programs around it.
+    The scheduler ends it after a grace period of its own.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _handle)
 
@@ -58,6 +62,8 @@ async def sleep(seconds: float) -> None:
 def _handle(number: int, frame: FrameType | None) -> None:
     global _since
     if _since is not None:
-        raise KeyboardInterrupt
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        return
     _since = time.monotonic()
     print(f"stopping: the requests under way have {GRACE_SECONDS:.0f} s to end", file=sys.stderr, flush=True)
