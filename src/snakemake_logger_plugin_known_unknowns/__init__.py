@@ -26,6 +26,8 @@ _SECONDS_OF_A_SHORT_JOB = 5.0
 _JOBS_SHOWN = 6
 _LOG_LINES = 5
 _TICK_SECONDS = 1.0
+_CLOCK_SECONDS = 5.0
+"""How much the clock of a cluster's file system may be behind this machine's."""
 
 
 @dataclass
@@ -39,7 +41,10 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 
 @dataclass
 class Job:
-    """A running job: its rule, its name for people, its log, and the progress that the log states."""
+    """A job: its rule, its name for people, its log, and the progress that the log states.
+
+    A job of a cluster was only submitted, at the time ``submitted`` of the clock, until it writes its log.
+    """
 
     rule: str
     name: str
@@ -47,10 +52,15 @@ class Job:
     start: float
     status: Status | None = None
     updated: float = 0.0
+    submitted: float | None = None
 
     def update(self, now: float) -> None:
         """Read the progress from the log."""
         try:
+            if self.submitted is not None and self.log:
+                if self.log.stat().st_mtime < self.submitted - _CLOCK_SECONDS:
+                    return  # of a former attempt
+                self.submitted, self.start = None, now
             text = _tail(self.log) if self.log else ""
         except OSError:
             return
@@ -116,10 +126,19 @@ class Run:
         about = f", about {duration(left)} left" if left and self.done < self.total else ""
         share = f"{self.done / self.total:.0%}"
         head = f"{self.done} of {self.total} jobs ({share}) after {duration(now - self.start)}{about}"
-        shown = [job for job in self.running.values() if now - job.start > _SECONDS_OF_A_SHORT_JOB or job.status]
+        waiting = [now - job.start for job in self.running.values() if job.submitted is not None]
+        shown = [
+            job
+            for job in self.running.values()
+            if job.submitted is None and (now - job.start > _SECONDS_OF_A_SHORT_JOB or job.status)
+        ]
         jobs = [f"    {job.name}: {job.status or duration(now - job.start)}" for job in shown[:_JOBS_SHOWN]]
         more = len(shown) - len(jobs)
-        return [head, *jobs, *([f"    and {more} other jobs"] if more else [])]
+        if more:
+            jobs.append(f"    and {more} other jobs")
+        if waiting:
+            jobs.append(f"    submitted and not started: {len(waiting)}, the first {duration(max(waiting))} ago")
+        return [head, *jobs]
 
 
 class TimeLeft(ProgressColumn):
@@ -181,16 +200,18 @@ class LogHandler(RichLogHandler):
         if event == LogEvent.JOB_INFO:
             words = [record.rule_name, *map(str, (record.wildcards or {}).values())]
             log = Path(record.log[0]) if record.log else None
-            run.running[record.jobid] = Job(record.rule_name, " ".join(words), log, now)
+            submitted = None if getattr(record, "local", True) else time.time()
+            run.running[record.jobid] = Job(record.rule_name, " ".join(words), log, now, submitted=submitted)
             self.event_handler.jobs_info[record.jobid]["log"] = []  # else a failed job's whole log is printed
         elif event == LogEvent.JOB_FINISHED:
             run.finish(record.job_id, now)
             self._show(run, now)
         elif event == LogEvent.JOB_ERROR:
-            job = run.running.pop(record.jobid, None)
-            if job and job.log and job.log.is_file():
-                lines = [str(job.log), *_tail(job.log).splitlines()[-_LOG_LINES:]]
-                self.console.print(Text("\n    ".join(lines)), soft_wrap=True)
+            run.running.pop(record.jobid, None)
+            for name in record.log:  # its own log, and that of a cluster
+                if (log := Path(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
+                    self.console.print(Text("\n    ".join([name, *last])), soft_wrap=True)
+                    break
 
     def _tick(self) -> None:
         while not self._ended.wait(_TICK_SECONDS):

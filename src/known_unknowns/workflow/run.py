@@ -133,11 +133,14 @@ def remove_other_settings(path: Path) -> None:
 def shell_prefix(source: Path, settings: Path) -> str:
     """Return the start of every job's shell command: its package and its settings.
 
+    The shell outlives a SIGTERM, which a cluster sends to all processes of a job: when the first of them ends, Slurm
+    kills the others, which would lose the replies under way.
+
     A project outside a checkout has no folder ``source``; its jobs use the installed package. Braces are doubled,
     because Snakemake formats the prefix.
     """
     python_path = f"PYTHONPATH={shlex.quote(str(source))}${{PYTHONPATH:+:$PYTHONPATH}} " if source.is_dir() else ""
-    prefix = f"set -euo pipefail; export {python_path}{SETTINGS_VARIABLE}={shlex.quote(str(settings))}; "
+    prefix = f"set -euo pipefail; trap : TERM; export {python_path}{SETTINGS_VARIABLE}={shlex.quote(str(settings))}; "
     return prefix.replace("{", "{{").replace("}", "}}")
 
 
@@ -221,13 +224,50 @@ def fetched_message(benchmarks: Iterable[str], again: Path) -> str:
 
 
 def failure_message(logs: Iterable[str], lines: int = 5) -> str:
-    """Return the last lines of the logs of failed jobs. ``logs`` are Snakemake's own, which name them."""
+    """Return the last lines of the logs of failed jobs. ``logs`` are Snakemake's own, which name them.
+
+    A job that succeeded in a later attempt is left out. The log of a cluster is shown if a job's own log is empty.
+    """
     text = "\n".join(Path(path).read_text(encoding="utf-8", errors="replace") for path in logs)
+    of_jobs, of_groups = _failed_logs(text)
+    found = [pair for names in of_jobs if (pair := _first_with_text(names, lines))]
+    if not found:
+        found = [pair for names in of_groups if (pair := _first_with_text(names, lines))]
     parts = ["", "Some results are missing. These logs say why:"]
-    for name in dict.fromkeys(re.findall(r"^ *log: (\S+) \(check log file", text, flags=re.MULTILINE)):
-        path = Path(name)
-        log = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
-        parts += [name, *(f"    {line}" for line in log[-lines:])]
+    for path, last in dict(found).items():
+        parts += [path, *(f"    {line}" for line in last)]
+    if not found:
+        parts += list(dict.fromkeys(name for names in of_jobs for name in names))
     return "\n".join(
         [*parts, "Correct what the logs say and run the same command again. Recorded replies are kept.", ""]
     )
+
+
+def _failed_logs(text: str) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the names of the logs of each failed job, and of each failed group of jobs, from Snakemake's log."""
+    of_jobs: dict[str, list[str]] = {}
+    of_groups = []
+    job = ""
+    for line in text.splitlines():
+        if line.startswith("    message: Error in group"):
+            job = ""
+        elif named := re.match(r" *jobid: (\S+)", line):
+            job = named[1]
+        elif finished := re.match(r"Finished jobid: (\S+)", line):
+            of_jobs.pop(finished[1], None)
+        elif failed := re.match(r" *log: (.+) \(check log file", line):
+            names = failed[1].split(", ")
+            if job:
+                of_jobs[job] = names
+            else:
+                of_groups.append(names)
+    return list(of_jobs.values()), of_groups
+
+
+def _first_with_text(names: Iterable[str], lines: int) -> tuple[str, list[str]] | None:
+    """Return the first file that is not empty, with its last lines."""
+    for name in names:
+        path = Path(name)
+        if path.is_file() and (last := path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]):
+            return name, last
+    return None

@@ -12,12 +12,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from known_unknowns.progress import Status
 from snakemake_logger_plugin_known_unknowns import Job, LogHandler, LogHandlerSettings, Run
-from tests.paths import ROOT
 
 SNAKEFILE = """
 rule all:
@@ -67,6 +65,22 @@ def test_the_lines_list_the_running_jobs():
     assert (len(lines), lines[-1]) == (8, "    and 2 other jobs")
 
 
+def test_a_submitted_job_starts_when_it_writes_its_log(tmp_path):
+    log = tmp_path / "infer.log"
+    log.write_text("questions answered: 9 of 10 (90%), 1 per second, 1 s left\n")  # by a former attempt
+    os.utime(log, (1000.0, 1000.0))
+    run = Run({"infer": 1}, start=0.0)
+    run.running[1] = waiting = Job("infer", "infer m", log, 10.0, submitted=2000.0)
+    waiting.update(40.0)
+    assert run.lines(40.0)[1:] == ["    submitted and not started: 1, the first 30 s ago"]
+    log.write_text("questions answered: 1 of 10 (10%), 1 per second, 9 s left\n")
+    os.utime(log, (2030.0, 2030.0))
+    waiting.update(41.0)
+    assert run.lines(41.0)[1:] == ["    infer m: questions answered: 1 of 10 (10%), 1 per second, 9 s left"]
+    run.finish(1, 50.0)
+    assert run.finished == {"infer": [9.0]}  # without its time in the queue
+
+
 def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys):
     log = tmp_path / "infer.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))
@@ -76,7 +90,7 @@ def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys):
     for event, values in (
         (LogEvent.RUN_INFO, {"stats": {"infer": 1, "total": 1}}),
         (LogEvent.JOB_INFO, {"jobid": 1} | about),
-        (LogEvent.JOB_ERROR, {"jobid": 1}),
+        (LogEvent.JOB_ERROR, {"jobid": 1, "log": [str(tmp_path / "absent.log"), str(log)]}),
     ):
         handler.emit(logging.makeLogRecord({"event": event, **values}))
     handler.close()
@@ -137,9 +151,3 @@ def test_a_terminal_has_bars_with_the_time_left(printed):
     _, terminal = printed
     assert re.search(r"Total Progress .*33% .* left", terminal)
     assert re.search(r"infer two: questions answered .*25% .*\d+ s left", terminal)
-
-
-@pytest.mark.parametrize("profile", ["default", "slurm", "kubernetes"])
-def test_every_profile_has_this_display(profile):
-    text = (ROOT / f"profiles/{profile}/config.v9+.yaml").read_text(encoding="utf-8")
-    assert yaml.safe_load(text)["logger"] == "known-unknowns"

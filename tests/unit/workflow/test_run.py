@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 import yaml
 
@@ -37,6 +42,62 @@ def test_a_failure_shows_the_end_of_each_log_once(tmp_path):
     message = run.failure_message([str(snakemake)], lines=2)
     assert message.count(str(log)) == 1
     assert f"{log}\n    two\n    three\n" in message and "one" not in message
+
+
+FAILED = """\
+Error in rule infer:
+    message: SLURM-job '2' failed
+    jobid: {job}
+    log: {own}, {cluster} (check log file(s) for error details)
+"""
+GROUP = """\
+    message: Error in group prepare
+    log: {cluster} (check log file(s) for error details)
+    jobs:
+        rule questions:
+            jobid: {job}
+            log: {own} (check log file(s) for error details)
+"""
+
+
+@pytest.mark.parametrize("form", [FAILED, GROUP])
+def test_a_failure_on_a_cluster_shows_the_clusters_log_if_the_jobs_own_is_empty(tmp_path, form):
+    own, cluster, snakemake = (tmp_path / f"{name}.log" for name in ("own", "cluster", "snakemake"))
+    snakemake.write_text(form.format(job=4, own=own, cluster=cluster))
+    cluster.write_text("slurmstepd: out of memory\n")
+    message = run.failure_message([str(snakemake)])
+    assert f"{cluster}\n    slurmstepd: out of memory\n" in message and str(own) not in message
+    own.write_text("no such file\n")
+    message = run.failure_message([str(snakemake)])
+    assert f"{own}\n    no such file\n" in message and str(cluster) not in message
+
+
+def test_a_job_that_succeeded_in_a_later_attempt_is_no_failure(tmp_path):
+    logs = {name: tmp_path / f"{name}.log" for name in ("again", "lost", "cluster")}
+    for name, path in logs.items():
+        path.write_text(f"about {name}\n")
+    first = FAILED.format(job=7, own=logs["again"], cluster=logs["cluster"])
+    second = FAILED.format(job=8, own=logs["lost"], cluster=logs["cluster"])
+    snakemake = tmp_path / "snakemake.log"
+    snakemake.write_text(f"{first}{second}Finished jobid: 7 (Rule: infer)\n")
+    message = run.failure_message([str(snakemake)])
+    assert "about lost" in message and "about again" not in message
+
+
+def test_a_failure_without_any_log_names_the_logs(tmp_path):
+    snakemake = tmp_path / "snakemake.log"
+    snakemake.write_text(FAILED.format(job=1, own="results/own.log", cluster="9.log"))
+    assert "why:\nresults/own.log\n9.log\n" in run.failure_message([str(snakemake)])
+
+
+def test_the_shell_of_a_job_outlives_a_sigterm_to_all_its_processes(tmp_path):
+    job = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(5)); print('on', flush=True); time.sleep(60)"
+    prefix = run.shell_prefix(tmp_path / "none", tmp_path / "params.yaml").format()
+    command = ["bash", "-c", f'{prefix}{sys.executable} -c "{job}"']
+    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"on\n"
+        os.killpg(process.pid, signal.SIGTERM)
+        assert process.wait(30) == 5
 
 
 @pytest.mark.parametrize(
