@@ -29,12 +29,7 @@ localrules:
     all,
     fetch,
     fetch_released,
-    summarise,
-    compare,
-    compare_models,
     track,
-    report,
-    question_browser,
 
 
 rule all:
@@ -64,6 +59,12 @@ rule fetch_released:
     default_target: bool(UNFETCHED)
     input:
         expand("<data>/raw/{benchmark}", benchmark=UNFETCHED),
+
+
+# A profile's `retries` are for jobs that ask a model, which have the resource gpu: an attempt continues the former one.
+for each in workflow.rules:
+    if "gpu" not in each.resources:
+        each.restart_times = 0
 
 
 onstart:

@@ -18,6 +18,8 @@ rule question_browser:
         shards=directory("<results>/report/questions"),
     log:
         "<logs>/question_browser.log",
+    group:
+        "report"
     conda:
         "../envs/report.yaml"
     params:

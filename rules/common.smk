@@ -3,6 +3,7 @@
 
 import atexit
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.workflow import (
     construction_rules,
     configuration,
+    job_needs,
     prerequisites,
     rule_parameters,
     run as workflow_run,
@@ -69,6 +71,10 @@ JOURNAL = f"journal/{PARAMS.edition}"
 # its parameters change. results/<edition>/params.yaml is a copy for people.
 SETTINGS = workflow_run.write_job_settings(PARAMS, Path(".snakemake/known-unknowns"))
 RESOLVED = f"${workflow_run.SETTINGS_VARIABLE}"
+if workflow.is_main_process:
+    os.environ[workflow_run.SETTINGS_VARIABLE] = (
+        SETTINGS.as_posix()
+    )  # for jobs of a cluster, which parse this file
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
@@ -159,6 +165,11 @@ def pin(wildcards):
 def of_model(function, *arguments):
     """A function of a model's entry as a function of the wildcards."""
     return lambda wildcards: function(PARAMS, wildcards.model, *arguments)
+
+
+def of_attempt(function):
+    """A function of a model's entry and the attempt, which is 1 unless a job of a cluster failed before."""
+    return lambda wildcards, attempt: function(PARAMS, wildcards.model, attempt)
 
 
 def weights(wildcards):

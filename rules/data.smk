@@ -28,6 +28,8 @@ rule questions:
         images=directory("<data>/questions/{benchmark}/images"),
     log:
         "<logs>/questions/{benchmark}.log",
+    group:
+        "prepare"
     conda:
         "../envs/core.yaml"
     threads: 2
@@ -49,6 +51,8 @@ rule check:
         "<results>/checks/{benchmark}.json",
     log:
         "<logs>/check/{benchmark}.log",
+    group:
+        "prepare"
     conda:
         "../envs/core.yaml"
     params:

@@ -44,11 +44,16 @@ for benchmark in PARAMS.benchmarks:
             f"<benchmarks>/infer/{{model}}/{benchmark}.tsv"
         wildcard_constraints:
             model=any_of(ASKED),
+        group:
+            of_model(job_needs.group)
         conda:
             "../envs/models.yaml"
         threads: of_model(rule_parameters.threads)
         resources:
             gpu=of_model(rule_parameters.gpus_besides_shards),
+            mem_mb=of_attempt(job_needs.table_memory_mb),
+            disk_mb=of_model(job_needs.disk_mb),
+            runtime=of_model(job_needs.table_minutes, benchmark, Path(DATA)),
         params:
             entry=of_model(rule_parameters.reply_settings),
             protocols=rule_parameters.protocols(PARAMS, benchmark),
@@ -85,11 +90,16 @@ for benchmark in PARAMS.benchmarks:
                 model=any_of(SHARDED),
                 shard=r"\d+",
                 shards=r"\d+",
+            group:
+                of_model(job_needs.group)
             conda:
                 "../envs/models.yaml"
             threads: of_model(rule_parameters.threads)
             resources:
                 gpu=of_model(rule_parameters.gpus),
+                mem_mb=of_attempt(job_needs.memory_mb),
+                disk_mb=of_model(job_needs.disk_mb),
+                runtime=of_model(job_needs.minutes, benchmark, Path(DATA)),
             params:
                 entry=of_model(rule_parameters.reply_settings),
                 protocols=rule_parameters.protocols(PARAMS, benchmark),
@@ -131,6 +141,8 @@ rule verify_model:
     threads: of_model(rule_parameters.threads)
     resources:
         gpu=of_model(rule_parameters.gpus),
+        mem_mb=of_attempt(job_needs.memory_mb),
+        disk_mb=of_model(job_needs.disk_mb),
     params:
         out=subpath(output[0], ancestor=2),
         settings=RESOLVED,

@@ -26,6 +26,8 @@ for benchmark in PARAMS.benchmarks:
             ),
         log:
             f"<logs>/measure/{benchmark}.log",
+        group:
+            "evaluate"
         conda:
             "../envs/core.yaml"
         threads: rule_parameters.table_threads(PARAMS, benchmark)
@@ -69,6 +71,8 @@ rule summarise:
         plot=plot_file("<results>/plots/{benchmark}.csv"),
     log:
         "<logs>/summarise.log",
+    group:
+        "report"
     conda:
         "../envs/core.yaml"
     params:
@@ -87,6 +91,8 @@ rule compare:
         "<results>/comparison.parquet",
     log:
         "<logs>/compare.log",
+    group:
+        "report"
     conda:
         "../envs/core.yaml"
     params:
@@ -120,6 +126,8 @@ rule compare_models:
         "<results>/model_comparison.parquet",
     log:
         "<logs>/compare_models.log",
+    group:
+        "report"
     conda:
         "../envs/core.yaml"
     params:

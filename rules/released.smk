@@ -55,6 +55,8 @@ for benchmark in RELEASED:
                 ),
             log:
                 f"<logs>/import/{benchmark}.log",
+            group:
+                "prepare"
             conda:
                 "../envs/core.yaml"
             params:
@@ -91,6 +93,8 @@ rule reply_tables:
         directory("<results>/released/{benchmark}"),
     log:
         "<logs>/reply_tables/{benchmark}.log",
+    group:
+        "evaluate"
     conda:
         "../envs/core.yaml"
     params:
@@ -116,6 +120,8 @@ rule released_numbers:
         "<results>/released/{benchmark}.json",
     log:
         "<logs>/released/{benchmark}.log",
+    group:
+        "prepare"
     conda:
         "../envs/core.yaml"
     params:

@@ -50,6 +50,8 @@ rule report:
         ],
     log:
         "<logs>/report.log",
+    group:
+        "report"
     conda:
         "../envs/report.yaml"
     params:

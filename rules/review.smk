@@ -16,6 +16,8 @@ rule error_table:
         "<logs>/error_table/{model}/{benchmark}/{variant}-seed{seed}.log",
     wildcard_constraints:
         seed=r"\d+",
+    group:
+        "report"
     conda:
         "../envs/core.yaml"
     params:

@@ -35,6 +35,10 @@ for benchmark in PARAMS.benchmarks:
             threads: rule_parameters.threads(PARAMS, PARAMS.judge.model)
             resources:
                 gpu=rule_parameters.gpus(PARAMS, PARAMS.judge.model),
+                mem_mb=lambda wildcards, attempt: job_needs.memory_mb(
+                    PARAMS, PARAMS.judge.model, attempt
+                ),
+                runtime=job_needs.MAX_MINUTES,
             params:
                 entry=rule_parameters.reply_settings(PARAMS, PARAMS.judge.model),
                 prompt=PARAMS.judge.prompt,
@@ -70,6 +74,8 @@ for benchmark in PARAMS.benchmarks:
             ),
         log:
             f"<logs>/score/{benchmark}.log",
+        group:
+            "evaluate"
         conda:
             "../envs/core.yaml"
         threads: rule_parameters.table_threads(PARAMS, benchmark)

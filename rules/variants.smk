@@ -15,6 +15,8 @@ for benchmark in PARAMS.benchmarks:
             ),
         log:
             f"<logs>/vary/{benchmark}.log",
+        group:
+            "prepare"
         conda:
             "../envs/core.yaml"
         params:

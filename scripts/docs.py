@@ -23,6 +23,7 @@ GROUPS = {
     "Use": (
         "installation",
         "workflow",
+        "clusters",
         "own_data",
         "data",
         "models",

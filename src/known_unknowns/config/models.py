@@ -64,10 +64,19 @@ class Card(Entry):
     """Facts that could not be verified."""
 
 
+class Job(Entry):
+    """What a job of the model needs on a cluster, in place of the estimates (docs/clusters.md). It changes no reply."""
+
+    memory_gib: Positive | None = None
+    """Main memory in GiB. A second attempt gets half as much again."""
+    hours: Positive | None = None
+    """The time limit. A job that it ends is continued by its next attempt."""
+
+
 class _Settings(Entry):
     implementation: ClassVar[str]
     """The engine's class: "package.module:class"."""
-    not_in_the_reply: ClassVar[frozenset[str]] = frozenset()
+    not_in_the_reply: ClassVar[frozenset[str]] = frozenset({"job"})
     """Keys that cannot change a reply."""
 
     def published_row(self, benchmark: str) -> str | None:
@@ -76,7 +85,7 @@ class _Settings(Entry):
 
 
 class _Published(_Settings):
-    not_in_the_reply = frozenset({"card", "published"})
+    not_in_the_reply = _Settings.not_in_the_reply | {"card", "published"}
 
     published: Text | Annotated[dict[str, Text], Field(min_length=1)] = {}
     """The row of the published tables that this model corresponds to: for each benchmark, or one name for all."""
@@ -94,6 +103,8 @@ class ModelSettings(_Published):
     engine: str
     images: Images = "many"
     """How many images the model accepts in one turn. It applies to all protocols that show several images."""
+    job: Job = Job()
+    """Memory and time of a job on a cluster, in place of the estimates."""
 
 
 class ImportedModel(_Published):
@@ -104,6 +115,8 @@ class ImportedModel(_Published):
     engine: Literal["imported"]
     images: ClassVar[Images] = "many"
     """Not a key. The replies were given elsewhere, so every protocol is accepted."""
+    job: ClassVar[Job] = Job()
+    """Not a key either: no job asks the model."""
     cells: dict[str, dict[str, Seeds]] = {}
     """The benchmarks, variants and seeds that were imported. Of released replies, it is found in the files."""
     released: dict[Name, Text] = {}
@@ -114,7 +127,7 @@ class RespondentModel(_Settings):
     """A scripted respondent: a baseline with a known score. It corresponds to no row of a published table."""
 
     implementation = f"{ENGINES}.respondents:Respondent"
-    not_in_the_reply = frozenset({"seconds_per_reply", "shards"})
+    not_in_the_reply = _Settings.not_in_the_reply | {"seconds_per_reply", "shards"}
 
     engine: Literal["respondent"]
     images: Images = "many"
@@ -124,6 +137,8 @@ class RespondentModel(_Settings):
     """Delay of each reply, to simulate a slow model."""
     shards: Shards | None = None
     """Number of jobs that ask the questions of a benchmark, for tests."""
+    job: Job = Job()
+    """Memory and time of a job on a cluster, in place of the estimates."""
 
 
 class TransformersDecoding(Entry):

@@ -88,13 +88,13 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
     MachineError
         The weights alone do not fit.
     """
-    parameters, free = _parameters(entry), free_gib(device)
-    if parameters is None or free is None:
+    count, free = parameters(entry), free_gib(device)
+    if count is None or free is None:
         return
-    weights = parameters * BYTES[entry.dtype] / GIB
+    weights = count * BYTES[entry.dtype] / GIB
     need = weights * MARGIN + WORKING_GIB
     numbers = (
-        f"its {parameters / 1e9:.2f} billion parameters take {weights:.1f} GiB in {entry.dtype}, about {need:.1f} GiB "
+        f"its {count / 1e9:.2f} billion parameters take {weights:.1f} GiB in {entry.dtype}, about {need:.1f} GiB "
         f"with activations, and {free:.1f} GiB are free on {device}"
     )
     if weights > free:
@@ -106,7 +106,7 @@ def require_memory(name: str, entry: TransformersModel, device: str) -> None:
         print(f"{name}: it may not fit into memory: {numbers}", file=sys.stderr, flush=True)
 
 
-def _parameters(entry: TransformersModel) -> float | None:
+def parameters(entry: TransformersModel) -> float | None:
     """Return the number of parameters: of a folder, those of its weights; else that of the entry's card."""
     folder = Path(entry.source).expanduser()
     if folder.is_dir():

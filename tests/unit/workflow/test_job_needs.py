@@ -1,0 +1,123 @@
+"""What jobs of a cluster request, for each kind of model; and the profiles of clusters."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from known_unknowns import tables
+from known_unknowns.config import Params
+from known_unknowns.workflow import configuration, job_needs
+from tests.factories import question
+from tests.paths import ROOT
+
+RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+EIGHT = {  # 8 billion parameters in 16 bits: 16,000 MB
+    "engine": "transformers",
+    "source": "owner/name",
+    "revision": "0" * 40,
+    "dtype": "bfloat16",
+    "card": {"family": "F", "licence": "MIT", "parameters": 8},
+}
+ON_CPU = EIGHT | {"device": "cpu"}
+ORACLE = {"engine": "respondent", "behaviour": "oracle"}
+ENDPOINT = {"engine": "openai", "source": "m"}
+GIB = 1073.741824  # MB
+
+
+def params_of(entry: dict[str, Any], tokens: int = 200) -> Params:
+    """A configuration in which the model m is asked the original questions of one benchmark."""
+    raw = dict(RAW) | {"edition": "one", "models": {"m": entry}}
+    raw["editions"] = {"one": {"data": "pocket", "benchmarks": ["humblebench"], "models": ["m"], "seeds": [0]}}
+    data = RAW["benchmarks"]["humblebench"]["data"]
+    raw["benchmarks"] = {"humblebench": {"protocol": "single_turn", "variants": ["original"], "data": data}}
+    raw["protocols"] = RAW["protocols"] | {"single_turn": {"max_new_tokens": tokens}}
+    return configuration.check(raw)
+
+
+@pytest.mark.parametrize(
+    ("entry", "attempt", "expected"),
+    [
+        (EIGHT, 1, 16_000 + 6 * GIB),
+        (EIGHT, 2, 1.5 * (16_000 + 6 * GIB)),
+        (EIGHT, 3, 2.25 * (16_000 + 6 * GIB)),
+        (EIGHT | {"dtype": "float32"}, 1, 32_000 + 6 * GIB),
+        (ON_CPU, 1, 1.2 * 16_000 + (2 + 6) * GIB),
+        (EIGHT | {"card": {"family": "F", "licence": "MIT"}}, 1, (64 + 6) * GIB),
+        (EIGHT | {"job": {"memory_gib": 10}}, 1, 10 * GIB),
+        (ORACLE, 1, 4 * GIB),
+        (ENDPOINT, 1, 6 * GIB),
+    ],
+)
+def test_memory(entry, attempt, expected):
+    assert expected <= job_needs.memory_mb(params_of(entry), "m", attempt) < expected + 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        # 25,000 questions x 8 x (0.035 + 0.000125 x 200) s = 12,000 s; twice that in minutes, and 30
+        (EIGHT, 430),
+        (EIGHT | {"shards": 4}, 130),
+        (EIGHT | {"decoding": {"max_new_tokens": 40}}, 297),  # 8,000 s, which is 133.3 minutes
+        (EIGHT | {"decoding": {"max_new_tokens": 4096}}, 1440),
+        (ON_CPU, 1440),
+        (EIGHT | {"job": {"hours": 2.5}}, 150),
+        (ORACLE, 60),
+        (ORACLE | {"seconds_per_reply": 0.12}, 130),
+        (ENDPOINT, 1440),
+    ],
+)
+def test_time_limit(entry, expected, tmp_path):
+    assert job_needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == expected
+
+
+def test_the_time_limit_follows_from_the_number_of_questions(tmp_path):
+    table = tmp_path / "questions/humblebench/questions.parquet"
+    entry = EIGHT | {"decoding": {"max_new_tokens": 400_000}}  # 400.28 s per question
+    tables.write_questions(table, [question(f"q{number}", images=()) for number in range(10)])
+    assert job_needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == 164  # 133.4 and 30 minutes
+
+
+def test_the_job_that_writes_the_tables_of_shards_needs_no_model(tmp_path):
+    sharded, whole = params_of(EIGHT | {"shards": 2}), params_of(EIGHT)
+    assert job_needs.table_memory_mb(sharded, "m") == 4295 and job_needs.table_memory_mb(whole, "m") == 22443
+    assert job_needs.table_minutes(sharded, "m", "humblebench", tmp_path) == 60
+    assert job_needs.table_minutes(whole, "m", "humblebench", tmp_path) == 430
+
+
+def test_disk_space_has_room_for_downloaded_weights(tmp_path):
+    assert job_needs.disk_mb(params_of(EIGHT), "m") == 37475  # 16,000 MB and 20 GiB
+    assert job_needs.disk_mb(params_of(EIGHT | {"source": str(tmp_path)}), "m") == 21475
+    assert job_needs.disk_mb(params_of(ENDPOINT), "m") == 21475
+
+
+def test_only_fast_respondents_share_a_job():
+    assert job_needs.group(params_of(ORACLE), "m") == job_needs.RESPONDENTS
+    for entry in (ORACLE | {"seconds_per_reply": 1}, ENDPOINT, EIGHT):
+        assert job_needs.group(params_of(entry), "m") is None
+
+
+def profile(name: str) -> dict[str, Any]:
+    found = yaml.safe_load((ROOT / f"profiles/{name}/config.v9+.yaml").read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
+def test_cluster_profiles_differ_from_the_default_only_where_clusters_do(name):
+    default, own = profile("default"), profile(name)
+    shared = default.keys() - {"cores", "resources"}
+    assert {key: own.get(key) for key in shared} == {key: default[key] for key in shared}
+    assert not {"set-resources", "set-threads", "groups"} & own.keys()  # they would name rules
+
+
+@pytest.mark.parametrize("name", ["slurm", "kubernetes"])
+def test_the_groups_of_a_profile_are_those_of_rules(name):
+    rules = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
+    groups = {*re.findall(r'group:\n +"(\w+)"', rules), job_needs.RESPONDENTS}
+    named = {text.partition("=")[0] for text in profile(name)["group-components"]}
+    assert named <= groups and groups - named == {"evaluate"}  # a benchmark is evaluated when its own models are ready
