@@ -120,7 +120,7 @@ def _environment(root: Path, added: Mapping[str, str]) -> dict[str, str]:
     Programs of this Python come first, and so does the package of the copy in ``root``.
     """
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{Path(sys.executable).parent}{os.pathsep}{added.get('PATH', os.environ['PATH'])}"
     packages = os.pathsep.join(filter(None, [str(root / "src"), added.get("PYTHONPATH")]))
     return environment | {"COLUMNS": "500"} | dict(added) | {"PATH": path, "PYTHONPATH": packages}
 
