@@ -78,7 +78,12 @@ onsuccess:
         print_last(construction_rules.closing_message(done), sys.stdout)
     else:
         print_last(
-            workflow_run.closing_message(PARAMS, RESULTS, time.monotonic() - START),
+            workflow_run.closing_message(
+                PARAMS,
+                RESULTS,
+                time.monotonic() - START,
+                store=workflow.storage_settings.default_storage_prefix,
+            ),
             sys.stdout,
         )
 

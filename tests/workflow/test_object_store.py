@@ -1,4 +1,4 @@
-"""The workflow with its files in an object store: planning against a local S3 server, by Snakemake's storage plugin.
+"""The workflow with its files in an object store: a local S3 server, by Snakemake's storage plugin.
 
 The plugin is in tests/peers.txt and not among the locked packages, because Snakemake imports every installed plugin at
 each start.
@@ -12,9 +12,11 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from known_unknowns import tables
 from tests.paths import ROOT
 from tests.workflow.project import Project
 
@@ -27,41 +29,61 @@ pytestmark = [
     ),
 ]
 BUCKET = "bucket"
+STORAGE = ("--default-storage-provider", "s3", "--default-storage-prefix", f"s3://{BUCKET}/known-unknowns")
+
+
+def client(address: str) -> Any:
+    import boto3
+
+    keys = {"aws_access_key_id": "reader", "aws_secret_access_key": "not-a-key", "region_name": "us-east-1"}
+    return boto3.client("s3", endpoint_url=address, **keys)
 
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of an S3 server with an empty bucket."""
     server = pytest.importorskip("moto.server").ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    import boto3
-
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     server.start()
     host, port = server.get_host_and_port()
     address = f"http://{host}:{port}"
-    client = boto3.client("s3", endpoint_url=address, aws_access_key_id="reader", aws_secret_access_key="not-a-key")
-    client.create_bucket(Bucket=BUCKET)
+    client(address).create_bucket(Bucket=BUCKET)
     try:
         yield address
     finally:
         server.stop()
 
 
-def test_pins_and_local_weights_are_found_with_a_default_storage_provider(untouched, store, tmp_path):
-    """A .dvc file that Git tracks, and the pocket model's weights, are on this disk and not in the bucket."""
+@pytest.fixture
+def stored(untouched: Project, store: str, tmp_path: Path) -> Project:
+    """A project without a run whose programs have the storage plugin, and the server's address and key."""
     environment = {
         "SNAKEMAKE_STORAGE_S3_ENDPOINT_URL": store,
         "SNAKEMAKE_STORAGE_S3_ACCESS_KEY": "reader",
         "SNAKEMAKE_STORAGE_S3_SECRET_KEY": "not-a-key",
         "PYTHONPATH": os.pathsep.join([str(PEERS), os.environ.get("PYTHONPATH", "")]),
     }
-    copied = untouched.twin(tmp_path / "project")
-    project = Project(copied.root, environment)
-    pins = project.root / "data/pocket/raw"
+    return Project(untouched.twin(tmp_path / "project").root, environment)
+
+
+def test_a_run_leaves_its_tables_in_the_bucket(stored, store, finished, tmp_path):
+    """They are those of a run without an object store, and the next run has nothing to do."""
+    stored.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
+    path = "results/pocket/metrics/oracle/humblebench.parquet"
+    printed = stored.snakemake(path, *STORAGE)
+    assert f"Results    s3://{BUCKET}/known-unknowns/results/pocket/" in printed
+    assert not (stored.root / path).exists()
+    client(store).download_file(BUCKET, f"known-unknowns/{path}", str(tmp_path / "metrics.parquet"))
+    assert tables.read_metrics(tmp_path / "metrics.parquet") == tables.read_metrics(finished[0].root / path)
+    assert "Nothing to be done" in stored.snakemake(path, *STORAGE)
+
+
+def test_pins_and_local_weights_are_found_with_a_default_storage_provider(stored):
+    """A .dvc file that Git tracks, and the pocket model's weights, are on this disk and not in the bucket."""
+    pins = stored.root / "data/pocket/raw"
     pins.mkdir(parents=True)
     shutil.copy(ROOT / "data/pocket/raw/humblebench.dvc", pins)
-    project.change_params(lambda params: params["editions"]["pocket"]["models"].append("pocket"))
-    storage = ("--default-storage-provider", "s3", "--default-storage-prefix", f"s3://{BUCKET}/known-unknowns")
-    planned = project.snakemake("--dry-run", "results/pocket/metrics/pocket/humblebench.parquet", *storage)
+    stored.change_params(lambda params: params["editions"]["pocket"]["models"].append("pocket"))
+    planned = stored.snakemake("--dry-run", "results/pocket/metrics/pocket/humblebench.parquet", *STORAGE)
     jobs = dict(re.findall(r"^ (\w[\w ]*?) +(\d+) *$", planned, re.MULTILINE))
     assert jobs["fetch"] == "1" and jobs["infer humblebench"] == "5"  # four respondents and the pocket model

@@ -144,8 +144,13 @@ def shell_prefix(source: Path, settings: Path) -> str:
     return prefix.replace("{", "{{").replace("}", "}}")
 
 
-def closing_message(params: Params, results: str, seconds: float) -> str:
-    """Return the best models, the verdicts, where the results are and how long the run took, for the end of a run."""
+def closing_message(params: Params, results: str, seconds: float, *, store: str | None = None) -> str:
+    """Return the best models, the verdicts, where the results are and how long the run took, for the end of a run.
+
+    With files in an object store (its address is ``store``), only the last two: no result is on this disk.
+    """
+    if store:
+        return f"\nResults    {store.rstrip('/')}/{results}/\nDuration   {duration(seconds)}"
     folder = Path(results)
     places = {"Report": "report/index.html", "Questions": "report/questions.html", "Tables": "headline.csv"}
     lines = [f"{name:<10} {results}/{path}" for name, path in places.items() if (folder / path).is_file()]
