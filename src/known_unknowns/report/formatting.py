@@ -100,8 +100,10 @@ def percent(value: float | None, *, signed: bool = False) -> str:
     return f"{100 * value:{'+' if signed else ''}.1f}"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"[{percent(low)}, {percent(high)}]"
+def interval(low: float | None, high: float | None, *, signed: bool = False) -> str:
+    if low is None or high is None:
+        return ""
+    return f"[{percent(low, signed=signed)}, {percent(high, signed=signed)}]"
 
 
 def metric_text(metric: Metric | None) -> str:
@@ -145,13 +147,19 @@ def metric_cell(metric: Metric | None, *, chance: Metric | None = None, gauge: b
 
 
 def move_n_to_heading(columns: Iterable[Head], rows: Iterable[Row]) -> tuple[tuple[Head, ...], tuple[Row, ...]]:
-    """Move n from the cells into the column's heading wherever all cells of the column have the same."""
+    """Move n from the cells into the column's heading wherever all cells of the column have the same.
+
+    A denominator that all cells with an n share moves with it.
+    """
     columns, rows = list(columns), list(rows)
     for index, column in enumerate(columns):
-        counts = {row.cells[index].n for row in rows if row.cells} - {None}
-        if len(counts) == 1:
-            columns[index] = replace(column, note=f"n = {counts.pop():,}")
-            rows = [_without_n(row, index) for row in rows]
+        counted = [row.cells[index] for row in rows if row.cells and row.cells[index].n is not None]
+        if len({cell.n for cell in counted}) == 1:
+            shared = {cell.denominator for cell in counted}
+            denominator = shared.pop() if len(shared) == 1 else ""
+            note = ", ".join(filter(None, [f"n = {counted[0].n:,}", denominator]))
+            columns[index] = replace(column, note=note)
+            rows = [_without_n(row, index, denominator) for row in rows]
     return tuple(columns), tuple(rows)
 
 
@@ -168,9 +176,10 @@ def move_n_to_column(columns: Sequence[Head], rows: Sequence[Row]) -> tuple[tupl
     return (Head("n"), *columns), tuple(replace(row, cells=of_row) for row, of_row in zip(rows, cells, strict=True))
 
 
-def _without_n(row: Row, index: int) -> Row:
+def _without_n(row: Row, index: int, denominator: str) -> Row:
     if not row.cells:
         return row
     cells = list(row.cells)
-    cells[index] = replace(cells[index], n=None)
+    kept = "" if cells[index].denominator == denominator else cells[index].denominator
+    cells[index] = replace(cells[index], n=None, denominator=kept)
     return replace(row, cells=tuple(cells))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from known_unknowns.records import Metric
@@ -16,14 +18,19 @@ from known_unknowns.report.drawing import (
     percent_axis,
     placeholder,
 )
+from known_unknowns.report.label_places import SIDES, Point, Side, sides_of
 from known_unknowns.report.overview import NO_RIGHT_OPTION, Overview
 from known_unknowns.report.tables import ACCURACY
 
 WIDTH, HEIGHT = 330, 205
 """Size of the plot in pixels, small enough for a phone."""
-MOST_LABELS = 10
-"""With more points than this, only the best models have a label."""
+FONT, BASELINE_FONT = 12, 10
 _BASELINE = "scripted baseline"
+_MARGIN, _TICK = 0.03, 10
+"""Share of an axis beyond its ends; the ends are multiples of this number of percent."""
+
+Range = tuple[float, float]
+"""The ends of an axis in percent."""
 
 
 def draw(overview: Overview, name: str) -> Figure:
@@ -41,19 +48,24 @@ def draw(overview: Overview, name: str) -> Figure:
     names, colours = model_colours(models)
     scale = alt.Scale(domain=[*names, _BASELINE], range=[*colours, GREY])
     colour = alt.Color("shown:N", scale=scale, legend=None)
-    named = {row["model"] for row in rows} if len(rows) <= MOST_LABELS else set(models[:MOST_LABELS])
-    base = alt.Chart(alt.Data(values=[row | {"label": row["model"] if row["model"] in named else ""} for row in rows]))
-    layers = _points(base, colour) if no_option else _bars(base, colour, [row["model"] for row in rows])
+    if no_option:
+        order = [*models, *overview.baselines]
+        layers, unlabelled = _points(sorted(rows, key=lambda row: order.index(row["model"])), colour)
+    else:
+        layers, unlabelled = _bars(alt.Chart(alt.Data(values=rows)), colour, [row["model"] for row in rows]), 0
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     axes = "accuracy (horizontal) and refusals without a right option (vertical)" if no_option else "accuracy"
     alt_text = (
         f"Plot of {axes} on {overview.title}, in percent with intervals, for {len(models)} models of this run and "
         f"{len(rows) - len(models)} scripted baselines in grey. The table beside it has the numbers."
     )
-    note = (
-        "The ideal is the upper right corner. Grey: scripted baselines." if no_option else "Grey: scripted baselines."
-    )
-    return figure(name, title, chart, alt_text, note=note)
+    notes = [
+        "The ideal is the upper right corner." if no_option else "",
+        "Grey: scripted baselines." if len(rows) > len(models) else "",
+        f"{unlabelled} points have no label for lack of space." if unlabelled > 1 else "",
+        "One point has no label for lack of space." if unlabelled == 1 else "",
+    ]
+    return figure(name, title, chart, alt_text, note=" ".join(filter(None, notes)))
 
 
 def _row(overview: Overview, model: str, no_option: str | None) -> dict[str, Any] | None:
@@ -71,30 +83,74 @@ def _row(overview: Overview, model: str, no_option: str | None) -> dict[str, Any
     return row
 
 
-def _points(base: Any, colour: Any) -> list[Any]:
+def range_of(values: Sequence[float]) -> Range:
+    """Return the ends of an axis: the values, rounded outwards to a tick, at least two ticks apart."""
+    low, high = _TICK * math.floor(min(values) / _TICK), _TICK * math.ceil(max(values) / _TICK)
+    while high - low < 2 * _TICK:
+        low, high = max(0, low - _TICK), min(100, high + _TICK)
+    return low, high
+
+
+def _axis(field: str, title: str, ends: Range) -> dict[str, Any]:
     import altair as alt
 
+    low, high = ends
+    margin = _MARGIN * (high - low)
+    step = _TICK if high - low <= 60 else 2 * _TICK
+    ticks = alt.Axis(values=[tick for tick in range(0, 101, step) if low <= tick <= high], format="d")
+    scale = alt.Scale(domain=[low - margin, high + margin], nice=False)
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": ticks, "title": title}
+
+
+def _sides(rows: Sequence[Mapping[str, Any]], x: Range, y: Range) -> dict[str, Side]:
+    """Return the place of the label of each row that has one."""
+
+    def share(value: float, ends: Range) -> float:
+        span = ends[1] - ends[0]
+        return (value - ends[0] + _MARGIN * span) / ((1 + 2 * _MARGIN) * span)
+
+    points = [
+        Point(
+            row["model"],
+            WIDTH * share(row["x"], x),
+            HEIGHT * (1 - share(row["y"], y)),
+            BASELINE_FONT if row["shown"] == _BASELINE else FONT,
+        )
+        for row in rows
+    ]
+    return sides_of(points, WIDTH, HEIGHT)
+
+
+def _points(rows: Sequence[Mapping[str, Any]], colour: Any) -> tuple[list[Any], int]:
+    """Return the layers, and the number of points without a label."""
+    import altair as alt
+
+    ends = {axis: range_of([row[f"{axis}{end}"] for row in rows for end in ("_low", "_high")]) for axis in "xy"}
+    sides = _sides(rows, ends["x"], ends["y"])
+    places = {row["model"]: SIDES.index(sides[row["model"]]) if row["model"] in sides else -1 for row in rows}
+    base = alt.Chart(alt.Data(values=[{**row, "place": places[row["model"]]} for row in rows]))
     x_title, y_title = "accuracy (%)", "refused, no right option (%)"
-    x, y = alt.X(**percent_axis("x", x_title)), alt.Y(**percent_axis("y", y_title))
+    x, y = alt.X(**_axis("x", x_title, ends["x"])), alt.Y(**_axis("y", y_title, ends["y"]))
     bars = base.mark_rule(strokeWidth=1.4, opacity=0.6, aria=False)
-    label = base.encode(x=x, y=y, text="label:N")
+    label = base.encode(x=x, y=y, text="model:N")
     labels = [
-        label.transform_filter(f"(datum.x > 60) == {right} && (datum.shown == '{_BASELINE}') == {grey}").mark_text(
-            align="right" if right == "true" else "left",
-            dx=-7 if right == "true" else 7,
-            dy=11 if right == "true" else -8,
-            fontSize=10 if grey == "true" else 12,
+        label.transform_filter(f"datum.place == {place} && (datum.shown == '{_BASELINE}') == {grey}").mark_text(
+            align=SIDES[place].align,
+            dx=SIDES[place].dx,
+            dy=SIDES[place].dy,
+            fontSize=BASELINE_FONT if grey == "true" else FONT,
             color=MUTED if grey == "true" else INK,
         )
-        for right in ("true", "false")
+        for place in sorted(set(places.values()) - {-1})
         for grey in ("true", "false")
     ]
-    return [
-        bars.encode(x=alt.X(**percent_axis("x_low", x_title)), x2="x_high:Q", y=y, color=colour),
-        bars.encode(x=x, y=alt.Y(**percent_axis("y_low", y_title)), y2="y_high:Q", color=colour),
+    layers = [
+        bars.encode(x=alt.X(**_axis("x_low", x_title, ends["x"])), x2="x_high:Q", y=y, color=colour),
+        bars.encode(x=x, y=alt.Y(**_axis("y_low", y_title, ends["y"])), y2="y_high:Q", color=colour),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
         *labels,
     ]
+    return layers, sum(place < 0 for place in places.values())
 
 
 def _bars(base: Any, colour: Any, order: list[str]) -> list[Any]:

@@ -65,7 +65,10 @@ def _distance(overview: Overview) -> str:
         return f"It cannot be distinguished from {len(same)} other models ({', '.join(same)}); {closest}: {test}."
     if same:
         return f"It cannot be distinguished from {closest}: {test}."
-    count = {1: "the other model", 2: "both other models"}.get(len(others), f"all {len(others)} other models")
+    number = len(tests)  # models without a number are not compared
+    count = {1: "the other model", 2: "both other models"}.get(number, f"all {number} other models")
+    if number < len(others):
+        count = "the other model with this number" if number == 1 else f"all {number} other models with this number"
     return f"The paired tests distinguish it from {count}; {closest}: {test}."
 
 

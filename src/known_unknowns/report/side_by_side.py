@@ -84,7 +84,7 @@ def _cells(row: PairedRow, level: float) -> tuple[Cell, ...]:
         result = f"{better} is better" if row.p_holm <= level else "cannot be distinguished"
     return (
         Cell(result, kind="text"),
-        Cell(percent(row.difference, signed=True), interval(row.low, row.high), title=row.method),
+        Cell(percent(row.difference, signed=True), interval(row.low, row.high, signed=True), title=row.method),
         Cell(percent(row.accuracy_a)),
         Cell(percent(row.accuracy_b)),
         Cell(p, kind="plain", title=f"{row.test}, corrected for {row.pairs} pairs"),

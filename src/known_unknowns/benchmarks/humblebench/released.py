@@ -9,6 +9,8 @@ from typing import Any
 
 from known_unknowns.benchmarks.humblebench.official import released_label
 from known_unknowns.benchmarks.humblebench.released_files import (
+    ANSWERS_ONLY,
+    PROPRIETARY,
     SETTINGS,
     ReleasedReplies,
     ReleasedRow,
@@ -132,6 +134,8 @@ def published(
         variant = entry["settings"].get(setting)
         compared = compare_logs(raw, slot)
         rows += [_row(each) for each in compared]
+        if setting == PROPRIETARY and slot.replies:
+            rows.append({"model": model, "setting": setting, "outcome": ANSWERS_ONLY})
         if model not in names or variant is None or not compared:
             continue
         if variant not in counts:

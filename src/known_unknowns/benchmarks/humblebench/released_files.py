@@ -22,6 +22,8 @@ from known_unknowns.data.released import ReleasedFile
 from known_unknowns.variants import Variant
 
 PROPRIETARY = "proprietary"
+ANSWERS_ONLY = "answers only"
+"""The outcome for a file without questions and without a setting in its name."""
 """The setting of files without questions."""
 REPLIES, LOG = "jsonl", "log"
 _PLACE = re.compile(r"(?:.*/)?(?P<setting>[^/]+)/(?P<model>[^/]+)/(?P=model)\.(?P<kind>jsonl|log)")

@@ -6,16 +6,17 @@ The numbers are those of results/<edition>/released (`known_unknowns.comparison.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pandas as pd
 
+from known_unknowns.benchmarks.humblebench.released_files import ANSWERS_ONLY
 from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.comparison.released import read_released
-from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, percent
+from known_unknowns.report.formatting import Cell, Head, Row, Table, interval, metric_cell, move_n_to_heading, percent
 from known_unknowns.report.tables import Run
 
 _SHOWN = 25
@@ -36,13 +37,18 @@ class HardQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedPart:
-    """What released.html.j2 shows. ``files`` are the tables beside the report, relative to it."""
+    """What released.html.j2 shows.
+
+    ``files`` are the tables beside the report, relative to it. ``assumed`` are models whose file names no setting.
+    """
 
     tables: tuple[Table, ...]
     not_exact: tuple[str, ...]
     absent: tuple[str, ...]
+    assumed: tuple[str, ...]
     hard: tuple[HardQuestion, ...]
     hard_count: int
+    hard_file: str
     files: tuple[str, ...]
 
 
@@ -57,15 +63,22 @@ def released_part(run: Run, results: Path) -> ReleasedPart | None:
     found = [_logs(logs), _exact(run), _parsers(run, frames["parsers"])]
     found += [*_sensitivity(run, frames["sensitivity"]), _agreement(run, frames["agreement"])]
     return ReleasedPart(
-        tables=tuple(table for table in found if table.rows),
+        tables=tuple(_with_n_in_headings(table) for table in found if table.rows),
         not_exact=tuple(
             f"{row['log']}: {row['reason']}" for row in logs if row.get("log") and row["outcome"] != "exact"
         ),
-        absent=tuple(row["model"] for row in logs if not row.get("log")),
+        absent=tuple(row["model"] for row in logs if not row.get("log") and row["outcome"] != ANSWERS_ONLY),
+        assumed=tuple(row["model"] for row in logs if row["outcome"] == ANSWERS_ONLY and row["model"] in run.models),
         hard=tuple(_hard(run, row) for _, row in hard.head(_SHOWN).iterrows()),
         hard_count=len(hard),
+        hard_file=f"results/{run.params.edition}/released/{run.benchmark}/all_wrong.csv",
         files=tuple(f"../released/{run.benchmark}/{name}.csv" for name in sorted(frames)),
     )
+
+
+def _with_n_in_headings(table: Table) -> Table:
+    columns, rows = move_n_to_heading(table.columns, table.rows)
+    return replace(table, columns=columns, rows=rows)
 
 
 def released_cells(run: Run, results: Path) -> list[PublishedCell]:
@@ -155,7 +168,9 @@ def _parser_cells(row: pd.Series) -> list[Cell]:
 
 def _difference(row: pd.Series) -> Cell:
     low, high = (None if pd.isna(bound) else float(bound) for bound in (row.low, row.high))
-    return Cell(percent(float(row.difference), signed=True), interval(low, high), int(row.n), title=str(row.method))
+    return Cell(
+        percent(float(row.difference), signed=True), interval(low, high, signed=True), int(row.n), title=str(row.method)
+    )
 
 
 def _sensitivity(run: Run, frame: pd.DataFrame) -> Iterator[Table]:
@@ -197,7 +212,18 @@ def _agreement(run: Run, frame: pd.DataFrame) -> Table:
     return Table(
         "Agreement with the other models on the questions as published (means over the other models)",
         ("Model",),
-        tuple(map(Head, ("same option, percent", "Cohen’s kappa", "same wrong option", "closest model", ""))),
+        tuple(
+            map(
+                Head,
+                (
+                    "same option, percent",
+                    "Cohen’s kappa",
+                    "same wrong option",
+                    "with the closest model",
+                    "closest model",
+                ),
+            )
+        ),
         tuple(rows),
     )
 
