@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +19,12 @@ from known_unknowns.construction.review.published import benchmark_source, conte
 from known_unknowns.construction.review.records import Decision
 from known_unknowns.data.questions import write_variants
 from known_unknowns.errors import DataError
-from known_unknowns.metrics import clustered_interval
-from known_unknowns.records import AnsweredTurn, Image, Reply, Score
+from known_unknowns.inference import infer
+from known_unknowns.metrics import clustered_interval, measure
+from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
+from known_unknowns.scoring.table import score_tables
 from known_unknowns.variants.corrections import question_sha256
+from known_unknowns.workflow import configuration
 from tests.factories import png, question
 from tests.paths import ROOT
 
@@ -94,6 +98,33 @@ def test_corrections_become_a_variant(project):
     found = tables.read_questions(folder / "corrected/seed0.parquet")
     assert [q.id for q in found] == [q.id for q in QUESTIONS if q.id != "1"]
     assert found[0].answer == 4 and found[1:] == QUESTIONS[2:]
+
+
+def test_scores_before_and_after_the_corrections(project):
+    """The published answer is A for questions 0 and 5 of 10. Question 0 becomes E, question 1 is left out."""
+    after = replace(content_of_question(QUESTIONS[0]), answer="E")
+    log(
+        project / f"reviews/pocket/{NAME}.jsonl",
+        _decision(QUESTIONS[0], "modify", after=after, reason="no lamp there"),
+        _decision(QUESTIONS[1], "delete", reason="unclear"),
+    )
+    run("review-apply", "--benchmark", NAME, "--out", "corrections/x.json", *PARAMS)
+    raw = deepcopy(dict(configuration.load(ROOT / "params.yaml", edition="pocket").raw))
+    raw["variants"]["corrected"] = {"corrections": "corrections/x.json"}
+    raw["benchmarks"][NAME] |= {"variants": ["original", "corrected"], "seeds": {}}
+    params = configuration.check(raw)
+    questions, replies, scores = project / "data/pocket/questions" / NAME, project / "replies", project / "scores"
+    cells, entries = params.cells(NAME), {name: params.variant(name).as_dict() for name in params.variants(NAME)}
+    write_variants(entries, cells, questions)
+    infer(params, MODEL, NAME, questions=questions, out=replies, journal=project / "journal.jsonl")
+    score_tables(questions, replies, scores, cells=cells, scorers=params.scorers)
+    measure(params, MODEL, NAME, questions=questions, scores=scores, replies=replies, out=project / "metrics.parquet")
+    found = {
+        m.variant: (m.value, m.n)
+        for m in tables.read_metrics(project / "metrics.parquet")
+        if (m.name, m.category, m.scorer, m.seed) == ("accuracy", OVERALL, "robust", 0)
+    }
+    assert found == {"original": (2 / 10, 10), "corrected": (pytest.approx(1 / 9), 9)}
 
 
 def test_the_queue_of_a_file_of_questions(project):
