@@ -85,9 +85,10 @@ def _fitting(entry: Mapping[str, Any], originals: Sequence[Question], path: Path
         return rows
     variant = variant_of(originals[0].benchmark, entry)
     fitting = [(row, question) for row, question in rows if variant.fits(question)]
-    lacking = f"{variant.needs}, which the variant needs"
     if not fitting:
-        raise DataError(f"no question has {lacking}; remove it from params.yaml", file=path)
+        raise DataError(
+            f"no question has {variant.needs}, which the variant needs; remove it from params.yaml", file=path
+        )
     if left_out := len(rows) - len(fitting):
-        print(f"{left_out} of {len(rows)} questions are left out: they lack {lacking}", file=sys.stderr)
+        print(f"{left_out} of {len(rows)} questions are left out: they lack {variant.needs}", file=sys.stderr)
     return fitting

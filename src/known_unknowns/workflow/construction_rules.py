@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from known_unknowns import json_files
 from known_unknowns.config import OpenAIModel, Params
 
 
@@ -48,11 +49,17 @@ def names_of(arguments: Iterable[str]) -> list[str]:
     return sorted({parts[1] for parts in found if len(parts) > 2 and parts[0] == "construction"})
 
 
-def closing_message(names: Iterable[str]) -> str:
-    """Return where release candidates are, and the commands that review and release them."""
+def closing_message(names: Iterable[str], root: Path = Path()) -> str:
+    """Return where release candidates are, their numbers of questions, and the commands of the review and release."""
     lines = [""]
     for name in names:
         folder = Path("construction", name)
+        if (counts := root / folder / "filters.json").is_file():
+            found = json_files.read(counts)
+            reasons = (
+                f"the filters dropped {found['dropped']} and flagged {found['flagged']}, see {folder}/filters.json"
+            )
+            lines += [f"Questions  {found['kept']} of {found['candidates']} candidates; {reasons}"]
         lines += [
             f"Candidate  {folder}/release_candidate/README.md",
             f"Review     known-unknowns review {folder}/filtered.jsonl",

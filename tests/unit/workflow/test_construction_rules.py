@@ -44,6 +44,14 @@ def test_only_entries_that_ask_for_it_use_the_scripted_endpoint(params):
     assert construction_rules.endpoint_wrapper(params, "photos") == ""
 
 
+def test_the_closing_message_has_the_numbers_of_questions(tmp_path):
+    counts = tmp_path / "construction/pocket/filters.json"
+    counts.parent.mkdir(parents=True)
+    counts.write_text('{"candidates": 115, "kept": 102, "dropped": 13, "flagged": 8}')
+    message = construction_rules.closing_message(["pocket"], tmp_path)
+    assert "Questions  102 of 115 candidates; the filters dropped 13 and flagged 8" in message
+
+
 def test_the_closing_message_names_the_review():
     arguments = ["snakemake", "--cores", "1", "construction/pocket/release_candidate"]
     assert construction_rules.names_of(arguments) == ["pocket"]
