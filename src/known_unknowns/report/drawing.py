@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
+from functools import cache
 from typing import Any
 
 from known_unknowns.records import Metric
@@ -18,6 +18,8 @@ from known_unknowns.report.formatting import Table
 INK, MUTED, GRID = "#2b3138", "#5c6671", "#e2e5e9"
 GREY = "#98a1ab"
 PUBLISHED = "published"
+VALIDATE = False
+"""Whether charts are checked against Vega-Lite's schema, which takes longer than drawing them. The tests do it."""
 
 DOT_PLOT_SIZE: dict[str, Any] = {"width": 470, "height": {"step": 8, "for": "offset"}}
 """Properties of a dot plot: 8 px between two models in a row."""
@@ -180,9 +182,10 @@ def interval_dots(base: Any, title: str) -> list[Any]:
 
 
 def figure(name: str, title: str, chart: Any, alt_text: str, *, note: str = "", table: Table | None = None) -> Figure:
-    chart = _styled(chart)
-    alone = _render(chart.properties(title=title, background="white"))
-    inline = _with_own_ids(_render(chart.properties(background="transparent")), name)
+    """Draw a chart twice: with its title for the file, and without for the page."""
+    specification = chart.to_dict(validate=VALIDATE) | {"config": _config()}
+    alone = _render(specification | {"title": title, "background": "white"})
+    inline = _with_own_ids(_render(specification | {"background": "transparent"}), name)
     return Figure(name, title, alone, inline, alt_text, note, table)
 
 
@@ -194,9 +197,15 @@ def placeholder(name: str, title: str, why: str) -> Figure:
     return figure(name, title, chart.properties(width=520, height=80), why)
 
 
-def _styled(chart: Any) -> Any:
-    return (
-        chart.configure(font=_FONT, padding=_PADDING)
+@cache
+def _config() -> dict[str, Any]:
+    """Return the style as Vega-Lite's configuration. Altair's own methods copy the chart with its data each time."""
+    import altair as alt
+
+    styled = (
+        alt.Chart(alt.Data(values=[]))
+        .mark_point()
+        .configure(font=_FONT, padding=_PADDING)
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=MUTED,
@@ -215,12 +224,15 @@ def _styled(chart: Any) -> Any:
         .configure_title(color=INK, fontSize=15, anchor="start")
         .configure_header(labelColor=INK, labelFontSize=13)
     )
+    return styled.to_dict()["config"]
 
 
-def _render(chart: Any) -> str:
-    buffer = StringIO()
-    chart.save(buffer, format="svg")
-    return buffer.getvalue()
+def _render(specification: Mapping[str, Any]) -> str:
+    import altair as alt
+    import vl_convert
+
+    version = ".".join(alt.SCHEMA_VERSION.split(".")[:2])
+    return vl_convert.vegalite_to_svg(dict(specification), vl_version=version)
 
 
 def _with_own_ids(svg: str, prefix: str) -> str:

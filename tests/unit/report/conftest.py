@@ -12,18 +12,20 @@ from .pages import Page, parse
 
 
 def write(run: FakeRun, *, checks: Path | None = None, root: Path = REPOSITORY) -> dict[str, Page]:
-    """Build the run's report and read its pages back, by file name."""
-    build(
-        run.params,
-        run.metrics,
-        results=run.results,
-        data=run.data,
-        comparison=run.comparison,
-        out=run.page,
-        root=root,
-        checks=checks,
-        pairs=run.pairs,
-    )
+    """Build the run's report, with its charts checked against Vega-Lite's schema; read its pages back, by file name."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(drawing, "VALIDATE", True)
+        build(
+            run.params,
+            run.metrics,
+            results=run.results,
+            data=run.data,
+            comparison=run.comparison,
+            out=run.page,
+            root=root,
+            checks=checks,
+            pairs=run.pairs,
+        )
     return read(run)
 
 
@@ -43,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> FakeRun:
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw empty figures, which takes no time."""
-    monkeypatch.setattr(drawing, "_render", lambda chart: "<svg></svg>")
+    monkeypatch.setattr(drawing, "_render", lambda specification: "<svg></svg>")
 
 
 @pytest.fixture(scope="session")
