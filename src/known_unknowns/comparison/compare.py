@@ -262,7 +262,9 @@ def compare(
     ConfigError
         If a model's row is not published by any benchmark of the edition.
     """
-    measured = [metric for path in metrics for metric in tables.read_metrics(path)]
+    measured: dict[str, list[Metric]] = {benchmark: [] for benchmark in params.benchmarks}
+    for metric in (metric for path in metrics for metric in tables.read_metrics(path)):
+        measured.setdefault(metric.benchmark, []).append(metric)
     with_replies = [cell for path in released for cell in read_released(path)[0]]
     published = {
         benchmark: [*load(benchmark), *(cell for cell in with_replies if cell.benchmark == benchmark)]
@@ -275,7 +277,7 @@ def compare(
         for benchmark, cells in published.items()
         for row in compare_cells(
             cells,
-            measured,
+            measured[benchmark],
             published_rows=_published_rows(params, benchmark, cells),
             scorers=params.scorers,
             conditions=conditions_of(params, benchmark, flips, replies),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
-from scipy.stats import beta, binom, t
+from scipy.special import stdtrit
 
 from known_unknowns import json_files, tables, verification
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
@@ -58,6 +58,8 @@ class Flips:
         An answer changes only if at least one of its turns does. The default counts as 597 unchanged questions, so that
         64 compared turns do not outweigh it, and so that it is the same for every number of turns.
         """
+        from scipy.stats import beta  # takes half a second, and the report does not need it
+
         weight = _DEFAULT_WEIGHT * turns + self.compared - self.changed
         return -math.expm1(turns * math.log1p(-float(beta.ppf(CONFIDENCE, 1 + self.changed, weight))))
 
@@ -123,6 +125,8 @@ def margin_of(cell: PublishedCell, ours: Metric, *, flips: Flips, runs: int, tur
     -----
     A percentage of more answers than questions, such as an average over pipelines, can change with each of its answers.
     """
+    from scipy.stats import binom
+
     answers = max(ours.n, round(ours.denominator or 0)) if cell.unit == PERCENT else ours.n
     changes = float(binom.ppf(CONFIDENCE, answers * runs, flips.rate(turns))) / runs
     return Margin(cell.half_unit, changes * _change_per_flip(cell, ours), _spread(cell, ours, runs))
@@ -145,7 +149,7 @@ def _spread(cell: PublishedCell, ours: Metric, runs: int) -> float:
         deviation, freedom = (100 if cell.unit == PERCENT else 1) * ours.spread, runs - 1
     else:
         return 0.0
-    return float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * deviation * math.sqrt(1 / published_runs + 1 / runs)
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * deviation * math.sqrt(1 / published_runs + 1 / runs)
 
 
 def read_flips(replies: Path, model: str) -> Flips:

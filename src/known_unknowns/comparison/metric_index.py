@@ -17,12 +17,14 @@ class MetricIndex:
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._chosen: dict[tuple[str, ...], Metric] = {}
         self._seeds: Counter[tuple[str, ...]] = Counter()
+        chosen, seeds = self._chosen, self._seeds
         for metric in metrics:
             key = _key(metric)
-            known = self._chosen.get(key)
-            self._seeds[key] += metric.seed is not None
+            if metric.seed is not None:
+                seeds[key] += 1
+            known = chosen.get(key)
             if known is None or _rank(metric) < _rank(known):
-                self._chosen[key] = metric
+                chosen[key] = metric
 
     def __iter__(self) -> Iterator[Metric]:
         return iter(self._chosen.values())

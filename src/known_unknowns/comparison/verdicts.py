@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from known_unknowns.comparison.cells import PERCENT, QUESTIONS, VIEWS, PublishedCell
 from known_unknowns.comparison.margins import CONFIDENCE, Margin
@@ -112,9 +112,9 @@ class Candidate:
             return False
         whole = 100.0 if self.cell.unit == PERCENT else float(self.n)
         distance = min(OTHER_MODEL / 100 * whole, self.cell.value, whole - self.cell.value)
-        error = max((self.high - self.low) / (2 * norm.ppf((1 + CONFIDENCE) / 2)), _ROUNDING)
+        error = max((self.high - self.low) / (2 * float(ndtri((1 + CONFIDENCE) / 2))), _ROUNDING)
         width = self.margin.total
-        chance = norm.cdf((width - distance) / error) - norm.cdf((-width - distance) / error)
+        chance = ndtr((width - distance) / error) - ndtr((-width - distance) / error)
         return bool(chance < LARGEST_CHANCE)
 
     @property

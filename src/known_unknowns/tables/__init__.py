@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
+from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -316,6 +316,17 @@ def read_scores(path: str | Path) -> list[Score]:
     return _records(path, _read(path, SCORES, "a readable table"), Score)
 
 
+def digest(paths: Iterable[Path]) -> str:
+    """Return the SHA-256, in hexadecimal, of the content of tables in the order of their paths.
+
+    engine.json has that of its tables of replies: a step that reads all of them depends on this file instead.
+    """
+    content = sha256()
+    for path in sorted(paths):
+        content.update(path.read_bytes())
+    return content.hexdigest()
+
+
 def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
     """Write a table of metrics."""
     write_table(path, table_of(path, map(attrgetter(*METRICS.names), metrics), METRICS))
@@ -328,7 +339,8 @@ def read_metrics(path: str | Path) -> list[Metric]:
 
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:
     """Write instances of a dataclass as a table, atomically; the same rows give the same bytes."""
-    _store(path, _as_table([asdict(row) for row in rows], schema, path))
+    values = attrgetter(*schema.names)  # the fields are not copied, as `dataclasses.asdict` does
+    _store(path, _as_table([dict(zip(schema.names, values(row), strict=True)) for row in rows], schema, path))
 
 
 def read_dataclasses(path: str | Path, row: Callable[..., Row], schema: pa.Schema, what: str) -> list[Row]:
