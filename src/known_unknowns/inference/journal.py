@@ -1,7 +1,8 @@
 """The journal: an append-only file of replies. Turns with a reply in the journal are not asked again.
 
-Each line is a JSON object with ``key`` (`Turn.key`), the reply's index ``i`` of ``n`` in its batch, the reply, and
-``crc32``: the checksum of the line's bytes before it (lines of earlier versions have none). An incomplete batch at the
+Each line is a JSON object with ``key`` (`Turn.key`), the reply's index ``i`` of ``n`` in its batch, the reply without
+the fields that have their default, and ``crc32``: the checksum of the line's bytes before it (lines of earlier versions
+have none, and all fields). An incomplete batch at the
 end, for example after a kill, is dropped when the journal is opened. Its turns are asked again in the same batch, so
 that a resumed run gives the same replies as an uninterrupted one. The last of several replies with the same key counts.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import ItemsView, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +21,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.records import Reply, is_token_count
 from known_unknowns.tables.append_file import AppendFile
 
+_FIELDS = [(field.name, field.default) for field in fields(Reply)]
 _SUFFIX_START = b', "crc32": "'
 _SUFFIX = _SUFFIX_START + b'%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
@@ -115,7 +117,9 @@ def read_batches(path: Path) -> tuple[dict[str, Reply], int]:
 
 def journal_line(key: str, i: int, n: int, reply: Reply) -> bytes:
     """Return the line of the ``i``-th reply of a batch of ``n``. It ends with the checksum of what precedes it."""
-    text = json.dumps({"key": key, "i": i, "n": n, "reply": asdict(reply)}, allow_nan=False).encode().removesuffix(b"}")
+    values = {name: value for name, default in _FIELDS if (value := getattr(reply, name)) != default}
+    entry = {"key": key, "i": i, "n": n, "reply": values}
+    text = json.dumps(entry, allow_nan=False, separators=(",", ":"), default=dict).encode().removesuffix(b"}")
     return text + _SUFFIX % crc32(text)
 
 

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -77,3 +78,10 @@ def test_a_second_process_is_refused(tmp_path):
     assert other.returncode and "another run is writing this journal" in other.stderr
     with pytest.raises(MachineError), Journal(tmp_path / "j"):
         Journal(tmp_path / "j")
+
+
+def test_a_line_has_no_field_with_its_default(tmp_path):
+    """A full run has millions of lines. The checksum is that of the bytes before it."""
+    write(tmp_path / "j", [[("k", Reply("B", {"A": -1.5}, seconds=0.25))]])
+    text = b'{"key":"k","i":0,"n":1,"reply":{"text":"B","logprobs":{"A":-1.5},"seconds":0.25}'
+    assert (tmp_path / "j").read_bytes() == text + b', "crc32": "%08x"}\n' % crc32(text)
