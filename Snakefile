@@ -44,13 +44,15 @@ rule all:
         RELEASED_NUMBERS,
         REPLY_TABLES,
         ["<results>/tracking.json"] if PARAMS.tracking.enabled else [],
-        # Intermediate tables are targets too, so that a deleted one is made again.
         METRICS,
-        TARGETS.per_cell(
-            "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        # Deleted tables are made again.
+        TARGETS.deleted(
+            f"{RESULTS}/scores/{{model}}/{{benchmark}}/{{variant}}/seed{{seed}}.parquet",
+            made=f"{RESULTS}/metrics/{{model}}/{{benchmark}}.parquet",
         ),
-        TARGETS.per_cell(
-            "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet"
+        TARGETS.deleted(
+            f"{RESULTS}/replies/{{model}}/{{benchmark}}/{{variant}}/seed{{seed}}.parquet",
+            made=f"{RESULTS}/replies/{{model}}/{{benchmark}}/engine.json",
         ),
 
 

@@ -140,6 +140,10 @@ def data_entry(wildcards):
     return PARAMS.data(wildcards.benchmark).as_dict()
 
 
+def table_threads(wildcards):
+    return rule_parameters.table_threads(PARAMS, wildcards.benchmark)
+
+
 def own_questions(wildcards):
     """The benchmark's own questions, if they are there: released replies get their images."""
     folder = data_entry(wildcards).get("questions")

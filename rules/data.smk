@@ -1,4 +1,5 @@
-# Fetch the data of a benchmark, convert them to a table of questions, and check them.
+# Fetch the data of a benchmark, convert them to a table of questions, and check them. The questions of all benchmarks
+# come before other jobs (`priority`), so that models have work for every core from then on.
 
 
 rule fetch:
@@ -8,6 +9,7 @@ rule fetch:
         directory("<data>/raw/{benchmark}"),
     log:
         "<logs>/fetch/{benchmark}.log",
+    priority: 1
     conda:
         "../envs/core.yaml"
     params:
@@ -28,11 +30,12 @@ rule questions:
         images=directory("<data>/questions/{benchmark}/images"),
     log:
         "<logs>/questions/{benchmark}.log",
+    priority: 1
     group:
         "prepare"
     conda:
         "../envs/core.yaml"
-    threads: 2
+    threads: table_threads
     params:
         entry=data_entry,
         out=subpath(output.table, parent=True),

@@ -14,9 +14,9 @@ for benchmark in PARAMS.benchmarks:
                 "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
             ),
-            replies=TARGETS.per_cell(
-                "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
-                benchmark,
+            # These have the digest of the tables of replies, which would be thousands of inputs.
+            engines=TARGETS.per_pair(
+                "<results>/replies/{model}/{benchmark}/engine.json", benchmark
             ),
         output:
             update(
@@ -37,7 +37,7 @@ for benchmark in PARAMS.benchmarks:
             benchmark=benchmark,
             questions=folder_of("questions", 2),
             scores=folder_of("scores", 4),
-            replies=folder_of("replies", 4),
+            replies=folder_of("engines", 3),
             out=lambda wildcards, output: Path(output[0]).parents[1].as_posix(),
             made_from=f"{MADE_FROM}/metrics/{benchmark}.json",
             settings=RESOLVED,

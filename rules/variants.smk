@@ -15,6 +15,7 @@ for benchmark in PARAMS.benchmarks:
             ),
         log:
             f"<logs>/vary/{benchmark}.log",
+        priority: 1
         group:
             "prepare"
         conda:

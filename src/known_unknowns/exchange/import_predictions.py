@@ -158,7 +158,8 @@ def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files:
     facts[cell.with_suffix("").as_posix()] = [
         {"file": file.name, "sha256": sha256(file.read_bytes()).hexdigest()} for file in files
     ]
-    turns = sum(len(tables.read_replies(file)) for file in replies.glob("*/seed*.parquet"))
+    written = sorted(replies.glob("*/seed*.parquet"))
+    turns = sum(len(tables.read_replies(file)) for file in written)
     record = {
         "model": model,
         "benchmark": benchmark,
@@ -168,6 +169,7 @@ def _write_engine(params: Params, model: str, benchmark: str, cell: Path, files:
         "turns": turns,
         "newly_asked": 0,
         "reply_seconds": 0.0,
+        "tables": tables.digest(written),
     }
     json_files.write(path, record)
 

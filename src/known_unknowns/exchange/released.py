@@ -181,7 +181,7 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
     if files is None:
         raise DataError(f"no fetched files; run known-unknowns fetch {benchmark} --edition {params.edition}", file=raw)
     name = params.raw["models"][model]["released"][benchmark]
-    facts, count = {}, 0
+    facts, count, written = {}, 0, []
     for variant, seed in params.cells(benchmark, model):
         table = tables.read_questions(questions / variant / f"seed{seed}.parquet")
         answered = answered_as(params, benchmark, variant)
@@ -192,7 +192,8 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
         if answered != variant:
             cell = _to_corrected(cell, published, table)
         turns = [turn for question in table for turn in _turns(model, question, cell.turns.get(question.id, ()))]
-        tables.write_replies(out / variant / f"seed{seed}.parquet", turns)
+        written.append(out / variant / f"seed{seed}.parquet")
+        tables.write_replies(written[-1], turns)
         facts[f"{variant}/seed{seed}"] = {"files": [asdict(file) for file in cell.files], "notes": list(cell.notes)}
         count += len(turns)
     record = {
@@ -204,6 +205,7 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
         "turns": count,
         "newly_asked": 0,
         "reply_seconds": 0.0,
+        "tables": tables.digest(written),
     }
     json_files.write(out / "engine.json", record)
 

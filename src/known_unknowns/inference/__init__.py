@@ -48,13 +48,16 @@ def infer(
         engine, outcome = _run(model, entry, cells, kept, journal, questions, Shard(1, 1) if count else None)
         about = _about(engine, journal, _records(out, count), outcome)
         lazy_engine.write_facts(journal, entry, engine.facts, about)
+    written = []
     for (variant, seed), asked in outcome.replies.items():
         path = out / variant / f"seed{seed}.parquet"
         unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}
         if unasked:
             raise DataError(f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}", file=path)
         tables.write_replies(path, asked)
-    json_files.write(out / "engine.json", _record(model, benchmark, entry, engine, outcome) | {"about": about})
+        written.append(path)
+    record = _record(model, benchmark, entry, engine, outcome)
+    json_files.write(out / "engine.json", record | {"about": about, "tables": tables.digest(written)})
     return outcome.distinct
 
 

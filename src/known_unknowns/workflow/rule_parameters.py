@@ -61,7 +61,7 @@ def threads(params: Params, model: str) -> int:
 
 
 def table_threads(params: Params, benchmark: str) -> int:
-    """Return the processes that score or measure the tables of a benchmark. One is enough for rendered scenes."""
+    """Return the processes that convert, score or measure a benchmark. One is enough for rendered scenes."""
     return 1 if params.data(benchmark).source == "scenes" else 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from known_unknowns import benchmarks
 from known_unknowns.config import Params
@@ -63,6 +64,20 @@ class Targets:
             for path in self.per_question_set(pattern, of_pair, model)
         )
         return list(dict.fromkeys(paths))
+
+    def deleted(self, pattern: str, *, made: str) -> list[str]:
+        """Return the files ``pattern`` of every cell that are absent, although ``made`` of their model exists.
+
+        A file that was deleted is a target, so that it is made again. The others need not be: what is made of them
+        names them, and thousands of targets take seconds to plan.
+        """
+        return [
+            path
+            for model, benchmark in self.pairs
+            if Path(_filled(made, model=model, benchmark=benchmark)).exists()
+            for path in self.per_question_set(_filled(pattern, model=model), benchmark, model)
+            if not Path(path).exists()
+        ]
 
 
 def plot_file(pattern: str) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 
 import pytest
 import yaml
@@ -89,6 +90,8 @@ def test_a_finished_run_sends_no_turns(setup, tmp_path):
     assert engine["turns"] == 60 * 8 * 2  # questions, variants, seeds
     # A question answered E is the same in original, nota_only and relettered: 2 x 12 fewer, for each seed.
     assert 0 < engine["newly_asked"] <= 960 - 2 * 24
+    # The steps that read all replies depend on engine.json alone, so that it has to change with every one of them.
+    assert engine["tables"] == sha256(b"".join(replies(tmp_path / "out").values())).hexdigest()
     assert infer(setup, "uniform", tmp_path / "out", tmp_path / "j").returncode == 0
     assert json.loads((tmp_path / "out/engine.json").read_text())["newly_asked"] == 0
     rows = tables.read_replies(tmp_path / "out/nota_only/seed1.parquet")

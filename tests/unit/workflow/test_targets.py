@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from known_unknowns.config import Params
 from known_unknowns.workflow.targets import Targets, any_of, plot_file
 
@@ -49,3 +51,15 @@ def test_names_become_one_regular_expression():
 def test_the_plot_is_named_after_the_benchmark_that_defines_it():
     """dvc.yaml names the file."""
     assert plot_file("plots/{benchmark}.csv") == "plots/humblebench.csv"
+
+
+def test_only_deleted_tables_are_targets(tmp_path, monkeypatch):
+    """Not those of a model whose tables were never made, and not those that exist."""
+    monkeypatch.chdir(tmp_path)
+    found = partial(TARGETS.deleted, "{model}-{benchmark}-{variant}{seed}", made="{model}-{benchmark}")
+    assert found() == []
+    (tmp_path / "a-two").touch()
+    every = ["a-two-x0", "a-two-x3", "a-two-p0", "a-two-p3"]
+    assert sorted(found()) == sorted(every)
+    (tmp_path / "a-two-x3").touch()
+    assert sorted(found()) == sorted(set(every) - {"a-two-x3"})
