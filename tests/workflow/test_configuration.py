@@ -74,10 +74,6 @@ def test_an_override_is_checked_too(fresh):
     assert "'huge'" in printed
 
 
-def test_the_workflow_is_lint_free(fresh):
-    fresh.run("snakemake", "--lint")
-
-
 def test_programs_run_the_package_of_the_copy(untouched):
     code = "import known_unknowns; print(known_unknowns.__file__)"
     assert untouched.run("python", "-c", code).stdout.strip() == str(untouched.root / "src/known_unknowns/__init__.py")

@@ -32,8 +32,17 @@ def at_work(rerun):
     rerun.kill(process)
 
 
-def test_the_same_command_continues_a_killed_run(at_work):
+def test_a_second_run_is_refused_and_the_same_command_continues_a_killed_run(at_work):
     project, process, journal = at_work
+    settings = project.root / "results/pocket/params.yaml"
+    before = settings.read_bytes()
+    other = "scorers=[official]"
+    printed = project.snakemake(*SLOW, other, code=1)
+    assert "another run is active in this folder" in printed
+    project.snakemake("-n", *SLOW, other)
+    assert settings.read_bytes() == before  # the jobs of the active run read them
+    assert process.poll() is None
+
     project.kill(process)
     assert process.returncode == -signal.SIGKILL
     asked = journal.read_bytes().splitlines()
@@ -45,15 +54,3 @@ def test_the_same_command_continues_a_killed_run(at_work):
     lines = journal.read_bytes().splitlines()
     assert len(lines) > len(asked) > 0
     assert lines[: len(asked) - 1] == asked[:-1]  # the last line may have been torn
-
-
-def test_a_second_run_in_the_same_folder_is_refused(at_work):
-    project, process, _ = at_work
-    settings = project.root / "results/pocket/params.yaml"
-    before = settings.read_bytes()
-    other = "scorers=[official]"
-    printed = project.snakemake(*SLOW, other, code=1)
-    assert "another run is active in this folder" in printed
-    project.snakemake("-n", *SLOW, other)
-    assert settings.read_bytes() == before  # the jobs of the active run read them
-    assert process.poll() is None

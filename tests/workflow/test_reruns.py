@@ -1,4 +1,4 @@
-"""A change reruns exactly the rules that depend on it."""
+"""A change reruns exactly the rules that depend on it. test_changed_models.py changes models."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import RESPONDENTS, Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-AGGREGATES = {"headline.csv", "leaderboard.csv", "metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
-AGGREGATES |= {"model_comparison.parquet"}
-
-
 ONE_MODEL = "results/pocket/metrics/oracle/humblebench.parquet"
 
 
@@ -26,36 +22,10 @@ def written_again(project: Project, *targets: str) -> set[str]:
     return {path for path in changed if not path.startswith(("logs/", "benchmarks/"))}
 
 
-def inodes(project: Project) -> dict[str, int]:
-    """The scores and metrics to the file that holds each; a table that is kept has a new time, but is the same file."""
-    results = project.root / "results/pocket"
-    return {
-        path.relative_to(results).as_posix(): path.stat().st_ino
-        for folder in ("scores", "metrics")
-        for path in (results / folder).rglob("*.parquet")
-    }
-
-
 def test_a_second_run_has_nothing_to_do(rerun):
     before = rerun.made("results", "data", "journal")
     assert "Nothing to be done" in rerun.snakemake()
     assert rerun.made("results", "data", "journal") == before
-
-
-def test_a_changed_model_reruns_only_that_model(rerun):
-    def change(params):
-        params["models"]["always_a"]["behaviour"] = "always_refuse"
-
-    rerun.change_params(change)
-    before = inodes(rerun)
-    again = written_again(rerun)
-    after = inodes(rerun)
-    replaced = {path for path in after if after[path] != before[path]}
-    assert {path.split("/")[1] for path in replaced} == {"always_a"}
-    assert {path.split("/")[0] for path in replaced} == {"scores", "metrics"}
-    assert {path.split("/")[1] for path in again if path.startswith("replies/")} == {"always_a"}
-    assert {path for path in again if "/" not in path} == AGGREGATES
-    assert "report/index.html" in again
 
 
 def test_settings_that_change_no_reply_do_not_rerun_inference(rerun):

@@ -24,6 +24,8 @@ from tests.workflow.project import Project, reduce
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 MODELS = ["oracle", "pocket"]
 ASKED = "results/pocket/replies/pocket/humblebench/engine.json"
+NUMBERS = "results/pocket/metrics.json"
+"""What a clone computes here: replies, scores and metrics. The report has no part in sharing."""
 SECRET = "not-a-real-key"
 UNLICENSED = b"a question that nobody may pass on"
 
@@ -47,7 +49,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A finished run of a model with weights, pinned and committed but not pushed."""
     project = Project.copy_of_tree(tmp_path_factory.mktemp("share"))
     project.change_params(partial(reduce, models=MODELS, variants=["original", "noise"], images=2, tracking=False))
-    project.snakemake()
+    project.snakemake()  # the pins include the results
     project.run("known-unknowns", "pin")
     project.commit("a run, pinned")
     return project
@@ -70,6 +72,7 @@ def use_remote(project: Project, address: str | Path, **settings: str) -> None:
 def clone(project: Project, root: Path) -> Project:
     """A clone on a machine that cannot load a model."""
     project.run("git", "clone", "--quiet", project.root, root)
+    shutil.copytree(project.root / "src", root / "src", dirs_exist_ok=True)  # the same files, and the compiled package
     other = Project(root)
     for name in ("torch", "transformers"):
         (root / f"src/{name}.py").write_text("raise ImportError('no model can be loaded here')\n")
@@ -86,17 +89,16 @@ def pull(owner: Project, other: Project) -> None:
         assert pulled.keys() == {path for path in ours if not path.endswith(".snakemake_timestamp")} != set()
 
 
-def test_a_clone_runs_the_whole_workflow_without_inference(finished, tmp_path):
+def test_a_clone_computes_the_numbers_without_inference(finished, tmp_path):
     owner = pushed(finished, tmp_path / "owner", tmp_path / "store")
     other = clone(owner, tmp_path / "clone")
     use_remote(other, tmp_path / "store")
     pull(owner, other)
-    other.snakemake()
+    other.snakemake(NUMBERS)
     assert journals(other) == journals(owner)
     assert replies(other) == replies(owner)
-    ours = (owner.root / "results/pocket/metrics.json").read_bytes()
-    assert (other.root / "results/pocket/metrics.json").read_bytes() == ours
-    assert "Nothing to be done" in other.snakemake()
+    assert (other.root / NUMBERS).read_bytes() == (owner.root / NUMBERS).read_bytes()
+    assert "Nothing to be done" in other.snakemake(NUMBERS)
     assert "up to date" in dvc(other, "status", "--recursive", "data", "journal")
     # Even from the journal alone: the results are not needed.
     shutil.rmtree(other.root / "results")
@@ -202,9 +204,9 @@ def _address_of(process: subprocess.Popen, log: Path, seconds: float = 60) -> st
 
 
 @pytest.fixture
-def published(tmp_path: Path) -> Project:
+def published(untouched: Project, tmp_path: Path) -> Project:
     """A repository with replies and with data of the full edition that may not be redistributed."""
-    project = Project.copy_of_tree(tmp_path / "published")
+    project = untouched.twin(tmp_path / "published")
     for folder in ("raw", "questions"):
         for benchmark in ("humblebench", "mmsap", "actiview"):
             path = project.root / "data/full" / folder / benchmark

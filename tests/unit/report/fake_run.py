@@ -61,6 +61,8 @@ SPENT = {
     "priced": 1200,
 }
 COLOURS = ("red", "green", "blue", "orange", "purple")
+RESPONDENTS = ("oracle", "always_refuse", "always_a", "uniform")
+MODELS = (*RESPONDENTS, "pocket", "pocket-never-refuses", "pocket-refuses-often")
 
 
 @dataclass
@@ -94,16 +96,23 @@ class FakeRun:
         return self.results / "report" / "index.html"
 
 
-def params(benchmark: str = "humblebench") -> Params:
-    """The repository's params.yaml with one benchmark, in the pocket edition."""
+def params(benchmark: str = "humblebench", models: Iterable[str] = MODELS) -> Params:
+    """The repository's params.yaml with one benchmark and these models, in the pocket edition."""
     raw = json.loads(json.dumps(config.load(REPOSITORY / "params.yaml", edition="pocket").raw))
-    raw["editions"]["pocket"]["benchmarks"] = [benchmark]
+    raw["editions"]["pocket"] |= {"benchmarks": [benchmark], "models": list(models)}
     return Params(raw)
 
 
-def make(folder: Path, *, questions: int = 60, variants_kept: Iterable[str] | None = None, seeds: int = 1) -> FakeRun:
+def make(
+    folder: Path,
+    *,
+    questions: int = 60,
+    variants_kept: Iterable[str] | None = None,
+    seeds: int = 1,
+    models: Iterable[str] = MODELS,
+) -> FakeRun:
     """Write the whole of a run under ``folder``."""
-    chosen = params()
+    chosen = params(models=models)
     raw = json.loads(json.dumps(chosen.raw))
     raw["editions"]["pocket"]["seeds"] = list(range(seeds))
     raw["benchmarks"]["humblebench"].pop("seeds", None)

@@ -26,16 +26,19 @@ from known_unknowns.records import Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
 from tests.factories import scripted_reply
 from tests.unit.benchmarks.mmsap.sapient import dialogue
-from tests.unit.report.fake_run import HOSTILE, FakeRun, make_image
+from tests.unit.report.fake_run import HOSTILE, RESPONDENTS, FakeRun, make_image
 from tests.unit.report.fake_run import params as of_the_repository
 
 SHUFFLED = ("shuffled_options", "shuffled_refusal_prompt")
 VARIANTS = (*SHUFFLED, "nota_only", "noise")
+MODELS = (*RESPONDENTS, "pocket")
 
 
-def params(kept: Iterable[str] = VARIANTS, *, shuffles: int = 2, **changes: Any) -> Params:
+def params(
+    kept: Iterable[str] = VARIANTS, *, shuffles: int = 2, models: Iterable[str] = MODELS, **changes: Any
+) -> Params:
     """The repository's params.yaml with MM-SAP alone, in the pocket edition."""
-    raw = dict(of_the_repository("mmsap").raw)
+    raw = dict(of_the_repository("mmsap", models).raw)
     raw["benchmarks"]["mmsap"] |= {
         "variants": list(kept),
         "seeds": {variant: list(range(shuffles)) for variant in SHUFFLED if variant in kept},

@@ -133,10 +133,11 @@ def test_two_benchmarks_in_one_report(tmp_path: Path):
         text = folder.page.with_name("benchmark-humblebench.html").read_text(encoding="utf-8")
         return text[text.index("<main") : text.index("</main>")]
 
-    alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"])
+    models = ("oracle", "pocket")
+    alone = fake_run.make(tmp_path / "both", questions=15, variants_kept=["original", "nota_only"], models=models)
     write(alone)
     before = content(alone)
-    other = fake_report.make(tmp_path / "both", fake_report.params(["shuffled_options"]), per_task=1)
+    other = fake_report.make(tmp_path / "both", fake_report.params(["shuffled_options"], models=models), per_task=1)
     raw = dict(alone.params.raw)
     raw["benchmarks"] |= {"mmsap": other.params.raw["benchmarks"]["mmsap"]}
     raw["editions"]["pocket"]["benchmarks"] = ["humblebench", "mmsap"]
@@ -151,7 +152,9 @@ def test_two_benchmarks_in_one_report(tmp_path: Path):
 
 
 def test_absent_figures_have_a_reason(tmp_path: Path):
-    made = fake_report.make(tmp_path, fake_report.params(["text_only"], scorers=["official"]), per_task=1)
+    made = fake_report.make(
+        tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket"), scorers=["official"]), per_task=1
+    )
     page = write(made)["stress.html"]
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
     drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
@@ -161,7 +164,7 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
 
 
 def test_nothing_measured_at_all(tmp_path: Path):
-    made = fake_report.make(tmp_path, fake_report.params(["text_only"]), per_task=1)
+    made = fake_report.make(tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket")), per_task=1)
     made.metrics = []
     page = write(made)[OWN]
     for name in FIGURES:
@@ -350,7 +353,7 @@ def test_a_model_without_likelihoods_has_no_curve(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(
         fake_report, "_pocket", lambda question, turn, seed: replace(silent(question, turn, seed), logprobs=None)
     )
-    made = fake_report.make(tmp_path, fake_report.params(["text_only"]), per_task=1)
+    made = fake_report.make(tmp_path, fake_report.params(["text_only"], models=("oracle", "pocket")), per_task=1)
     folders = {"results": made.results, "data": made.data}
     assert figures._curve(of(made), "pocket", "text_only", **folders) is None
     figure = figures.risk_coverage(of(made), **folders)

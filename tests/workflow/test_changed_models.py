@@ -1,0 +1,168 @@
+"""One run after three changes of the models: another behaviour, a model behind an HTTP endpoint, imported replies.
+
+A whole run takes long, so that the three share one. Each test looks at the files of its own model and of the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from known_unknowns import tables
+from tests.servers.endpoint import MODEL, Endpoint, Response, completion
+from tests.workflow.project import Project
+
+pytest.importorskip("openai")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+KEY = "sk-proj-0123456789abcdefSECRET"
+RESULTS = "results/pocket"
+CELL = "humblebench/nota_only/seed0.parquet"
+AGGREGATES = {"headline.csv", "leaderboard.csv", "metrics.json", "comparison.parquet", "tracking.json", "params.yaml"}
+AGGREGATES |= {"model_comparison.parquet"}
+
+
+def telling(request):
+    """An endpoint that repeats the key of the request in every response."""
+    told = request.headers["authorization"]
+    return Response(200, completion(request.question or "q", content=f"C. {told}", reasoning=told))
+
+
+def add_hosted(params: dict[str, Any], url: str, source: str = MODEL) -> None:
+    params["models"]["hosted"] = {"engine": "openai", "source": source, "base_url": url, "key_env": "A_KEY_OF_OURS"}
+    params["editions"]["pocket"]["models"].append("hosted")
+
+
+def add_imported(params: dict[str, Any], variant: str = "nota_only") -> None:
+    params["models"]["theirs"] = {"engine": "imported", "cells": {"humblebench": {variant: [0]}}}
+    params["editions"]["pocket"]["models"].append("theirs")
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A project after the run, what was there before it, and what the run printed."""
+
+    project: Project
+    before: dict[str, int]
+    inodes: dict[str, int]
+    printed: str
+    imported: str
+    keys: set[str | None]
+    second: str
+
+    @property
+    def again(self) -> set[str]:
+        """The results that were written again or are new, without logs and timings."""
+        after = self.project.made()
+        changed = {path.removeprefix(f"{RESULTS}/") for path in after if after[path] != self.before.get(path)}
+        return {path for path in changed if not path.startswith(("logs/", "benchmarks/"))}
+
+
+def inodes(project: Project) -> dict[str, int]:
+    """The scores and metrics to the file that holds each; a table that is kept has a new time, but is the same file."""
+    results = project.root / RESULTS
+    return {
+        path.relative_to(results).as_posix(): path.stat().st_ino
+        for folder in ("scores", "metrics")
+        for path in (results / folder).rglob("*.parquet")
+    }
+
+
+def import_replies(project: Project) -> str:
+    """Import the replies of "uniform" to one variant as those of the model "theirs"."""
+    python = ("python", "-m", "known_unknowns")
+    table, replies = f"data/pocket/questions/{CELL}", f"{RESULTS}/replies/uniform/{CELL}"
+    project.run(*python, "export", "--questions", table, "--replies", replies, "--out", "theirs.jsonl")
+    imported = ("--import", "theirs", "--benchmark", "humblebench", "--variant", "nota_only", "theirs.jsonl")
+    return project.run(*python, "rescore", *imported).stdout
+
+
+@pytest.fixture(scope="module")
+def changed(finished: tuple[Project, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Changed]:
+    project = finished[0].twin(tmp_path_factory.mktemp("changed") / "project")
+    with pytest.MonkeyPatch.context() as environment, Endpoint(reply=telling) as server:
+        environment.setenv("A_KEY_OF_OURS", KEY)
+        imported = import_replies(project)
+
+        def change(params: dict[str, Any]) -> None:
+            params["models"]["always_a"]["behaviour"] = "always_refuse"
+            add_hosted(params, server.url)
+            add_imported(params)
+
+        project.change_params(change)
+        before, held = project.made("results", "journal"), inodes(project)
+        printed = project.snakemake()
+        keys = {request.headers.get("authorization") for request in server.log}
+        second = project.snakemake()
+    yield Changed(project, before, held, printed, imported, keys, second)
+
+
+def test_a_changed_model_reruns_only_that_model(changed):
+    after = inodes(changed.project)
+    replaced = {path for path in changed.inodes if after[path] != changed.inodes[path]}
+    assert {path.split("/")[1] for path in replaced} == {"always_a"}
+    assert {path.split("/")[0] for path in replaced} == {"scores", "metrics"}
+    assert {path.split("/")[1] for path in changed.again if path.startswith("replies/")} == {"always_a", "hosted"}
+    assert {path for path in changed.again if "/" not in path} == AGGREGATES
+    assert "report/index.html" in changed.again
+    # The files of the question browser are named by their content.
+    kept = {path for path in changed.before if "/report/questions/" not in path}
+    assert kept <= changed.project.made("results", "journal").keys()
+
+
+def test_the_key_of_an_endpoint_is_in_no_file(changed):
+    root = changed.project.root
+    assert changed.keys == {f"Bearer {KEY}"}
+    spent = json.loads((root / RESULTS / "replies/hosted/humblebench/engine.json").read_text())["spent"]
+    assert spent["replies"] > 0 and spent["input_tokens"] > 0
+    written = [path for path in root.rglob("*") if path.is_file() and ".git" not in path.parts]
+    names = {path.name for path in written}
+    assert {"mlflow.db", "index.html", "humblebench.jsonl", "hosted.json"} <= names
+    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
+    assert KEY not in changed.printed
+
+
+def test_an_imported_model_is_measured_beside_the_others(changed):
+    root = changed.project.root
+    assert "theirs: {engine: imported, cells: {humblebench: {nota_only: [0]}}}" in changed.imported
+    replies = f"{RESULTS}/replies/theirs/{CELL}"
+    assert changed.project.made(f"{RESULTS}/replies")[replies] == changed.before[replies]
+    assert not (root / "journal/pocket/theirs").exists()
+    metrics = {
+        model: {
+            (m.scorer, m.category, m.name): m.value
+            for m in tables.read_metrics(root / RESULTS / "metrics" / model / "humblebench.parquet")
+            if m.variant == "nota_only" and m.scorer != "likelihood"
+        }
+        for model in ("uniform", "theirs")
+    }
+    assert metrics["theirs"] == metrics["uniform"]
+    imported = tables.read_metrics(root / RESULTS / "metrics/theirs/humblebench.parquet")
+    without_input = [m.value for m in imported if m.scorer == "likelihood" and m.name != "chance"]
+    assert without_input and set(without_input) == {None}  # the file has no log-probabilities
+    runs = json.loads((root / RESULTS / "tracking.json").read_text(encoding="utf-8"))["runs"]
+    assert [run["variant"] for run in runs if run["model"] == "theirs"] == ["nota_only"]
+    assert "theirs" in (root / RESULTS / "report/index.html").read_text(encoding="utf-8")
+
+
+def test_then_nothing_is_left_to_do(changed):
+    assert "Nothing to be done" in changed.second
+
+
+def test_a_model_that_is_not_served_is_found_before_inference(rerun, monkeypatch):
+    monkeypatch.setenv("A_KEY_OF_OURS", KEY)
+    with Endpoint() as server:
+        rerun.change_params(lambda params: add_hosted(params, server.url, source="parrot-2"))
+        said = rerun.snakemake(f"{RESULTS}/replies/hosted/humblebench/engine.json", code=None)
+        assert not [request for request in server.log if request.method == "POST"]
+    assert "parrot-2" in said
+    assert not (rerun.root / "journal/pocket/hosted").exists()
+
+
+def test_a_missing_cell_of_imported_replies_is_named(rerun):
+    rerun.change_params(lambda params: add_imported(params, variant="noise"))
+    printed = rerun.snakemake("--dry-run", code=None)
+    assert f"{RESULTS}/replies/theirs/humblebench/noise/seed0.parquet" in printed
