@@ -86,11 +86,12 @@ def test_the_only_model_in_git_is_small_and_contains_no_code():
     assert {file.suffix for file in files} <= {".safetensors", ".json", ".jinja", ".md"}
 
 
-def test_every_model_of_the_pocket_edition_is_the_pinned_one_or_an_adapter_of_it():
+def test_every_pocket_model_is_the_pinned_one_or_an_adapter_of_it():
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     models = {name: entry for name, entry in params["models"].items() if entry["engine"] == "transformers"}
     assert {entry.get("adapter") for entry in models.values()} == {None, *(folder.name for folder in ADAPTERS)}
-    assert set(models) < set(params["editions"]["pocket"]["models"])
+    assert set(models) == set(params["editions"]["pocket_siblings"]["models"])
+    assert {"pocket", "pocket-never-refuses"} < set(params["editions"]["pocket"]["models"])
     weights = weights_sha256(MODEL)
     assert weights in (MODEL / "README.md").read_text(encoding="utf-8")
     for name, entry in models.items():
