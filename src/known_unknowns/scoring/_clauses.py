@@ -18,7 +18,7 @@ SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _VERB_AFTER = r"(?:is|are|was|were|has|have|lies|lie|sits|sit|stands|stand|hangs|hang|can|looks|appears|seems)"
 CLAUSE = re.compile(
     rf"[;:()\u2013\u2014\u2026]|,(?!\s?(?:and\s|or\s)?(?:an?\s|the\s)?{MARK})|,?\s(?=(?:but|while|whereas|although|though|so|because|since|which|who"
-    rf"|where|when|unlike)\s)|,?\s(?=and\s(?!(?:an?\s|the\s)?{MARK}))|(?:,\s(?:and\s)?|\sand\s)(?=(?:an?\s|the\s)?{MARK}\s{_VERB_AFTER}\b)",
+    rf"|where|when|unlike)\s)|,?\s(?=and\s(?!(?:an?\s|the\s)?{MARK}))|(?:,\s(?:and\s)?|(?<!{MARK})\sand\s)(?=(?:an?\s|the\s)?{MARK}\s{_VERB_AFTER}\b)",
     re.IGNORECASE,
 )
 _IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "feet": "foot"}
@@ -27,7 +27,7 @@ _IN_THE_IMAGE = (
     r"(?:image|photo|picture|scene|photograph|view|frame)"
 )
 _OPENER = re.compile(
-    r"\s*(?:(?:and|but|so|while|whereas|although|though|because|since|as|then|thus|therefore|hence|well|yes|no|okay|ok|overall"
+    r"\s*(?:(?:and|but|yet|so|while|whereas|although|though|because|since|as|then|thus|therefore|hence|well|yes|no|okay|ok|overall"
     r"|clearly|actually|probably|perhaps|maybe|(?:most\s)?likely|definitely|apparently|also|here|now|indeed|that|honestly|judging|still|again)\b"
     rf"|{_IN_THE_IMAGE}\b|in\s(?:fact|reality|truth)\b|at\s(?:first|second)\s(?:sight|glance)\b|of\scourse\b"
     r"|(?:I|we|you)(?:\s(?:can|could|would|will|do|also|clearly|only|just)|'d|'ll|'m)*\s(?:see|think|believe|say|count|notice|guess|observe"
@@ -55,8 +55,8 @@ _PLACES = (
 PLACE = re.compile(
     r"\b(?:"
     + "|".join(f"(?P<{name}>{words})" for name, words in reversed(_PLACES))
-    + r")\s(?:(?:the|an?|his|her|their|its|this|that)\s)(?:(?!(?:of|in|on|is|are)\b)\w+\s){0,2}?(?P<noun>[a-z]+)"
-    r"(?=\s?(?:[.,;:!?)]|\Z)|\s(?:is|are|in|on|at|of|and|or|with|near|next|that|which|who|while|has)\b)",
+    + r")\s(?:(?:the|an?|his|her|their|its|this|that)\s)(?:(?!(?:of|in|on|is|are)\b)[\w'-]+\s){0,3}?(?P<noun>[a-z]+)"
+    r"(?=\s?(?:[.,;:!?)]|\Z)|\s(?:is|are|in|on|at|of|and|or|with|near|next|that|which|who|while|has|sits|stands|lies|hangs|there|you|we|I)\b)",
     re.IGNORECASE,
 )
 
@@ -89,11 +89,18 @@ def noun_of(words: list[str]) -> str | None:
     if not phrase:
         return None
     phrase = phrase[:1] + list(takewhile(lambda word: not word.endswith("ing"), phrase[1:]))
+    while len(phrase) > 1 and _is_participle(phrase[-1]):
+        phrase = phrase[:-1]
     rest = words[len(phrase) :]
     noun = stem(phrase[-1])
     if rest[:1] == ["of"] and noun in _words.GENERAL_NOUNS | {"pair", "group", "piece"}:
         return noun_of(rest[1:]) or noun
     return noun
+
+
+def _is_participle(word: str) -> bool:
+    """Whether a word after a noun is a participle: "the boat moored next to the pier", "the umbrella held by her"."""
+    return word in _words.PARTICIPLES or (len(word) > 4 and word.endswith("ed"))
 
 
 def place_of(match: re.Match[str]) -> str:

@@ -19,7 +19,9 @@ from functools import lru_cache
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare
-from known_unknowns.scoring._options import NUMBER_WORDS, option_texts
+from known_unknowns.scoring._numbers import NUMBER_WORDS
+from known_unknowns.scoring._options import option_texts
+from known_unknowns.scoring._positions import mark_positions, mentions_position
 
 Claims = frozenset[str]
 """The labels of the options that a text chooses."""
@@ -50,7 +52,7 @@ _LETTER_MENTION = re.compile(
     r"|(?<!\w)'(?P<quoted>[A-Z])'(?!\w)"
     r"|[(\[](?P<bracketed>[A-Za-z])[)\]]"
     r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n|(?<!a)\sis\b)"
-    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:=-]?\s?|[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
+    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:;=-]?\s?|[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
     r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
 )
 _AFTER_A_WORD = (
@@ -65,6 +67,10 @@ _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|ano
 _OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNORECASE)
 _BEFORE_PRONOUN = re.compile(
     r"\b(?:the|this|that|each|any|no|which|every|another|as)\s(?:only\s|[a-z]+\s)?\Z", re.IGNORECASE
+)
+_LARGER = re.compile(r"(?:\s(?:and\s)?|-)(?:hundred|thousand|million)\b|\sand\sa\s(?:half|quarter)\b", re.IGNORECASE)
+_TENS_BEFORE = re.compile(
+    r"\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)[\s-]\Z", re.IGNORECASE
 )
 _NUMBERED = re.compile(
     r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
@@ -119,6 +125,8 @@ class Marks:
         self.ambiguous = any(text in self._folded for text in self._letter_texts.values())
         """Whether an option's text is a label."""
         self.uses_no = "no" in words
+        self._ordinals = any(mentions_position(option.text) for option in options)
+        self._in_place = [self._characters(frozenset({label}), 0) for label in labels]
 
     def whole(self, text: str) -> Claims:
         """The label if the text is only a label or an option's text. A letter comes first: prompts ask for a letter."""
@@ -130,6 +138,8 @@ class Marks:
         line = _OPTION_LINE.fullmatch(text)
         if line is not None and self._texts.equal_to(line["text"]) == {line["label"]}:
             return frozenset(line["label"])
+        if self.letters and len(core) > 2 and core in {letter * len(core) for letter in self.labels}:
+            return frozenset(core[0])
         return self._texts.equal_to(text)
 
     def mark(self, text: str) -> str:
@@ -141,7 +151,8 @@ class Marks:
                 parts += [text[end : mention.start], self._characters(mention.labels, 1)]
                 end = mention.end
         parts.append(text[end:])
-        return self._merge(self._mark_labels("".join(parts)))
+        marked = self._mark_labels("".join(parts))
+        return self._merge(mark_positions(marked, self._in_place, _MARK, nouns_only=self._ordinals))
 
     def mark_letter_texts(self, text: str) -> str:
         """Return the text with marks if an option's text is a label, so that a mention can mean two options.
@@ -223,6 +234,8 @@ class Marks:
             return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
         if (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
             return False  # "2 of them"
+        if word in NUMBER_WORDS and (_LARGER.match(after) or _TENS_BEFORE.search(before)):
+            return False  # "three" in "three thousand"
         if word.isdigit() and _NUMBERED.search(before):
             return False  # "person 2"
         if word.isdigit() and _STEP.search(before):

@@ -10,18 +10,10 @@ from typing import NamedTuple
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare, normalise
+from known_unknowns.scoring._numbers import aliases, has_number, with_digits, with_words
 
 _THOUSANDS, _FOUR_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), re.compile(r"(?<!\d)(\d{1,3})(\d{3})(?!\d)")
 _ARTICLE = re.compile(r"(?:a|an|the)\s")
-# fmt: off
-_NUMBERS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-)
-# fmt: on
-NUMBER_WORDS = frozenset(_NUMBERS)
-_NUMBER = {word: str(value) for value, word in enumerate(_NUMBERS)}
-_WORD = {value: word for word, value in _NUMBER.items()}
 _LISTED = (
     r"(?:listed|given|provided|offered|available|mentioned|above|other|answer"
     r"|presented|suggested|possible|correct|right)"
@@ -32,7 +24,7 @@ _RANGE = r"(?:\s\(?[A-H](?:(?:,|,?\s?(?:to|through|and|or|-|\u2013))?\s?[A-H](?!
 _NONE_OF_THEM = re.compile(
     rf"none\sof(?!\sthe\sother)(?:\sthe|\sthese|\sthose)?(?:\s{_COUNT})?(?:\s(?:{_LISTED}|{_OPTIONS}))+(?!\w){_RANGE}(?:\s{_LISTED})*"
     rf"|none\sof\s(?:these|those|the(?:\s{_COUNT})?\s(?:{_LISTED}))\s[a-z]+s(?!\w)(?!\sof\b)|none\sof\sthe\s[a-z]+s\s{_LISTED}(?!\w)"
-    rf"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies)\b)"
+    rf"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies|can\sbe)\b)"
     rf"|(?:not|n't)\s(?:match|fit|correspond\sto|belong\sto|appear\sin|listed\sin)\s(?:with\s)?(?:any|one)\sof\s(?:the|these)\s(?:{_COUNT}\s)?(?:{_LISTED}\s)*"
     rf"{_OPTIONS}(?!\w)"
     rf"|(?:not|n't)\s(?:listed(?!\w)(?!\s(?:in|among|as)\b)|(?:one\sof|among|in|included\sin|part\sof|(?:listed|mentioned|given)\s(?:in|among))"
@@ -70,6 +62,8 @@ class OptionTexts:
 
     def __init__(self, options: tuple[Option, ...]) -> None:
         self._by_key: tuple[dict[str, frozenset[str]], ...] = ({}, {}, {})
+        self._aliases: dict[str, frozenset[str]] = {}
+        self._spelled: set[str] = set()
         self._predicates: dict[str, tuple[str, str]] = {}
         self._families: list[tuple[re.Pattern[str], str]] = []
         self._texts = [(option.label, normalise(option.text)) for option in options]
@@ -78,6 +72,9 @@ class OptionTexts:
                 continue
             for known, key in zip(self._by_key, _keys(text), strict=True):
                 known[key] = known.get(key, frozenset()) | {label}
+            for alias in aliases(_keys(text)[2]):
+                self._spelled.add(alias)
+                self._aliases[_keys(alias)[2]] = self._aliases.get(_keys(alias)[2], frozenset()) | {label}
             subject, copula, predicate = text.partition(" is " if " is " in text else " are ")
             if copula and " " in predicate:
                 self._predicates[bare(_lower(predicate))] = (label, subject.split()[-1].casefold())
@@ -90,7 +87,8 @@ class OptionTexts:
         in the article or in the spelling of a number ("the keyboard", "keyboard"; "two", "2"), and then the refusal
         option in other words.
         """
-        for known, key in zip(self._by_key, _keys(text), strict=True):
+        keys = _keys(text)
+        for known, key in zip((*self._by_key, self._aliases), (*keys, keys[2]), strict=True):
             if key in known:
                 return known[key]
         whole = bare(text)
@@ -128,8 +126,9 @@ class OptionTexts:
         """All spellings of all texts, in lower case."""
         spellings = {_lower(bare(text)) for _, text in self._texts}
         spellings |= self._predicates.keys()
-        spellings |= {" ".join(_NUMBER.get(word, word) for word in text.split()) for text in spellings}
-        spellings |= {" ".join(_WORD.get(word, word) for word in text.split()) for text in spellings}
+        if any(map(has_number, spellings)):
+            spellings |= self._spelled | set(map(with_digits, spellings))
+            spellings |= {with_words(_THOUSANDS.sub("", text)) for text in spellings}
         spellings |= {text.replace("-", " ") for text in spellings} | {text.replace(" ", "-") for text in spellings}
         spellings |= {_THOUSANDS.sub("", text) for text in spellings} | {
             _FOUR_DIGITS.sub(r"\1,\2", text) for text in spellings
@@ -171,7 +170,7 @@ def _continues(edge: str, outside: str) -> bool:
         return outside[0].isascii() and outside[0].isalnum() if edge >= "\u3040" else outside[0].isalpha()
     if outside[0].isalnum() or outside[0] == "_":
         return True
-    return edge.isdigit() and ((outside[0] in ".,/" and outside[1:].isdigit()) or outside[0] == "%" or outside == " %")
+    return edge.isdigit() and ((outside[0] in ".,/:" and outside[1:].isdigit()) or outside[0] == "%" or outside == " %")
 
 
 def _keys(text: str) -> tuple[str, str, str]:
@@ -181,7 +180,7 @@ def _keys(text: str) -> tuple[str, str, str]:
     return (
         folded.strip("."),
         plain,
-        " ".join(_NUMBER.get(part, part) for part in _unaccented(word).replace("-", " ").split()),
+        with_digits(" ".join(_unaccented(word).replace("-", " ").split())),
     )
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
+from known_unknowns.scoring import _relevance_patterns as patterns
 from known_unknowns.scoring import _words
+from known_unknowns.scoring._anchors import anchored, differ, qualities
 from known_unknowns.scoring._clauses import (
     CLAUSE,
     ENGLISH,
@@ -37,94 +39,13 @@ _IRRELEVANT = "\ue0fc"
 """Replaces the mark of a text that is said of something else."""
 
 
-_ATTRIBUTE = r"(?:colou?r|state|condition|shape|material|size|pattern|number|age|texture|length|height|weather)s?"
-_COUNTED = re.compile(r"\bhow\smany\s(?P<object>.+)|\bnumber\sof\s(?P<objects>.+)", re.IGNORECASE)
-_DESCRIBED = re.compile(
-    rf"\b(?:what|which)(?:\s\w+)?\s{_ATTRIBUTE}\s(?:is|are|was|were|does|do|did|has|have)\s"
-    r"(?!(?:written|printed|shown|displayed|depicted|painted|visible|seen|on|in)\b)(?P<object>.+)"
-    rf"|\b(?:what|which)\s(?:is|are)\s(?:the\s)?{_ATTRIBUTE}\sof\s(?P<objects>.+)"
-    r"|\bhow\s(?:old|tall|big|large|long|high|heavy)\s(?:is|are|was|were)\s(?P<sized>.+)",
-    re.IGNORECASE,
-)
-_LOCATED = re.compile(
-    r"\bwhere\s(?:is|are|was|were)\s(?P<object>.+)|\brelation(?:ship)?\sof\s(?P<objects>.+)", re.IGNORECASE
-)
-
-_SIDES = {side: side for side in ("left", "right", "top", "bottom", "middle")}
-_SIDES |= {"upper": "top", "lower": "bottom", "center": "middle", "centre": "middle"}
-
-_REPRESENTED = re.compile(
-    r"\b(?:picture|image|photo|photograph|painting|drawing|statue|sculpture|poster|print|sign|word|pattern|smell|sound"
-    r"|shadow|part|kind|cover|label|text|color|colour|name|friend|student|pupil|teacher|follower|fan|rival|style)s?\s(?:of|with|saying|showing|for|about)\s(?:an?\s|the\s)?\Z",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(
-    r"\b(?:next\sto|near|beside|besides|close\sto|adjacent\sto|leads\sto|leading\sto|opposite|across\sfrom|above|below|behind|under"
-    r"|similar\sto|unlike|(?:bigger|smaller|larger|thinner|thicker|taller|darker|lighter|older|younger|brighter|shorter|longer|wider|less|more)(?:\s\w+)?\sthan|before|after|not\sfar\sfrom"
-    r"|in\sfront\sof|away\sfrom|(?<!filled\s)with|without|(?:left|right)\sof|between\s[\w.]+\sand|(?<!made\s)(?<!constructed\s)from|between|owned\sby|(?<!looks\s)(?<!look\s)(?<!appears\s)(?<!seems\s)(?<!something\s)(?<!be\s)like|compared\s(?:to|with)|as\s\w+\sas)\s(?:an?\s|the\s|some\s)?\Z",
-    re.IGNORECASE,
-)
-_ASIDE_IN_A_QUESTION = re.compile(
-    r"\b(?:with|than|between|like|from|before|after|leads?)\b|\b(?:to|near|beside|from|above|below|behind|under|opposite|of)\Z",
-    re.IGNORECASE,
-)
-_IS_A = re.compile(r"(?<!there)(?:\s(?:is|are|was|were|be|like|called)|'s)\s(?:an?\s|the\s)?\Z", re.IGNORECASE)
-_COMPOUND = re.compile(
-    r"\s(?!(?:is|are|was|were|can|has|on|in|at)\b)[a-z]+\s(?:is|are|was|were|can|has|stands|lies|hangs|sits)\b(?!\s(?:right|correct|the)\b)"
-)
-_LIST_GAP = re.compile(
-    r"(?:,?\s?(?:and|or|and/or|as\swell\sas|plus)\s|,\s|\s?/\s?)(?:an?\s|the\s|also\s)?", re.IGNORECASE
-)
-_VERB_PHRASE = re.compile(
-    r"\s(?:is|are|was|were|has|have|can|[a-z]+s)\b"
-    r"(?!\s?(?:visible|present|shown|seen|there|the\s(?:answer|one|correct|right)|correct|right)\b)"
-)
-_PREPOSITION = re.compile(
-    r"\b(" + "|".join(sorted(_words.PREPOSITIONS)) + r")\s(?:(?:an?|the|his|her|its|their)\s)?(?:[a-z]+\s)?\Z",
-    re.IGNORECASE,
-)
-_PERSON_BEFORE = re.compile(
-    r"\b(man|woman|boy|girl|person|child|lady|guy|people|men|women|children)\s\Z", re.IGNORECASE
-)
-_AFTER_A_NOUN = (
-    r"(?:of|in|on|at|with|and|or|next|near|because|which|that|is|are|to|by|from|as|for|here|there|but|while|although"
-    r"|was|can)"
-)
-_NOUN_FOLLOWS = rf"(?=\s(?!{_AFTER_A_NOUN}\b|\w+ing\b)[a-z])"
-_ATTRIBUTIVE = re.compile(
-    rf"\b(?:with|wearing|in|near|below|above|under|behind|beside|holding)\s(?:(?:an?|the|his|her|their)\s)?{TEXT}"
-    rf"{_NOUN_FOLLOWS}(?:[^.!?\n]{{0,80}}?\band\s(?:an?|the)\s{TEXT}{_NOUN_FOLLOWS})?",
-    re.IGNORECASE,
-)
-"""A text that describes another noun, in the reply to a question that is not analysed."""
-_IT_IS = re.compile(
-    r"(?:\A\W*|\b(?:that|and|but|so|because|as|since|think|believe|say|guess|sure|know|see)\s)"
-    r"(?:it|this|that)(?:'s|\s(?:is|was|looks|seems|appears)(?:\slike|\sto\sbe)?)\s(?:an?\s|the\s)?\Z"
-    r"|\b(?:suggests?|indicates?|confirms?|corresponds\sto)\s(?:an?\s|the\s)?\Z",
-    re.IGNORECASE,
-)
-_FAR_AWAY = re.compile(r"\s(?:in|at)\sthe\s(?:far\s)?(?:background|distance|back)\b", re.IGNORECASE)
-_PASSIVE = re.compile(
-    r"\b(?!(?:made|produced|manufactured|built|owned|operated|occupied|designed|developed)\s)(\w+ed|taken|drawn|written|shot|led|driven)"
-    r"\sby\s(?:an?\s|the\s)?\Z",
-    re.IGNORECASE,
-)
-_NOUN_AFTER = re.compile(r"\s(?!\w+(?:ed|en)\b)([a-z]+)(?=[.,!?]|\Z)")
-"""A noun that a text describes: "It's a dog house."."""
-_ONLY_NAMED = re.compile(
-    r"\s(?:is|was|are|were|seems|being)\s(?:also\s)?(?:listed|given|offered|mentioned|included|among|provided|one\sof\sthe)\b"
-    r"|\s(?:is|was|are)\s(?:my|our|your)\b"
-    r"|[-\s](?:toy|statue|sculpture|figurine|painting|poster|print|sticker|pattern|shaped|themed|costume|plush|like)s?\b",
-    re.IGNORECASE,
-)
-
-
 class _Mention(NamedTuple):
-    """A text's mark in its clause: the clause before and after the mark, and what precedes the clause."""
+    """A text's mark in its clause: the clause before and after the mark, and what precedes and follows the clause."""
 
     before: str
     after: str
     sentence: str
+    rest: str
 
 
 class Focus:
@@ -132,7 +53,11 @@ class Focus:
 
     def __init__(self, question: str) -> None:
         text = " ".join(question.split()).rstrip("?!. ")
-        counted, described, located = _COUNTED.search(text), _DESCRIBED.search(text), _LOCATED.search(text)
+        counted, described, located = (
+            patterns.COUNTED.search(text),
+            patterns.DESCRIBED.search(text),
+            patterns.LOCATED.search(text),
+        )
         match = counted or described or located
         self.counts, self.describes = counted is not None, bool(counted or described)
         self.locates = match is not None and match is located
@@ -148,7 +73,14 @@ class Focus:
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
         self.prepositions = said & _words.PREPOSITIONS | (_words.ON if said & _words.ON else frozenset())
         self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
-        self.asides = _ASIDE_IN_A_QUESTION.search(text) is not None
+        self._text = text
+        self.end = frozenset(text.casefold().split()[-1:]) & _words.PREPOSITIONS
+        self.asides = patterns.ASIDE_IN_A_QUESTION.search(text) is not None
+
+    @cached_property
+    def qualities(self) -> dict[str, frozenset[tuple[str, str]]]:
+        """What the question says of the things that it names."""
+        return qualities(self._text)
 
     def about_the_question(self, text: str, exempt: Collection[str]) -> str:
         """Replace the marks of texts that are said of something else.
@@ -163,19 +95,20 @@ class Focus:
         if re.search(TEXT, text) is None or ENGLISH.search(text) is None:
             return text
         if not self.analysed:
-            return _ATTRIBUTIVE.sub("\u2026", text)
+            return patterns.ATTRIBUTIVE.sub("\u2026", text)
         return "".join(self._sentence(sentence, exempt) for sentence in parts(SENTENCE, text))
 
     def _sentence(self, text: str, exempt: Collection[str]) -> str:
         done: list[str] = []
-        sentence = ""
+        sentence, place = "", 0
         for clause in parts(CLAUSE, text):
             pieces: list[str] = []
+            place += len(clause)
             end, kept = 0, False
             for match in re.finditer(TEXT, clause):
                 before, after = clause[: match.start()][-_NEARBY:], clause[match.end() : match.end() + _NEARBY]
-                mention = _Mention(before, after, sentence)
-                listed = end > 0 and _LIST_GAP.fullmatch(clause, end, match.start()) is not None
+                mention = _Mention(before, after, sentence, text[place : place + _NEARBY])
+                listed = end > 0 and patterns.LIST_GAP.fullmatch(clause, end, match.start()) is not None
                 kept = match[0] in exempt or (kept if listed else self._relevant(mention))
                 pieces += [clause[end : match.start()], match[0] if kept else _IRRELEVANT]
                 end = match.end()
@@ -183,20 +116,32 @@ class Focus:
             sentence = f"{sentence}{done[-1]}" if len(sentence) < _NEARBY else sentence[:_NEARBY] + done[-1][-_NEARBY:]
         return "".join(done)
 
+    def anchored(self, text: str, mark: str) -> bool:
+        """Whether what a text says of a mention shares a word with the question, or is about "it"."""
+        if not self.analysed or ENGLISH.search(text) is None:
+            return True
+        return anchored(text, mark, self.words | self.end, _IRRELEVANT)
+
     def _relevant(self, mention: _Mention) -> bool:
         before, after = mention.before, mention.after
-        if _REPRESENTED.search(before[-40:]) or _ONLY_NAMED.match(after) or self._on_another_side(before, after):
+        if not self.counts and (name := patterns.FIRST_NAME.search(before)) is not None:
+            mention = mention._replace(before=(before := before[: name.start()]))
+        if patterns.REPRESENTED.search(before[-40:]) or self._only_named(after) or self._on_another_side(mention):
             return False
-        if _FAR_AWAY.match(after) and "background" not in self.words:
+        if patterns.FAR_AWAY.match(after) and "background" not in self.words:
             return False
-        passive = _PASSIVE.search(before[-40:])
+        if not self.locates and not self.counts and patterns.SIDE_OF.match(after):
+            return False
+        if differ(self.qualities, f"{before} the {after}") or self._lacks(before):
+            return False
+        passive = patterns.PASSIVE.search(before[-40:])
         if passive is not None and root(passive[1]) not in self.words:
             return False
-        person = _PERSON_BEFORE.search(before[-16:])
+        person = patterns.PERSON_BEFORE.search(before[-16:])
         if person is not None and root(person[1]) not in self.words:
             return False
         follows = self._follows(after)
-        if not self.asides and not self.locates and _ASIDE.search(before[-40:]):
+        if not self.asides and not self.locates and patterns.ASIDE.search(before[-40:]):
             return follows is True
         if self.describes and follows is not None:
             return follows and not (self.counts and self._elsewhere(after))
@@ -208,8 +153,8 @@ class Focus:
             return False
         if not self.locates and self._elsewhere(f"{before}\u2026{after}"):
             return False
-        if _IT_IS.search(before[-40:]) is not None:
-            noun = _NOUN_AFTER.match(after)
+        if patterns.IT_IS.search(before[-40:]) is not None:
+            noun = patterns.NOUN_AFTER.match(after)
             return follows is not False or noun is None or root(noun[1]) in self.words
         return self._said_of_it(mention)
 
@@ -221,30 +166,46 @@ class Focus:
         words = list(takewhile(lambda word: word not in _words.FUNCTION_WORDS, match[1].casefold().split()))
         if not words or (words[0].endswith(("ly", "ing")) and words[0] != "family"):
             return None
-        if any(stem(word) in self.nouns for word in words):
+        if any(stem(word) in self.nouns for word in words) or (not self.nouns and root(words[0]) in self.words):
             return True
         return None if stem(words[0]) in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS) and not self.counts else False
 
-    def _on_another_side(self, before: str, after: str) -> bool:
+    def _lacks(self, before: str) -> bool:
+        """Whether the clause is about something without what the question names: "the girl without a ponytail"."""
+        match = patterns.WITHOUT.search(before)
+        return match is not None and root(match[1]) in self.words and "without" not in self.prepositions
+
+    def _only_named(self, after: str) -> bool:
+        """Whether the text is said to be listed, or describes a copy of a thing ("a dog statue")."""
+        match = patterns.ONLY_NAMED.match(after)
+        return match is not None and (match["kind"] is None or root(match["kind"]) not in self.words)
+
+    def _on_another_side(self, mention: _Mention) -> bool:
         """Whether the clause is about the other side than the question ("right", "left"), or about each of several."""
         if not self.sides and not self.counts:
             return False
-        words = frozenset(WORD.findall(f"{before} {after}".casefold()))
-        if self.counts and ("each" in words or before.endswith("of the ")):
+        words = frozenset(WORD.findall(f"{mention.before} {mention.after}".casefold()))
+        if self.counts and (
+            "each" in words or mention.before.endswith("of the ") or patterns.PARTLY.match(mention.after + mention.rest)
+        ):
             return True
-        return bool(self.sides and _sides(words)) and not self.sides & _sides(words)
+        sides = _sides(words) or _sides(WORD.findall(mention.sentence.casefold()))
+        return bool(self.sides and sides) and not self.sides & sides
 
     def _is_an_attribute(self, before: str, after: str, follows: bool | None) -> bool:
         """Whether the next word is a noun that the text describes: "There is a kitchen table"."""
         if self._is_object(before):
             return follows is False
-        return follows is not True and _COMPOUND.match(after) is not None
+        named = follows is False and patterns.LAST_WORD.fullmatch(after) is not None
+        return named or (follows is not True and patterns.COMPOUND.match(after) is not None)
 
     def _is_object(self, before: str) -> bool:
         """Whether the text follows a verb, so that the next word is not one."""
         rest, opened = without_openers(before)
         words = WORD.findall(rest.casefold())
-        return (opened or any(word not in _words.FUNCTION_WORDS for word in words)) and not _IS_A.search(before[-24:])
+        return (opened or any(word not in _words.FUNCTION_WORDS for word in words)) and not patterns.IS_A.search(
+            before[-24:]
+        )
 
     def _placed(self, after: str) -> bool:
         """Whether the object after a preposition ("behind the table") is in the question."""
@@ -259,7 +220,11 @@ class Focus:
         """Whether the clause names a place of the question with another preposition."""
         found = [(stem(match["noun"]), place_of(match)) for match in PLACE.finditer(text)]
         known = [(noun, place) for noun, place in found if noun in self.places]
-        return bool(known) and all(self.places[noun] != place for noun, place in known)
+        if known:
+            return all(self.places[noun] != place for noun, place in known)
+        kinds = set(self.places.values())
+        others = [noun for noun, place in found if place in kinds and root(noun) not in self.words]
+        return self.counts and bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
 
     def _said_of_it(self, mention: _Mention) -> bool:
         before = mention.before
@@ -287,7 +252,8 @@ class Focus:
         if first in _words.PERSONS:
             return not self.describes or bool(self.nouns & _words.PERSON_NOUNS)
         if first in _words.PREPOSITIONS:
-            return not self.describes and any(root(word) in self.words for word in words)
+            adverb = first in self.prepositions and second in _words.VERBS | _words.PRONOUNS  # "outside it's foggy"
+            return not self.describes and (adverb or any(root(word) in self.words for word in words))
         phrase = list(takewhile(lambda word: word not in _words.CLAUSE_WORDS, words))
         inner = next((place for place, word in enumerate(phrase) if place and word in _words.DETERMINERS), len(phrase))
         phrase = phrase[:inner]
@@ -306,6 +272,8 @@ class Focus:
             return False  # "the plane behind it"
         if any(word.endswith("'s") and root(word) not in self.words for word in named):
             return False
+        if named[-1] == "name" and len(named) > 1 and not {"nam", "call"} & self.words:
+            return False
         if self.nouns:
             if stem(named[-1]) in self.nouns:
                 return True
@@ -320,6 +288,8 @@ class Focus:
     def _is_somebody_else(self, words: Sequence[str]) -> bool:
         """Whether the words name a man and the question asks about a woman, or the other way round."""
         stems = frozenset(map(stem, words))
+        if "people" in words and self.people:
+            return True
         return any(
             stems & one and self.people & other and not self.people & one
             for one, other in ((_words.MALE, _words.FEMALE), (_words.FEMALE, _words.MALE))
@@ -327,7 +297,7 @@ class Focus:
 
     def _allows(self, before: str) -> bool:
         """Whether the preposition before a word of the question, if any, is also in the question."""
-        match = _PREPOSITION.search(before)
+        match = patterns.PREPOSITION.search(before)
         return match is None or match[1].casefold() in self.prepositions
 
     def _names_the_object(self, after: str) -> bool:
@@ -340,7 +310,7 @@ class Focus:
 
     def _predicate(self, after: str) -> bool:
         """Whether what is said of a text, if anything, is in the question ("a cat on the floor" is not)."""
-        verb = _VERB_PHRASE.match(after)
+        verb = patterns.VERB_PHRASE.match(after)
         if verb is not None and not self.locates:
             shared = [match for match in WORD.finditer(after) if match[0] == "it" or root(match[0]) in self.words]
             complete = any(match[0] == "it" or root(match[0]) == self.last for match in shared)
@@ -353,7 +323,7 @@ class Focus:
 
 
 def _sides(words: Collection[str]) -> frozenset[str]:
-    return frozenset(_SIDES[word] for word in words if word in _SIDES)
+    return frozenset(patterns.SIDES[word] for word in words if word in patterns.SIDES)
 
 
 @lru_cache(maxsize=4096)

@@ -9,13 +9,18 @@ from known_unknowns.scoring import _stance, _statements, _verdicts
 from known_unknowns.scoring._cleaning import ANSWER_MARK, normalise, without_thinking
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
 from known_unknowns.scoring._relevance import focus_of
-from known_unknowns.scoring._structures import parse_structure, statements
+from known_unknowns.scoring._structures import parse_structure, parse_tags, statements
 from known_unknowns.scoring._turns import own_answer
 
 _FINAL = re.compile(
     rf"{ANSWER_MARK}|\b(?:final|overall|revised|updated|corrected)\s(?:answer|choice|option|decision)\b"
     r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|\bfinal\s?:|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]|[\u2611\u2705]\s?(?=[(\[]?[\ue000-\ue0bf])",
     re.IGNORECASE,
+)
+_MISSPELT = re.compile(r"\b(?:anwser|awnser|asnwer|anser|aswer|answr|ansewr|anwer|ansswer)\b", re.IGNORECASE)
+_FOREIGN_ANSWER = (
+    r"(?:cevap|yanıt|jawaban(?:nya)?|jawapan|đáp án|odpowied[źz](?:ią)?|odpov[eě]ď|vastaus|svar(?:et)?|antwoord"
+    r"|válasz|răspuns(?:ul)?|απάντηση|ответ|відповідь|отговор|odgovor|одговор|תשובה|الإجابة|الاجابة|الجواب|جواب|پاسخ|उत्तर|คำตอบ|정답|답)"
 )
 _CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
 _CHOOSE = (
@@ -25,6 +30,9 @@ _CHOOSE = (
 _DECIDE = (
     r"(?:I(?:'m|\sam)\s(?:going|voting|opting|settling|betting)\s(?:with|for|on)"
     r"|I(?:'m|\sam)\s(?:choosing|picking|selecting)|I\s(?:chose|picked|selected|settled?\son)"
+    r"|(?<=[;,.:]\s)(?:going|settling)\s(?:with|for|on)"
+    r"|I\s(?:come|came)\sdown\son(?:\sthe\sside\sof)?|(?:decides?|decided|settles?\s(?:it|the\s\w+))\s(?:for|in\sfavou?r\sof)"
+    r"|my\s(?:vote|money)\s(?:goes\sto|is\son)"
     r"|let's\s(?:say|go\swith|choose|pick))"
 )
 _BE = r"(?:is|be|ist|lautet|est|es|é|è|sería|serait|wäre)"
@@ -32,14 +40,15 @@ _ANNOUNCED = re.compile(
     rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
     rf"|\b{_CONCLUSIVE}(?=\s(?:(?:it(?:'s|\sis|\smust\sbe)|option|I)\s)?[(\[]?{MARK})"
     rf"|\b{_DECIDE}\b|\b(?:finally|in\sthe\send|finalement|schließlich|finalmente|al\sfinal),?(?=\s[(\[]?{MARK})|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
-    rf"|\b(?:in\stotal|altogether),?(?=\s(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
+    rf"|\b(?:in\stotal|altogether|(?:that|which|this|it)\s(?:makes|gives)|for\sa\stotal\sof|(?:the\s)?total\sis),?(?=\s+(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
     rf"|\b(?:i\.e\.|in\sother\swords|that\sis\sto\ssay|namely),?(?=\s[(\[]?{MARK})"
     r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"
     rf"|更可能是?(?=\s?{MARK})|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
     rf"|\bit(?:'s|\sis)(?=\s[(\[]?{LETTER}[)\]]?(?:[.!]|\s?\Z|\n))"
+    rf"|{_FOREIGN_ANSWER}\w{{0,3}}(?:\s?[:\uff1a]|\s[^\s\ue000-\ue0bf.]+){{0,3}}?\s?(?=[(\[]?{MARK})"
     rf"|(?<!answer:)(?<!option:)(?<!choice:)(?<!guess:)(?<=:)(?=\s?(?:the\s|an?\s)?{MARK}[)\].!]*\Z)"
     r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)(?<!second\s)(?<!other\s)(?<!alternative\s)(?<!earlier\s)"
-    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|my)\s(?:option|choice|letter|match|one|pick|description)"
+    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|top|my)\s(?:option|choice|letter|match|one|pick|description)"
     r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
     rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|(?:\s\d)?\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
     r"|(?:答案|正解|答え|回答|正确的?选项|选项)\s?(?:应该|应)?(?:是|为|は)?\s?[:：]?)",
@@ -90,6 +99,11 @@ _CUED = re.compile(
     re.IGNORECASE,
 )
 """What can precede a letter that is an answer."""
+_REMARKS = re.compile(
+    rf"(?:\A|(?<=[.;!\n]\s)|(?<=\n))[(\[]?(?P<mark>{MARK})[)\]]?\s?(?P<sign>[:=\u2013\u2014-])\s?(?=[a-z])",
+    re.IGNORECASE,
+)
+"""An option and a remark on it, at the start of a sentence: "A - there is no kite."."""
 _SHORT = re.compile(rf"\s*(?:(?:\w{{2,}}|\d)[,:]?\s){{1,2}}(?:{LETTER})[.)]?\s*")
 """A reply of one or two words and a letter: "striped E"."""
 _BARE = re.compile(rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))")
@@ -121,13 +135,13 @@ class ReplyParser:
     def parse(self, reply: str) -> Claims:
         """Apply the rules to a reply."""
         text = without_thinking(reply)
-        normal = normalise(text)
+        normal = _MISSPELT.sub("answer", normalise(text))
         if whole := self.marks.whole(normal):
             return whole
         said = own_answer(normal, self._mentions)
         if said != [normal]:
             return frozenset[str]().union(*map(self.text, said))
-        structure = parse_structure(text)
+        structure = parse_structure(text) or parse_tags(text)
         parts = None if structure is None else statements(structure, self._label_named)
         if parts is not None:
             claims = frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
@@ -147,7 +161,7 @@ class ReplyParser:
         """Apply the rules to marked text."""
         if _MARK.search(marked) is None:
             return NOTHING
-        marked = self._without_copies(marked)
+        marked = self._without_copies(_statements.without_lower_ranks(marked))
         if any(self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)):
             return NOTHING
         marked = _stance.plain(marked)
@@ -158,6 +172,7 @@ class ReplyParser:
         text = _stance.doubtful(text)
         if _CUT_OFF.search(text) or _statements.is_a_tie(text):
             return NOTHING
+        stated = text
         text = _statements.without_possible(text)
         rules: tuple[Callable[[str], Claims], ...] = (
             *(self.final, self.announced, self.affirmed, self.shares, self.edges, self.named),
@@ -171,6 +186,7 @@ class ReplyParser:
                 revoked = (
                     self._in_doubt(claims, text, rule)
                     or self._revokes_refusal(claims, text, rule)
+                    or (claims == {self.refusal} and len(self.marks.claims(stated) - self.marks.claims(text)) == 1)
                     or self._contradicts(claims, text, rule)
                 )
                 return NOTHING if revoked else claims
@@ -217,6 +233,9 @@ class ReplyParser:
     def edges(self, text: str) -> Claims:
         """The choice that starts the reply, labels that start other lines, and a last line that is only a choice."""
         text = text.strip(" \n")
+        remarks = {(match["sign"], match["mark"]) for match in _REMARKS.finditer(text)}
+        if len(remarks) > 1:
+            return self.marks.claims("".join(mark for _, mark in remarks))
         first_line, _, rest = text.partition("\n")
         last_line = rest.rpartition("\n")[2]
         last = self.marks.claims(last_line) if _LIST_ONLY.fullmatch(last_line) else NOTHING
@@ -227,7 +246,12 @@ class ReplyParser:
 
     def named(self, text: str) -> Claims:
         """All mentions. They are all collected, so that contradictions are detected."""
-        claims = self.marks.claims(self.focus.about_the_question(text, self._statements))
+        relevant = self.focus.about_the_question(text, self._statements)
+        claims = self.marks.claims(relevant)
+        if self.marks.claims(text) - claims and not all(
+            self.focus.anchored(relevant, mark) for mark in _MARK.findall(relevant)
+        ):
+            return NOTHING
         letters = [match for match in _LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
         other = re.search(f"{TEXT}|{BOTH}", text) is not None
         cued = other or _SHORT.fullmatch(text) is not None

@@ -37,7 +37,7 @@ _REPORTED = re.compile(
     r"|\b(?:my|an?|the|your|his|her|our|their|any|every)\s\w+\s(?:would|will|might|could|may)\s"
     rf"{_ADVERBS}(?:{words.SAYINGS}|think|believe|claim)(?!\w)"
     rf"|\bone\s(?:would|could|might|may|can)\s{_ADVERBS}(?:{words.SAYINGS}|{words.OPINIONS}|think|believe|assume|expect)(?!\w)"
-    rf"|\b(?:according\sto|in\sthe\sopinion\sof|as\sper|as\sclaimed\sby)\s(?!the\s{words.SOURCES}\b)"
+    rf"|\b(?:according\sto|in\sthe\sopinion\sof|as\sper|as\sclaimed\sby)\s(?!(?:the|this|its)\s(?!(?:\w+\s)?{words.PERSONS}\b))"
     rf"|\b(?:was|were|am|been|being|is|are|'m)\s{words.ORDERED}\sto\b|\b{words.ORDERS}\s(?:me|us)\s"
     rf"|\b(?:been|was|is|are|were)\s(?:often\s|widely\s|sometimes\s)?{words.PASSIVES}\s(?:that|to)\b"
     r"|\b(?:rumou?r|legend|gossip)\b"
@@ -46,6 +46,18 @@ _REPORTED = re.compile(
     re.IGNORECASE,
 )
 """Somebody else's opinion."""
+_DISPLAYED = re.compile(
+    rf"\b{words.SIGNS}\b[^.,;:!?\n]{{0,60}}\b{words.READS}(?:\sthat)?[:,]?\s(?:the\s|my\s)?(?:\w+\s)?(?:answer|option|choice)\b",
+    re.IGNORECASE,
+)
+"""A text in the picture that names an answer."""
+_TAG = re.compile(r",\s(?:right|correct|no|yes|huh|eh|is\sit|isn't\sit|am\sI\sright)\?\s?\Z", re.IGNORECASE)
+_ENDORSED = re.compile(
+    r"\b(?:he|she|they|it|that|who)(?:'s|'re|\sis|\sare)\s(?:absolutely\s|quite\s|probably\s|certainly\s|definitely\s)?(?:right|correct)\b"
+    r"|\bI\s(?:fully\s|completely\s|totally\s|strongly\s)?(?:agree|concur)\b|\brightly\sso\b",
+    re.IGNORECASE,
+)
+"""The reply agrees with somebody else's opinion."""
 _OWN = re.compile(
     r"\b(?:I|we|let's|myself)\b(?!\s(?:was|am|were)\s(?:told|asked)\b)"
     r"|\b(?:correct|right|final|best|my|true)\s(?:answer|option|choice)\b",
@@ -77,7 +89,8 @@ _QUESTION_END = re.compile(r"[?\uff1f]\s?\Z")
 _AFFIRMED = re.compile(rf"\W*(?:{words.AFFIRMATIONS}\b|是)", re.IGNORECASE)
 _CONCEDED = re.compile(
     r"\b(?:looks?|seems?|appears?|resembles?|reminds|might|may|could)\b[^.;!?\n]{0,60}"
-    rf"(?=,?\s(?:but|yet|however|though\sit)\s[^.;!?\n]{{0,60}}{MARK})",
+    rf"(?=,?\s(?:but|yet|however|though\sit)\s[^.;!?\n]{{0,60}}{MARK})"
+    r"|\b(?:resembles?|reminds)\b[^.;!?\n]{0,60}(?=,?\s(?:but|yet|however)\s)",
     re.IGNORECASE,
 )
 _AFTER_PUNCTUATION = r"\A|(?<=[.!?;,:\n\u2026\u2013\u2014(-]\s)|(?<=[\n(\u2026\u2013\u2014])"
@@ -109,7 +122,11 @@ def doubtful(text: str) -> str:
     text : str
         Marked text in which known denials have been replaced.
     """
-    sentences = [_sentence(part) for part in _parts(_SENTENCE, _CONCEDED.sub(lambda match: _mask(match[0]), text))]
+    texts = _parts(_SENTENCE, _CONCEDED.sub(lambda match: _mask(match[0]), text))
+    sentences = [
+        _sentence(part, endorsed=_ENDORSED.search(f"{part} {following}") is not None)
+        for part, following in zip(texts, [*texts[1:], ""], strict=True)
+    ]
     asked = _asked(sentences)
     return "".join(_mask(part) if place in asked else part for place, part in enumerate(sentences))
 
@@ -137,10 +154,10 @@ def _asked(sentences: Sequence[str]) -> set[int]:
     return {place for place in found if place == last or not _AFFIRMED.match(sentences[place + 1])}
 
 
-def _sentence(text: str) -> str:
+def _sentence(text: str, *, endorsed: bool) -> str:
     if _MARK.search(text) is None:
         return text
-    if _conditional(text) or _EXAMPLE.search(text) or _ANOTHER_TIME.search(text):
+    if any(pattern.search(text) for pattern in (_EXAMPLE, _ANOTHER_TIME, _DISPLAYED, _TAG)) or _conditional(text):
         return _mask(text)
     clauses: list[str] = []
     reported = negated = False
@@ -153,7 +170,7 @@ def _sentence(text: str) -> str:
             reported = False
         listed = negated and clause.startswith(":") and _LISTING.search(clauses[-1]) is not None
         negated = listed or _NEGATION.search(clause) is not None
-        clauses.append(_mask(clause) if reported or negated else clause)
+        clauses.append(_mask(clause) if (reported and not endorsed) or negated else clause)
     return "".join(clauses)
 
 
@@ -163,8 +180,8 @@ def _conditional(text: str) -> bool:
     return bool(_CONDITION.search(rest) and _MODAL.search(_OWN_MODAL.sub("", rest) if rest != text else rest))
 
 
-def withdrawal(text: str, *, denies: bool) -> int | None:
-    """Return the end of the last clause that withdraws what was said before it, or None.
+def withdrawn(text: str, *, denies: bool) -> tuple[str, int | None]:
+    """Find the clauses that withdraw what was said before them.
 
     Parameters
     ----------
@@ -172,12 +189,26 @@ def withdrawal(text: str, *, denies: bool) -> int | None:
         Marked text.
     denies : bool
         Whether "it is not" withdraws. It does not if an option is called "no".
+
+    Returns
+    -------
+    tuple
+        The text, in which the marks of a sentence are replaced that withdraws only itself ("The user says B, but
+        that is wrong.", after another sentence with an option), and the end of the last other clause, or None.
     """
     first = _MARK.search(text)
     if first is None:
-        return None
+        return text, None
     patterns = (_DISSENT, _UNTRUE) if denies else (_DISSENT,)
-    return max((match.end() for pattern in patterns for match in pattern.finditer(text, first.end())), default=None)
+    ends: list[int] = []
+    for match in sorted((m for p in patterns for m in p.finditer(text, first.end())), key=lambda match: match.start()):
+        start = max((found.end() for found in _SENTENCE.finditer(text, 0, match.start())), default=0)
+        if _MARK.search(text, start, match.start()) and _MARK.search(text, 0, start):
+            blank = "\u2026".ljust(match.end() - match.start())
+            text = f"{text[:start]}{_mask(text[start : match.start()])}{blank}{text[match.end() :]}"
+        else:
+            ends.append(match.end())
+    return text, max(ends, default=None)
 
 
 def _parts(separator: re.Pattern[str], text: str) -> list[str]:

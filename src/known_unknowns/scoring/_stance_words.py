@@ -32,6 +32,7 @@ DOUBLE_NEGATIONS = phrases(
     (?:there(?:'s|_is)_)?no_(?:doubt|question|reason_to_doubt)(?:_about_it)?(?:_that)?
     without_(?:an?y?_)?(?:doubt|question)
     undoubtedly (?:can(?:'t|not)|could(?:n't|_not)|do(?:n't|_not))_(?:deny|dispute|doubt) not_(?:only|just|least)
+    can(?:'t|not)_help_(?:but_)?(?:think|see|feel|notice|say)(?:ing)?
     nothing_(?:other|else|but)(?:_than|_but)? none_other_than
     (?:what|who)_(?:else|other)(?:_could_it_be)?_(?:but|than|if_not)
     (?:(?:can|could|would|do|does|will)(?:n't|_not)|cannot)_(?:possibly_)?(?:be|see|think_of|imagine|find)_(?:how_it_could_be_)?(?:anything|something|any_other_option|any_option)_(?:else_)?(?:but|except|other_than|than)
@@ -59,6 +60,7 @@ OPINIONS = phrases(
     r"""
     claim(?:s|ed)? thinks? thought believes? believed argues? argued insists? insisted replied replies answers answered
     asserts? asserted maintains? assumes? assumed guess(?:es|ed) chose chooses picked picks voted votes swears? swore
+    attributes? attributed
     prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted expects? expected
     """
 )
@@ -78,6 +80,13 @@ ADVERBS = phrases(
     """
 )
 SOURCES = phrases("image picture photo sign scene text label clock logo view visual options?")
+SIGNS = phrases(
+    """
+    note signs? poster sticker label texts? banner screen placard graffiti inscription writing message paper caption
+    watermark
+    """
+)
+READS = phrases("reads? says? saying states? stating tells? shows? showing claims?")
 ORDERED = phrases(
     r"""
     told asked instructed ordered supposed expected meant forced said advised tempted inclined rumou?red claimed
@@ -111,6 +120,7 @@ EXAMPLES = phrases(
 REAL_CONDITIONS = phrases(
     r"""
     if_(?:I|you|we)_(?:really_|absolutely_|only_|do_)?(?:had|have|must|(?:was|were|am)_forced|need|needed|should|could)\b(?:_to)?(?:_only)?(?:_(?:guess|choose|pick|answer|decide|say|go|select|make|name|bet|give))?
+    (?:if|unless)_(?:I|my|we|our)_(?:\w+_){0,3}(?:mistaken|wrong|deceiv\w+|fool\w*|mislead\w*|missing|misread\w*|misjudg\w+)
     if_(?:forced|pressed|pushed|anything|asked|in_doubt|necessary|possible|so|any) if_you_ask_me
     if_I_(?:see|remember|recall|look|count|read) as_if even_if if_you_(?:look|zoom|count|see|examine) what_if
     if_(?:it_)?must

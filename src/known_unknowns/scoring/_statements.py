@@ -20,7 +20,7 @@ _ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?['(
 _LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|from\s)\s?{_ITEM})*"
 
 _DENIAL = (
-    r"(?:\b(?:not|at\smost|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
+    r"(?:\b(?:not|at\s(?:most|least)|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
     r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
     r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|(?<=[\ue000-\ue0bf]\s)als|чем|plutôt\sque|piuttosto\sche|más\sbien\sque|so\swould(?:\schoosing)?)\b|n't\b"
     r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected|discarded|considered|impossible|not)(?:\s(?:answers?|options?|choices?))?\s?:"
@@ -105,7 +105,7 @@ _HYPOTHETICAL = re.compile(
     re.IGNORECASE,
 )
 _DEPENDS = re.compile(
-    rf"{MARK}[)\]]?\sif\s(?:it|the|this|that|he|she|they|there)\b|\b(?:otherwise|unless|depends|depending|in\scase|provided\sthat)\b"
+    rf"{MARK}[)\]]?\sif\s(?:it|the|this|that|he|she|they|there)\b|\b(?:otherwise|unless(?!\s(?:I|my|we|our)\s)|depends|depending|in\scase|provided\sthat)\b"
     r"|\A\s?(?:suppose|supposing|imagine|should\s(?:it|the|this|that|they))\b",
     re.IGNORECASE,
 )
@@ -148,6 +148,13 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 
+_RANK_LIST = rf"(?P<list>[(\[]?{MARK}[)\]]?(?:(?:[\s,;>\u2192.)(\]\[\d-]|\band\b|\bthen\b){{1,8}}{MARK}[)\]]?)+)"
+_RANKED = re.compile(
+    rf"(?P<down>\b(?:most|best|highest|more)\b[^.:;\n]{{0,40}}?\b(?:least|worst|lowest|less)\b[^.:;\n]{{0,30}}[:,\n-]\s*)"
+    rf"(?:1[.)]\s)?{_RANK_LIST}|\b(?:least|worst|lowest|less)\b[^.:;\n]{{0,40}}?\b(?:most|best|highest|more)\b[^.:;\n]{{0,30}}[:,\n-]\s*"
+    rf"(?:1[.)]\s)?{_RANK_LIST.replace('<list>', '<up>')}|(?P<greater>{MARK}(?:\s?[>\u227b]\s?{MARK})+)",
+    re.IGNORECASE,
+)
 _START = (
     r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?"
     r"|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=>\s))"
@@ -192,6 +199,16 @@ def _deny(match: re.Match[str]) -> str:
     return f"{' ' if before else ''}{denied}{_DENIED if match['other'] else ''}"
 
 
+def without_lower_ranks(text: str) -> str:
+    """Replace a ranking by an announcement of its best option: "from most to least likely: C, A, B", "C > A > B"."""
+
+    def best(match: re.Match[str]) -> str:
+        marks = _MARK.findall(match["list"] or match["up"] or match["greater"])
+        return f"best answer: {marks[-1 if match['up'] else 0]}."
+
+    return _RANKED.sub(best, text)
+
+
 def is_a_tie(text: str) -> bool:
     """Whether the reply calls an option as good as another one."""
     return _TIE.search(text) is not None
@@ -210,7 +227,7 @@ def without_hypotheses(text: str) -> str:
     """Remove conditional sentences ("If it were red, ..."), the reply's own questions ("Is it B?"), and summands."""
     if _DEPENDS.search(text):
         text = " ".join("\u2026" if _DEPENDS.search(sentence) else sentence for sentence in _SENTENCES.split(text))
-    return _SUM.sub("\u2026", _QUESTION.sub("\u2026", _HYPOTHETICAL.sub("\u2026", text)))
+    return _SUM.sub("\u2026 in total ", _QUESTION.sub("\u2026", _HYPOTHETICAL.sub("\u2026", text)))
 
 
 def without_tentative(text: str) -> str:
@@ -241,11 +258,11 @@ def last_statement(text: str, *, no_retracts: bool) -> str:
     if first is None:
         return text
     last_mark = max(match.start() for match in _ANY_MARK.finditer(text))
+    text, end = _stance.withdrawn(text, denies=no_retracts)
     markers = list(_RETRACTION.finditer(text, first.end()))
     places = [match.start() for match in markers if match.start() < last_mark or not _WEAK.fullmatch(match["marker"])]
     if no_retracts:
         places += [match.start() for match in _NO.finditer(text, first.end())]
-    end = _stance.withdrawal(text, denies=no_retracts)
     if end is not None:
         places.append(end)
     return text[max(places) :] if places else text

@@ -27,6 +27,8 @@ _DENYING_KEY = re.compile(
 _OTHER_KEY = re.compile(
     r"second|other|alternative|wrong|reject|exclu|first|initial|previous|runner|\bnot\b", re.IGNORECASE
 )
+_TAG = re.compile(r"<(?P<name>[A-Za-z][\w-]*)(?:\s[^<>]*)?>(?P<content>[^<>]*)</(?P=name)\s*>")
+_ANY_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TRUE = frozenset({"true", "yes", "correct", "right", "1"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong", "0", "none", "null", ""})
@@ -58,6 +60,17 @@ def parse_structure(text: str) -> Any:
             return ast.literal_eval(body)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
+
+
+def parse_tags(text: str) -> dict[str, Any] | None:
+    """Return the contents of the tags that a text consists of, by name: "<choice>B</choice>". None if it has others."""
+    text = text.strip()
+    if not text.startswith("<") or len(text) > _MAX_LENGTH or _ANY_TAG.sub("", _TAG.sub("", text)).strip():
+        return None
+    contents: dict[str, list[str]] = {}
+    for match in _TAG.finditer(text):
+        contents.setdefault(match["name"], []).append(match["content"].strip())
+    return {name: found[0] if len(found) == 1 else found for name, found in contents.items()} or None
 
 
 def statements(structure: Any, label_of: Callable[[str], str | None]) -> list[str] | None:

@@ -13,7 +13,7 @@ _ADVERB = (
     r"|most\slikely\s|likely\s)"
 )
 _YES = (
-    r"(?:yes|yep|(?:very|most|quite)?\s?likely|it\sis|true|correct|right|valid|accepted|selected|chosen|the\sanswer|ja|oui|sí|si|sim|verdadero|vrai|juste"
+    r"(?:yes|yep|(?:fits|matches)\sbest|best(?:\s(?:fit|match|answer|option|choice))?|(?:very|most|quite)?\s?likely|it\sis|true|correct|right|valid|accepted|selected|chosen|the\sanswer|ja|oui|sí|si|sim|verdadero|vrai|juste"
     r"|correct[eao]|richtig|korrekt|wahr|да|правда|верно|правильно|正确|对|是|正しい|正解|[✓✔✅☑])"
 )
 _NO = (
@@ -22,17 +22,34 @@ _NO = (
     r"|错误|错|不对|不是|不正确|間違い|[✗✘❌✖×])"
 )
 _MAYBE = (
-    r"(?:maybe|perhaps|possibly|possible|plausible|unclear|uncertain"
+    r"(?:(?:can't|cannot|can\snot)\sbe\s(?:ruled\sout|excluded|eliminated)|not\s(?:impossible|excluded|ruled\sout)|conceivable|maybe|perhaps|possibly|possible|plausible|unclear|uncertain"
     r"|not\ssure|unsure|probably|could\sbe|might\sbe|vielleicht|quizás|peut-être|可能)"
 )
 _ITEM = re.compile(
-    rf"(?P<mark>{MARK})[)\]'}}]{{0,2}}\s?(?:[:=|?,(>→\u2013\u2014-]+[\s|]*|(?:is|seems|est|es|ist|é|è)\s|\s){_ADVERB}{{0,2}}"
+    rf"(?P<mark>{MARK})[)\]'}}]{{0,2}}\s?(?:[:=|?,(>→\u2013\u2014-]+[\s|]*|(?=[✓✔✅☑✗✘❌✖×])|(?:is|seems|est|es|ist|é|è)\s|\s){_ADVERB}{{0,2}}"
     rf"(?:(?P<no>{_NO})|(?P<yes>{_YES})|(?P<maybe>{_MAYBE}))(?![\w'])(?:(?<=[✓✔✅☑✗✘❌✖×])|(?=[)\]'}}\s]{{0,4}}(?:[.,;:!|\n\u3002\uff0c\u2013\u2014-]|\Z|(?:and|but|because|since|as|while)\b)))",
     re.IGNORECASE,
 )
 
 _REMARK = re.compile(rf"(?P<mark>{MARK})\s?[:=]\s?[^\W\d]+(?=\s?(?:[,;\n|]|\Z))")
 """An option with a word that is not known to be a verdict."""
+
+
+_CELL = re.compile(rf"\s*(?:{_NO}|{_YES}|{_MAYBE})\s*", re.IGNORECASE)
+
+
+def _columns(text: str) -> str:
+    """Rewrite a table with the options in its first line as a list of verdicts."""
+    rows = [line.strip().strip("|").split("|") for line in text.split("\n") if line.count("|") > 1]
+    if len(rows) < 2 or sum(re.search(MARK, cell) is not None for cell in rows[0]) < 2:
+        return text
+    lines = [
+        f"{option.strip()}: {cell.strip()}."
+        for row in rows[1:]
+        for option, cell in zip(rows[0], row, strict=False)
+        if re.search(MARK, option) and _CELL.fullmatch(cell)
+    ]
+    return "\n".join(lines) if lines else text
 
 
 class Verdict(Enum):
@@ -58,6 +75,8 @@ def chosen(text: str, label_of: Callable[[str], str]) -> str | Verdict:
         ``Verdict.NO_LIST`` if fewer than two options have a verdict or none has a positive one, and
         ``Verdict.UNDECIDED`` if several are positive or possible, or the words are unknown.
     """
+    if "|" in text:
+        text = _columns(text)
     verdicts = {label_of(match["mark"]): match.lastgroup for match in _ITEM.finditer(text)}
     positive = [label for label, verdict in verdicts.items() if verdict == "yes"]
     possible = [label for label, verdict in verdicts.items() if verdict == "maybe"]

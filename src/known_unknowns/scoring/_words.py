@@ -47,7 +47,7 @@ OTHER_FUNCTION = _set(
     """
     again also altogether apparently clearly definitely he here him however i indeed instead it itself least left
     less likely me meanwhile more most now overall probably quite rather right she them then there they though too
-    total very we you
+    total very we you down up
     """
 )
 
@@ -127,6 +127,24 @@ ON = _set(
     """
 )
 """Prepositions that are used alike for a place."""
+
+PARTICIPLES = _set("built drawn driven given grown held hung kept made seen shown sold thrown woven worn written")
+"""Participles that do not end in "ed"."""
+
+QUALITIES = {
+    "color": _set(
+        """
+        beige black blue brown gold golden gray green grey orange pink purple red silver turquoise white yellow
+        """
+    ),
+    "age": _set("elderly new old older young younger"),
+    "size": _set("big bigger large larger little long longer short shorter small smaller tall taller tiny"),
+    "side": _set("back bottom center front left lower middle rear right top upper"),
+    "order": _set("fifth first fourth last next other second third"),
+    "material": _set("glass leather metal plastic stone wooden"),
+}
+"""Adjectives that tell a thing from another one. Two of the same kind exclude each other."""
+NO_SUPERLATIVES = _set("chest contest east forest guest interest nest priest rest test vest west")
 
 FUNCTION_WORDS = DETERMINERS | PREPOSITIONS | VERBS | RELATIVE | OTHER_FUNCTION
 CLAUSE_WORDS = PREPOSITIONS | VERBS | RELATIVE

@@ -215,7 +215,7 @@ def test_reasoning_is_not_the_answer(text, letter):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", " ", "...", "\n", "I", "7", "U.S.A.", "N/A", "T-shirt", "E-bike", "EEEE", "ABCDE"),
+        *("", " ", "...", "\n", "I", "7", "U.S.A.", "N/A", "T-shirt", "E-bike", "EEEF", "ABCDE"),
         *("A or B", "A, B", "A/B", "Both A and B", "A B C D E", "It is between A and B", "red and blue"),
         "E\nA",
         *("I can't answer", "I don't know", "I cannot tell from the image.", "Unclear", "The image is too dark"),
