@@ -14,7 +14,6 @@ import numpy as np
 
 from bench.verdicts import world as worlds
 from bench.verdicts.world import Outcomes, World
-from known_unknowns import benchmarks
 from known_unknowns.comparison import (
     COMPATIBLE,
     DIFFERS,
@@ -104,7 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--trials", type=int, default=200, help="rows per benchmark and scenario")
-    parser.add_argument("--benchmark", action="append", choices=benchmarks.names())
+    parser.add_argument("--benchmark", action="append", choices=worlds.simulated())
     parser.add_argument("--agreement", type=float, default=rules.SMALLEST_AGREEMENT, help="SMALLEST_AGREEMENT")
     parser.add_argument("--rivals", type=float, default=rules.LARGEST_SHARE_OF_RIVALS, help="LARGEST_SHARE_OF_RIVALS")
     parser.add_argument("--group", type=int, default=rules.SMALLEST_GROUP, help="SMALLEST_GROUP; 0 for no support rule")
@@ -116,7 +115,7 @@ def main() -> None:
     columns = (IDENTICAL, REPRODUCED, COMPATIBLE, INCONCLUSIVE, DIFFERS)
     print("| benchmark | our run | numbers | " + " | ".join(columns) + " | identical or reproduced |")
     print("|---|---|" + "---:|" * (len(columns) + 2))
-    for benchmark in chosen.benchmark or benchmarks.names():
+    for benchmark in chosen.benchmark or worlds.simulated():
         for scenario in SCENARIOS:
             counts = run(benchmark, scenario, trials=chosen.trials, seed=chosen.seed)
             assert not any(counts[verdict] for verdict in UNJUDGED), counts

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from known_unknowns import comparison
+from known_unknowns import benchmarks, comparison
 from known_unknowns.comparison import PublishedCell
 from known_unknowns.comparison.conditions import published_counts, published_number
 from known_unknowns.metrics.intervals import wilson
@@ -60,9 +60,14 @@ class World:
         return np.concatenate([np.full(n, part in self.parts[category]) for part, n in self.sizes.items()])
 
 
+def simulated() -> list[str]:
+    """Return the benchmarks whose published numbers can be simulated: those with cells of the metrics `SHARES`."""
+    return [name for name in benchmarks.names() if _cells(name)]
+
+
 def build(benchmark: str) -> World:
     """Return the cells of a benchmark with a metric of `SHARES`, measured on the first data that its file names."""
-    published = [c for c in comparison.load(benchmark) if c.metric in SHARES and c.scorer is None]
+    published = _cells(benchmark)
     cells = [c for c in published if c.revision == published[0].revision]
     counts = published_counts(cells)[published[0].revision]
     cells = [c for c in cells if published_number(c) == counts[c.category]]  # a share of the whole category
@@ -72,6 +77,10 @@ def build(benchmark: str) -> World:
     assert sum(sizes.values()) == total
     parts = {name: (name,) for name in sizes} | sums | {OVERALL: tuple(sizes)}
     return World(benchmark, tuple(cells), sizes, parts, max(cell.runs for cell in cells))
+
+
+def _cells(benchmark: str) -> list[PublishedCell]:
+    return [c for c in comparison.load(benchmark) if c.metric in SHARES and c.scorer is None]
 
 
 def _sums(benchmark: str) -> dict[str, tuple[str, ...]]:
