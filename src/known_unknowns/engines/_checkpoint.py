@@ -245,8 +245,11 @@ def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
             path=f"{path}.image_backend",
         )
     if found != wanted:
+        needed = (
+            f"torchvision, in a build for torch {torch.__version__}," if wanted == "torchvision" else "what it needs"
+        )
         raise ConfigError(
-            f"the image processor {wanted!r} is not available, only {found!r}; install what it needs, or set "
+            f"the image processor {wanted!r} is not available, only {found!r}; install {needed} or set "
             f"image_backend to {found}",
             path=f"{path}.image_backend",
         )

@@ -118,11 +118,19 @@ def _bytes_per_token(model: Any) -> int:
     """Return the bytes per token of a question: one layer's activations, and the prompt's keys and values in all
     layers."""
     config = model.config.get_text_config()
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    kept = 2 * heads * head * config.num_hidden_layers * _PROMPT_FACTOR
-    computed = 10 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    hidden = config.hidden_size
+    # Layers may differ, as those of Gemma 4 do. Then only their own configurations have some of the settings.
+    layers = getattr(config, "per_layer_config", None) or [config] * config.num_hidden_layers
+    kept = sum(_size_of_keys(layer, hidden) for layer in layers) * _PROMPT_FACTOR
+    widths = [getattr(layer, "intermediate_size", None) or 4 * hidden for layer in layers]
+    computed = 10 * hidden + 3 * max(max(width) if isinstance(width, (list, tuple)) else width for width in widths)
     return (kept + computed) * model.dtype.itemsize
+
+
+def _size_of_keys(layer: Any, hidden: int) -> int:
+    """Return the number of a token's keys and values in a layer with this configuration."""
+    heads = getattr(layer, "num_key_value_heads", None) or layer.num_attention_heads
+    return 2 * heads * (getattr(layer, "head_dim", None) or hidden // layer.num_attention_heads)
 
 
 def _power_of_two(number: int) -> int:

@@ -100,12 +100,14 @@ class CachingImageProcessor:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        if len(single) == 1:
-            return _copy(self._of_one(keys[0], images, args, kwargs))
         parts = [
             self._of_one(key, _nested_alike(images, image), args, kwargs)
             for key, image in zip(keys, single, strict=True)
         ]
+        if not all(map(_has_entries, parts)):
+            return parts[0] if len(single) == 1 else self._wrapped(images, *args, **kwargs)
+        if len(single) == 1:
+            return _copy(parts[0])
         kind = keys[0][1], tuple(map(_sizes, parts))
         if kind not in self._joined:
             whole = self._wrapped(images, *args, **kwargs)
@@ -124,9 +126,11 @@ class CachingImageProcessor:
             self._kept.move_to_end(key)
             return self._kept[key]
         self.computed += 1
-        self._last = images, args, kwargs
         started = self._started.pop(key, None)
         result = self._wrapped(images, *args, **kwargs) if started is None else started.result()
+        if not _has_entries(result):
+            return result
+        self._last = images, args, kwargs
         size = _nbytes(dict(result.data))
         if size <= self._limit:
             self._kept[key] = result
@@ -139,6 +143,11 @@ class CachingImageProcessor:
 
 def _settings(images: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Hashable:
     return repr(args), repr(sorted(kwargs.items(), key=str)), _nesting(images)
+
+
+def _has_entries(result: Any) -> bool:
+    """Return whether a result has named tensors. That of Idefics' image processor is a tensor, which is not kept."""
+    return isinstance(getattr(result, "data", None), Mapping)
 
 
 def _copy(result: Any) -> Any:

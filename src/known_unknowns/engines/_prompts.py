@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,6 +114,10 @@ class PromptBuilder:
         self.pool = ThreadPoolExecutor(_DECODER_THREADS, thread_name_prefix="images")
         self._opened: dict[Image, Any] = {}
         self._names: frozenset[str] | None = None
+        # Some models take this tensor, and their processors name it but do not return it by default (Cosmos 3 Edge).
+        types, named = "mm_token_type_ids", getattr(self._processor, "model_input_names", None) or ()
+        taken = types in named and types in signature(checkpoint.model.forward).parameters
+        self._types = {f"return_{types}": True} if taken else {}
         if not isinstance(self._processor.image_processor, CachingImageProcessor):
             self._processor.image_processor = CachingImageProcessor(self._processor.image_processor)
 
@@ -202,20 +207,25 @@ class PromptBuilder:
         sanitize = any(map(self.has_control_token, turns))
         if sanitize and self._names is None:
             self._encode([replace(turns[0], content=(*turns[0].images, "?"))], images)
+        conversations = [self._conversation(turn, images) for turn in turns]
+        if getattr(self._processor, "multi_page", None) is False:
+            return self._encode_flat(turns, conversations, images, sanitize=sanitize)
         try:
             encoded = self._processor.apply_chat_template(
-                [self._conversation(turn, images) for turn in turns],
+                conversations,
                 add_generation_prompt=True,
                 tokenize=True,
                 return_dict=True,
                 return_tensors="pt",
                 sanitize_control_tokens=sanitize,
-                processor_kwargs={"padding": True, "padding_side": "left"},
+                processor_kwargs={"padding": True, "padding_side": "left", **self._types},
             )
         except (NotImplementedError, ValueError) as error:
             if not sanitize:
                 raise
             raise _prompt_error(str(error)) from error
+        if len(encoded["input_ids"]) != len(turns):  # ShieldGemma 2's makes one for each of its policies
+            raise ValueError(f"its processor made {len(encoded['input_ids'])} prompts of {len(turns)}")
         encoded.pop("labels", None)  # training targets of PaliGemma's processor
         _pad_qformer_right(encoded)
         if not sanitize:
@@ -223,6 +233,25 @@ class PromptBuilder:
         elif lost := self._names - encoded.keys():
             raise _prompt_error(f"{', '.join(sorted(lost))} would be lost")
         return encoded
+
+    def _encode_flat(
+        self, turns: Sequence[Turn], conversations: Any, images: Mapping[Image, Any], *, sanitize: bool
+    ) -> Any:
+        """Encode turns with a processor that takes one image for each prompt, not a list of them (GOT-OCR2's)."""
+        if sanitize:
+            raise _prompt_error("it takes plain text only")
+        if any(len(turn.images) != 1 for turn in turns):
+            raise PromptError("this checkpoint's processor takes exactly one image in each turn")
+        texts = self._processor.apply_chat_template(conversations, add_generation_prompt=True, tokenize=False)
+        bos = self._tokenizer.bos_token
+        return self._processor(
+            images=[images[turn.images[0]] for turn in turns],
+            text=texts,
+            add_special_tokens=not (bos and texts[0].startswith(bos)),
+            padding=True,
+            padding_side="left",
+            return_tensors="pt",
+        )
 
     def _conversation(self, turn: Turn, images: Mapping[Image, Any]) -> list[dict[str, Any]]:
         content = [

@@ -20,6 +20,7 @@ import torch
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _checkpoint, _device, _kernels, _memory
 from known_unknowns.engines._batch_invariance import TOLERANCE_NATS, BatchInvarianceCheck
+from known_unknowns.engines._generation import Generation, explained
 from known_unknowns.engines._grouping import Chunk, batches, prefix_chunks
 from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines._prompts import Prompt, PromptBuilder, prefetch, prompt_head
@@ -95,6 +96,7 @@ class TransformersEngine:
         unshared = 1 if has_length_dependent_positions(model) else min(_UNSHARED_BATCH_SIZE, self._capacity.batch_size)
         self._unshared_batch_size = entry.batch_size or unshared
         self._prompts = PromptBuilder(self.checkpoint, self.system)
+        self._generation = Generation(self.checkpoint)
         self._replies = ReplyBuilder(self.checkpoint, entry.dtype)
         self._any_turn_accepted = False
         self._answered = 0
@@ -116,8 +118,8 @@ class TransformersEngine:
             return SharedPrefixDecoder(
                 self.checkpoint, limit=int(gib * 2**30), prefixes_per_pass=prefixes, tokens=tokens
             )
-        except ValueError as error:
-            self._sharing_error = str(error)
+        except Exception as error:  # of models that do not support it
+            self._sharing_error = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             return None
 
     def _facts(self, entry: TransformersModel) -> dict[str, Any]:
@@ -159,8 +161,13 @@ class TransformersEngine:
         DataError
             An image cannot be read.
         ConfigError
-            None of many turns can be asked.
+            None of many turns can be asked, or the model fails at the first.
         """
+        answers = self._answer_turns(turns, folder)
+        path = f"models.{self.name}.source"
+        yield from explained(answers, self.checkpoint.model, path=path, worked=lambda: bool(self._answered))
+
+    def _answer_turns(self, turns: Sequence[Turn], folder: Path) -> Iterator[list[tuple[int, Reply]]]:
         rejected = self._rejected(turns, folder)
         if rejected:
             yield list(rejected.items())
@@ -341,19 +348,11 @@ class TransformersEngine:
             replies |= {left[index]: reply for index, reply in zip(batch, answers, strict=True)}
         return [replies[index] for index in range(len(turns))]
 
-    @torch.inference_mode()
     def _generate(self, turns: Sequence[Turn], inputs: Any, limit: int | None = None) -> list[Reply]:
         """Return the replies by one call of ``generate``."""
-        model = self.checkpoint.model
-        inputs = inputs.to(self.device, dtype=model.dtype)
+        inputs = inputs.to(self.device, dtype=self.checkpoint.model.dtype)
         recorder = self._replies.recorder(turns)
-        sequences = model.generate(
-            **inputs,
-            generation_config=self.checkpoint.generation,
-            max_new_tokens=limit or self.max_new_tokens or turns[0].max_new_tokens,
-            logits_processor=[recorder],
-        )
-        new_tokens = sequences[:, -recorder.steps :].tolist()
+        new_tokens = self._generation(inputs, recorder, limit or self.max_new_tokens or turns[0].max_new_tokens)
         prompts = [
             ids[mask.bool()].tolist()
             for ids, mask in zip(inputs["input_ids"].cpu(), inputs["attention_mask"].cpu(), strict=True)

@@ -421,6 +421,9 @@ def test_out_of_memory_halves_the_batch_and_a_single_turn_fails(llava, monkeypat
 def test_other_errors_are_not_treated_as_out_of_memory(llava, monkeypatch):
     made = TransformersEngine("tiny", entry(llava, sharing="off"))
     monkeypatch.setattr(made, "_generate", lambda *_: (_ for _ in ()).throw(RuntimeError("shape mismatch")))
+    with pytest.raises(ConfigError, match=r"LlavaFor.* gives no reply .*RuntimeError: shape mismatch"):
+        answers(made, [turn(0)])
+    made._answered = 1  # after a reply the fault is not in the model
     with pytest.raises(RuntimeError, match="shape mismatch"):
         answers(made, [turn(0)])
 

@@ -90,13 +90,20 @@ class Encoded:
         return [_tokens(unit["pooler_output"]) for unit in self.features]
 
 
+def features_of(model: Any) -> Callable[..., Any] | None:
+    """Return the function of a model, or of its part without the head, that computes image features; None if there is
+    none."""
+    parts = (model, getattr(model, "model", None))
+    return next((part.get_image_features for part in parts if hasattr(part, "get_image_features")), None)
+
+
 class ImageEncoder:
     """Computes and caches the features of images.
 
     Parameters
     ----------
     model : PreTrainedModel
-        A model with ``get_image_features``, whose forward pass takes ``mm_encoder_outputs``.
+        A model with `features_of`, whose forward pass takes ``mm_encoder_outputs``.
     limit : int
         Bytes for cached features.
     together : bool
@@ -110,7 +117,10 @@ class ImageEncoder:
 
     def __init__(self, model: Any, *, limit: int, together: bool) -> None:
         self._model = model
-        self._get: Callable[..., Any] = model.get_image_features
+        get = features_of(model)
+        if get is None:
+            raise ValueError("it has no function that computes image features")
+        self._get = get
         self._names = frozenset(signature(self._get).parameters)
         self._together = together
         self._kept = FeatureCache(limit)

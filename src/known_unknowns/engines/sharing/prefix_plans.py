@@ -10,7 +10,7 @@ import torch
 from known_unknowns.engines._prompts import Prompt
 from known_unknowns.engines.sharing import check, pieces, segments
 from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.encoder import ImageEncoder
+from known_unknowns.engines.sharing.encoder import ImageEncoder, features_of
 from known_unknowns.engines.sharing.pieces import Piece
 from known_unknowns.engines.sharing.prefix import Prefix, fill_cache, new_cache, one_row, select_row, several_rows
 
@@ -58,7 +58,7 @@ class PrefixPlans:
         self.disabled: list[dict[str, str]] = []
         self.encoder: ImageEncoder | None = None
         self._independent = False
-        if not architecture.takes_features:
+        if not architecture.takes_features or features_of(model) is None:
             self.disabled.append({"plan": FEATURES, "why": "its forward pass takes no image features"})
             return
         self.encoder = ImageEncoder(model, limit=feature_bytes, together=together)

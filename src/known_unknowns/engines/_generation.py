@@ -1,0 +1,92 @@
+"""Calls of a model's own ``generate``, and the explanation of the errors of models that it does not work for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import torch
+import transformers
+from transformers import GenerationMixin
+
+from known_unknowns.engines._checkpoint import Checkpoint
+from known_unknowns.engines._option_labels import LabelRecorder
+from known_unknowns.errors import ConfigError, KnownUnknownsError
+
+_LONGEST_REASON = 300
+
+Item = TypeVar("Item")
+
+
+class Generation:
+    """Generates greedily with a checkpoint, and records the options' log-probabilities."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._model = checkpoint.model
+        self._settings = checkpoint.generation
+        self._generate: Callable[..., torch.Tensor] = checkpoint.model.generate
+
+    @torch.inference_mode()
+    def __call__(self, inputs: Any, recorder: LabelRecorder, max_new_tokens: int) -> list[list[int]]:
+        """Return the new tokens of each prompt. The recorder gets the logits of each step.
+
+        Raises
+        ------
+        ValueError
+            The model does not generate its reply token by token.
+        """
+        sequences = self._call(inputs, recorder, max_new_tokens)
+        if not recorder.steps and type(self._model).generate is not GenerationMixin.generate:
+            # A class's own function may drop the recorder (Janus), which the general one does not.
+            self._generate = GenerationMixin.generate.__get__(self._model)
+            sequences = self._call(inputs, recorder, max_new_tokens)
+        if not recorder.steps:
+            raise ValueError("its generate() reports no logits")
+        return sequences[:, -recorder.steps :].tolist()
+
+    def _call(self, inputs: Any, recorder: LabelRecorder, max_new_tokens: int) -> torch.Tensor:
+        return self._generate(
+            **inputs,
+            generation_config=self._settings,
+            max_new_tokens=max_new_tokens,
+            logits_processor=[recorder],
+        )
+
+
+def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callable[[], bool]) -> Iterator[Item]:
+    """Yield the items of an iterator over a model's replies, and explain an error before the first reply.
+
+    Parameters
+    ----------
+    answers : iterator
+        The replies.
+    model : PreTrainedModel
+        The model.
+    path : str
+        The path of its entry, for the error.
+    worked : callable
+        Returns whether the model has given a reply.
+
+    Raises
+    ------
+    ConfigError
+        The model or its processor failed before the first reply, so that the fault is not in a question.
+    """
+    while True:
+        try:
+            item = next(answers, None)
+        except (KnownUnknownsError, OSError, MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # models and processors that do not fit raise errors of many types
+            if worked():
+                raise
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_LONGEST_REASON]
+            raise ConfigError(
+                f"{type(model).__name__} of transformers {transformers.__version__} gives no reply to a question with "
+                f"an image ({reason}); try another version of transformers, or serve the model behind an endpoint "
+                "(docs/endpoints.md)",
+                path=path,
+            ) from error
+        if item is None:
+            return
+        yield item
