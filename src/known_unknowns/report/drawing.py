@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -76,8 +77,14 @@ class Point:
 
 def model_colours(models: Sequence[str], *, published: bool = False) -> tuple[list[str], list[str]]:
     """Return the names of a colour legend and their colours: the models of this run, then published models in grey."""
-    colours = [_MODELS[i % len(_MODELS)] for i in range(len(models))]
+    colours = [_MODELS[i] if i < len(_MODELS) else _further_colour(i) for i in range(len(models))]
     return ([*models, PUBLISHED], [*colours, GREY]) if published else ([*models], colours)
+
+
+def _further_colour(number: int) -> str:
+    """Return a colour for a model beyond the palette: hues a golden angle apart, in three lightnesses."""
+    hue, lightness = number * 0.618034 % 1, (0.36, 0.5, 0.62)[number % 3]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in hls_to_rgb(hue, lightness, 0.5))
 
 
 def percent_axis(field: str, title: str, *, highest: float = 100) -> dict[str, Any]:

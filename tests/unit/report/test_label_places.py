@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from known_unknowns.report.drawing import model_colours
 from known_unknowns.report.label_places import Point, Side, sides_of
 from known_unknowns.report.overview_figure import range_of
 
@@ -43,3 +44,8 @@ def test_an_axis_ends_at_tens_around_the_values() -> None:
     assert range_of([0.0, 100.0]) == (0, 100)
     assert range_of([99.0, 100.0]) == (80, 100)
     assert range_of([52.0, 53.0]) == (40, 70)
+
+
+def test_no_two_models_of_a_large_run_have_the_same_colour() -> None:
+    names, colours = model_colours([f"model-{number}" for number in range(33)])
+    assert len(names) == 33 == len(set(colours))
