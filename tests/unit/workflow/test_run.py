@@ -84,6 +84,13 @@ def test_a_job_that_succeeded_in_a_later_attempt_is_no_failure(tmp_path):
     assert "about lost" in message and "about again" not in message
 
 
+def test_a_stopped_run_names_no_logs(tmp_path):
+    snakemake = tmp_path / "snakemake.log"
+    snakemake.write_text("Terminating processes on user request, this might take some time.\n")
+    message = run.failure_message([str(snakemake)])
+    assert "no job failed" in message and "logs" not in message
+
+
 def test_a_failure_without_any_log_names_the_logs(tmp_path):
     snakemake = tmp_path / "snakemake.log"
     snakemake.write_text(FAILED.format(job=1, own="results/own.log", cluster="9.log"))
