@@ -450,6 +450,13 @@ def test_package_does_not_import_mlflow() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_the_database_of_the_pocket_edition_stays_under_10_mb(tracked: World, empty_database: Path) -> None:
+    """The edition has 343 runs: 7 models, 21 benchmarks of a model, and 315 of its variants and seeds."""
+    empty, size = empty_database.stat().st_size, (tracked.folder / "mlflow.db").stat().st_size
+    each = (size - empty) / (2 * len(MODELS) + len(CELLS))
+    assert each > 0 and empty + 343 * each < 10_000_000
+
+
 def test_database_is_in_the_working_directory(tracked: World) -> None:
     with closing(sqlite3.connect(tracked.folder / "mlflow.db")) as database:
         (count,) = database.execute("SELECT count(*) FROM runs").fetchone()
