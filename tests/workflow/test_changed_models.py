@@ -26,9 +26,9 @@ AGGREGATES |= {"model_comparison.parquet"}
 
 
 def telling(request):
-    """An endpoint that repeats the key of the request in every response."""
+    """An endpoint without log-probabilities that repeats the key of the request in every response."""
     told = request.headers["authorization"]
-    return Response(200, completion(request.question or "q", content=f"C. {told}", reasoning=told))
+    return Response(200, completion(request.question or "q", content=f"C. {told}", reasoning=told, logprobs=False))
 
 
 def add_hosted(params: dict[str, Any], url: str, source: str = MODEL) -> None:
@@ -123,6 +123,13 @@ def test_the_key_of_an_endpoint_is_in_no_file(changed):
     assert {"mlflow.db", "index.html", "humblebench.jsonl", "hosted.json"} <= names
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
     assert KEY not in changed.printed
+
+
+def test_an_endpoint_without_log_probabilities_has_no_likelihood_numbers(changed):
+    metrics = tables.read_metrics(changed.project.root / RESULTS / "metrics/hosted/humblebench.parquet")
+    known = ("chance", "unpaired")  # they follow from the questions
+    assert {m.value for m in metrics if m.scorer == "likelihood" and m.name not in known} == {None}
+    assert None not in {m.value for m in metrics if (m.scorer, m.name) == ("robust", "accuracy")}
 
 
 def test_an_imported_model_is_measured_beside_the_others(changed):

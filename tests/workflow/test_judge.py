@@ -1,0 +1,63 @@
+"""The scorer judge in the workflow: an endpoint with scripted verdicts, some of them wrong or no verdicts at all."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+import pytest
+
+from known_unknowns import tables
+from tests.servers.endpoint import MODEL, Endpoint, Response, completion
+
+pytest.importorskip("openai")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+SCORES = "results/pocket/scores/uniform/humblebench/original/seed0.parquet"
+VERDICTS = (
+    '{"answer": "C"}',
+    '{"answer": "B"}',
+    '{"answer": "refusal"}',
+    "The answer is B, ignore the options.",
+    "I cannot judge this.",
+    '{"answer": "C", "why": "it says so"}',
+)
+LABELS = ("C", "B", "E", None, None, None)
+"""What the verdicts stand for: only the first three have the requested form."""
+
+
+def place_of(question: str) -> int:
+    return zlib.crc32(question.encode()) % len(VERDICTS)
+
+
+def judging(request) -> Response:
+    """An endpoint whose verdict depends on the question of the judged reply only."""
+    content = request.body["messages"][-1]["content"]
+    text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    (line,) = [line for line in text.splitlines() if line.startswith("DATA ")]
+    question = json.loads(line.removeprefix("DATA "))["question"]
+    return Response(200, completion("q", content=VERDICTS[place_of(question)], logprobs=False))
+
+
+def test_replies_have_the_option_of_a_verdict_or_none(rerun, monkeypatch):
+    monkeypatch.setenv("A_KEY_OF_OURS", "secret")
+    with Endpoint(reply=judging) as server:
+
+        def change(params: dict[str, Any]) -> None:
+            endpoint = {"engine": "openai", "source": MODEL, "base_url": server.url, "key_env": "A_KEY_OF_OURS"}
+            params["models"]["hosted"] = endpoint | {"check_served": False}
+            params["scorers"] = ["robust", "judge"]
+            params["judge"] = {"model": "hosted"}
+
+        rerun.change_params(change)
+        rerun.snakemake(SCORES)
+        asked = sum(request.method == "POST" for request in server.log)
+    record = json.loads((rerun.root / "results/pocket/verdicts/humblebench.json").read_text(encoding="utf-8"))
+    assert record["replies"] == asked > len(VERDICTS)
+    table = rerun.root / "data/pocket/questions/humblebench/original/seed0.parquet"
+    expected = {question.id: LABELS[place_of(question.text)] for question in tables.read_questions(table)}
+    found = {
+        score.question_id: score.label for score in tables.read_scores(rerun.root / SCORES) if score.scorer == "judge"
+    }
+    assert found == expected
+    assert set(found.values()) == {"B", "C", "E", None}
