@@ -104,7 +104,7 @@ def _steps(rows: Sequence[ComparisonRow], params: Params) -> list[Step]:
             for row in rows
             if (row.benchmark, row.obstacle) == (benchmark, condition.MODEL)
         )
-        steps += _models(benchmark, missing)
+        steps += _models(benchmark, missing, params)
     return sorted(steps, key=lambda step: -step.numbers)
 
 
@@ -112,9 +112,8 @@ def _text(row: ComparisonRow, params: Params) -> str:
     """Return what to change so that a number with this obstacle can be judged."""
     name, title = row.benchmark, benchmarks.get(row.benchmark).title
     if row.obstacle == condition.QUESTIONS:
-        editions = [e for e in params.raw["editions"] if params.raw["benchmarks"][name]["data"].get(e, {}).get("source")
-                    not in (None, "scenes")]  # fmt: skip
-        advice = f"run an edition with the published data: {', '.join(editions)}" if editions else "add published data"
+        editions = _editions(name, params, without=("scenes",))
+        advice = f"run an edition with the published data: {editions}" if editions else "add published data"
         return f"{title}: the questions are rendered; {advice}"
     if row.obstacle == condition.VARIANT:
         return f"{title}: run the variant {row.variant} for {row.model}"
@@ -127,22 +126,30 @@ def _text(row: ComparisonRow, params: Params) -> str:
     return f"{title}: {row.metric} of {row.variant} was not measured, or is undefined, for {row.model}"
 
 
-def _models(benchmark: str, missing: Mapping[str, int]) -> list[Step]:
+def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> str:
+    """Return the names of the editions whose data of a benchmark come from another source than these."""
+    data = params.raw["benchmarks"][benchmark]["data"]
+    return ", ".join(e for e in params.raw["editions"] if data.get(e, {}).get("source") not in (None, *without))
+
+
+def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:
     """Return a step for the published rows with the most numbers that no model stands for, and one for the others."""
     known = {
         row: name for name, entry in catalogue.entries().items() if (row := catalogue.stands_for(entry, benchmark))
     }
     absent = catalogue.absent().get(benchmark, {})
     title = benchmarks.get(benchmark).title
+    place = "to the models of the edition"
+    if params.data(benchmark)["source"] == "released":  # no model is asked
+        editions = _editions(benchmark, params, without=("scenes", "released"))
+        place = f"to an edition with the published data{f' ({editions})' if editions else ''}"
     steps = []
     if unavailable := sum(number for row, number in missing.items() if row in absent):
         text = f"{title}: the models of other rows cannot be run (known-unknowns models --absent lists the reasons)"
         steps.append(Step(unavailable, text))
     runnable = sorted((row for row in missing if row not in absent), key=lambda row: -missing[row])
     for row in runnable[:_MOST_ROWS]:
-        advice = (
-            f"add {known[row]} to the models of the edition" if row in known else f"add a model with published: {row}"
-        )
+        advice = f"add {known[row]} {place}" if row in known else f"add a model with published: {row}"
         steps.append(Step(missing[row], f"{title}: no model stands for {row}: {advice}"))
     if others := runnable[_MOST_ROWS:]:
         text = f"{title}: no model stands for {', '.join(others)} (known-unknowns models lists their models)"

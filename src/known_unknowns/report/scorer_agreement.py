@@ -94,7 +94,7 @@ def _rows(run: Run, model: str, counts: Mapping[str, Mapping[Pair, tuple[int, in
 
 
 def _share(differ: int, n: int) -> Cell:
-    return Cell(percent(differ / n if n else None), f"({differ:,})" if n else "", n)
+    return Cell(percent(differ / n), f"({differ:,})", n) if n else Cell(percent(None))
 
 
 def _count(paths: Iterable[Path], pairs: Sequence[Pair]) -> dict[Pair, tuple[int, int]]:

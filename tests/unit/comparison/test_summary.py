@@ -44,6 +44,13 @@ def test_judged_numbers_and_what_to_run_next():
     assert found.text().startswith(f"Verdicts   1 of {len(cells)} published numbers could be judged")
 
 
+def test_models_are_not_added_to_released_replies():
+    """No model is asked in the edition released, so a model must be added to another one."""
+    rows = compare_cells(load("humblebench"), [OURS], published_rows={"ours": "Qwen2.5-VL"}, scorers=SCORERS)
+    (text,) = [step.text for step in summarise(rows, params("released")).steps if "for Gemma-3:" in step.text]
+    assert text.endswith(" to an edition with the published data (full)")
+
+
 def test_rendered_questions_need_another_edition():
     conditions = Conditions(other_questions="rendered")
     rows = compare_cells(load("humblebench"), [OURS], published_rows={}, scorers=SCORERS, conditions=conditions)
