@@ -14,13 +14,14 @@ ROWS = read(REPLIES)
 BLIND = read(REPLIES.with_name("blind.jsonl"))
 UNSEEN = read(REPLIES.with_name("unseen.jsonl"))
 UNSEEN_AGAIN = read(REPLIES.with_name("unseen2.jsonl"))
+UNSEEN_LAST = read(REPLIES.with_name("unseen3.jsonl"))
 DEVELOPMENT = read(REPLIES.with_name("development3.jsonl"))
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
 ADVERSARIAL = json.loads(REPLIES.with_name("adversarial.json").read_text(encoding="utf-8"))
 
 
 def test_labels_are_options_of_the_reply():
-    for row in [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT]:
+    for row in [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
         assert {row["pass1"], row["pass2"], row["gold"]} <= allowed, row["id"]
         if row["pass1"] == row["pass2"]:
@@ -28,7 +29,7 @@ def test_labels_are_options_of_the_reply():
 
 
 def test_replies_are_unique():
-    rows = [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT]
+    rows = [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
 
 
@@ -67,11 +68,13 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
         (UNSEEN_AGAIN, "realistic", 224, 224, 0),
         (UNSEEN_AGAIN, "adversarial", 169, 157, 4),
         (DEVELOPMENT, "realistic", 150, 148, 0),
+        (UNSEEN_LAST, "realistic", 150, 144, 1),
+        (UNSEEN_LAST, "adversarial", 200, 156, 14),
         (DEVELOPMENT, "adversarial", 200, 188, 0),
     ],
 )
-def test_agreement_with_sets_used_for_the_development_does_not_decrease(rows, kind, n, agrees, wrong):
-    """The counts are those of docs/parsers.md. They are no estimates for other replies."""
+def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
+    """The counts are those of docs/parsers.md. Only those of the last unseen set are estimates for other replies."""
     chosen = [row for row in rows if row["kind"] == kind]
     outcomes = Counter(outcome(row["gold"], parse(row)) for row in chosen)
     assert len(chosen) == n
