@@ -144,6 +144,18 @@ def table_threads(wildcards):
     return rule_parameters.table_threads(PARAMS, wildcards.benchmark)
 
 
+def stored_replies(benchmark=None):
+    """The tables of replies as inputs of a job that fetches its inputs from an object store, and none otherwise.
+
+    On a file system, engine.json stands for them. It has their digest, and they would be thousands of inputs.
+    """
+    if workflow.storage_settings.default_storage_provider is None:
+        return []
+    return TARGETS.per_cell(
+        "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet", benchmark
+    )
+
+
 def own_questions(wildcards):
     """The benchmark's own questions, if they are there: released replies get their images."""
     folder = data_entry(wildcards).get("questions")

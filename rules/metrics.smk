@@ -14,7 +14,7 @@ for benchmark in PARAMS.benchmarks:
                 "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet",
                 benchmark,
             ),
-            # These have the digest of the tables of replies, which would be thousands of inputs.
+            replies=stored_replies(benchmark),
             engines=TARGETS.per_pair(
                 "<results>/replies/{model}/{benchmark}/engine.json", benchmark
             ),

@@ -15,7 +15,7 @@ rule report:
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        # These have the digest of the tables of replies, which would be thousands of inputs.
+        replies=stored_replies(),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],
