@@ -75,7 +75,9 @@ class Browser:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.call("Page.setLifecycleEventsEnabled", enabled=True)
-        self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.downloads))
+        self.call(
+            "Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.downloads), eventsEnabled=True
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -116,7 +118,7 @@ class Browser:
             raise AssertionError(_exception(reply["exceptionDetails"]))
         return reply["result"].get("value")
 
-    def wait_for(self, script: str, seconds: float = 10.0) -> None:
+    def wait_for(self, script: str, seconds: float = _SECONDS) -> None:
         """Wait until an expression is true in the page."""
         end = time.monotonic() + seconds
         while not self.evaluate(script):
@@ -144,14 +146,22 @@ class Browser:
 
     def downloaded_bytes(self, ending: str) -> bytes:
         """Return the next saved file with this ending, and remove it."""
-        end = time.monotonic() + _SECONDS
-        while not (found := list(self.downloads.glob(f"*.{ending}"))):
-            if time.monotonic() > end:
-                raise TimeoutError(f"no .{ending} was saved")
-            time.sleep(0.02)
-        content = found[0].read_bytes()
-        found[0].unlink()
+        # The file has its name before it has its content: only the browser knows when it is complete.
+        self._wait(lambda: any(name.endswith(f".{ending}") for name in self._saved()))
+        file = next(name for name in self._saved() if name.endswith(f".{ending}"))
+        self._events.clear()
+        content = (self.downloads / file).read_bytes()
+        (self.downloads / file).unlink()
         return content
+
+    def _saved(self) -> list[str]:
+        """Return the names of the files that the events since the last `open` call complete."""
+        names = {e["params"]["guid"]: e["params"]["suggestedFilename"] for e in self._told("downloadWillBegin")}
+        progress = self._told("downloadProgress")
+        return [names[e["params"]["guid"]] for e in progress if e["params"]["state"] == "completed"]
+
+    def _told(self, name: str) -> list[dict[str, Any]]:
+        return [event for event in self._events if event["method"] == f"Browser.{name}"]
 
     def printed_pages(self) -> int:
         """Return the number of A4 pages that the page prints on."""
