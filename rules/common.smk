@@ -15,10 +15,10 @@ SOURCE = Path(workflow.basedir) / "src"
 if SOURCE.is_dir():
     sys.path.insert(0, str(SOURCE))
 
-from known_unknowns import verification
 from known_unknowns.config import read as read_config
 from known_unknowns.data import rerun_stamp, up_to_date
 from known_unknowns.errors import KnownUnknownsError
+from known_unknowns.verification.summaries import files_digest as verified_digest
 from known_unknowns.workflow import (
     construction_rules,
     configuration,

@@ -101,7 +101,7 @@ rule compare:
             for name in PARAMS.models
         },
         conditions=rule_parameters.comparison_conditions(PARAMS),
-        verified=verification.files_digest(Path(RESULTS, "verify"), PARAMS.models),
+        verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         code=code_of("compare", PARAMS.benchmarks),
         replies=folder_of("engines", 3),
         released=lambda wildcards, input: [

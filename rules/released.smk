@@ -4,7 +4,7 @@
 # Which variants a model has is known when the files are there. So a first run only fetches them (rule fetch_released), and
 # `make run` starts a second one.
 
-from known_unknowns.exchange import released
+from known_unknowns.data import released_cells as released
 
 RELEASED = [name for name in PARAMS.benchmarks if released.is_released(PARAMS, name)]
 UNFETCHED = released.unfetched(PARAMS)

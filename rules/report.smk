@@ -53,7 +53,7 @@ rule report:
     conda:
         "../envs/report.yaml"
     params:
-        verified=verification.files_digest(Path(RESULTS, "verify"), PARAMS.models),
+        verified=verified_digest(Path(RESULTS, "verify"), PARAMS.models),
         shown=rule_parameters.reported(PARAMS),
         code=code_of("report", PARAMS.benchmarks),
         results=subpath(output.page, ancestor=2),

@@ -36,10 +36,10 @@ def select(questions: Path, first: int, count: int, out: Path) -> None:
 
 def answer(model: str, benchmark: str, questions: Path, out: Path) -> None:
     """Answer the questions and print the CPU-seconds of answering and of the whole process."""
-    from known_unknowns import inference
+    from known_unknowns.inference import model_run
     from known_unknowns.workflow import configuration
 
-    answering, run = [0.0], inference.run
+    answering, run = [0.0], model_run.run
 
     def timed(*args: Any, **more: Any) -> Any:
         before = _cpu()
@@ -47,9 +47,9 @@ def answer(model: str, benchmark: str, questions: Path, out: Path) -> None:
         answering[0] += _cpu() - before
         return outcome
 
-    inference.run = timed
+    model_run.run = timed
     params = configuration.load(Path("params.yaml"), edition="pocket")
-    inference.infer(params, model, benchmark, questions=questions, out=out / "replies", journal=out / "journal.jsonl")
+    model_run.infer(params, model, benchmark, questions=questions, out=out / "replies", journal=out / "journal.jsonl")
     print(json.dumps({"answering": answering[0], "process": _cpu()}))
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from known_unknowns import tables
 from known_unknowns.errors import DamagedError, DataError
+from known_unknowns.files import write_text
 
 KEY = "checksum"
 _PREFIX = "crc32:"
@@ -21,7 +21,7 @@ _PREFIX = "crc32:"
 
 def write(path: str | Path, values: Mapping[str, Any]) -> None:
     """Write a JSON object with its checksum."""
-    tables.write_text(path, dumps(values))
+    write_text(path, dumps(values))
 
 
 def dumps(values: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import yaml
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.data.check import check
 from known_unknowns.data.questions import write_variants
-from known_unknowns.inference import infer
+from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.records import OVERALL
 from known_unknowns.scoring.table import score_tables

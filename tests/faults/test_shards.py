@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from known_unknowns import inference, tables
+from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError, MachineError
-from known_unknowns.inference import shards
+from known_unknowns.inference import model_run, shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
 from known_unknowns.records import Image, Question, Turn
@@ -58,8 +58,8 @@ def ask(world, folder, model, count, *, order=None, shuffle=0, **pocket):
     numbers = list(range(1, count + 1)) if order is None else order
     random.Random(shuffle).shuffle(numbers)
     for number in numbers:
-        inference.infer_shard(params(count, **pocket), model, "humblebench", Shard(number, count), **where)
-    inference.infer(params(count, **pocket), model, "humblebench", **where)
+        model_run.infer_shard(params(count, **pocket), model, "humblebench", Shard(number, count), **where)
+    model_run.infer(params(count, **pocket), model, "humblebench", **where)
     return tables_of(folder / "out"), json.loads((folder / "out/engine.json").read_text())
 
 
@@ -111,7 +111,7 @@ def test_a_batch_size_changes_no_answer(world, pocket, tmp_path):
 def test_the_tables_of_scripted_respondents_do_not_depend_on_shards_at_all(world, tmp_path):
     questions, params = world
     where = {"questions": questions, "out": tmp_path / "plain/out", "journal": tmp_path / "plain/hb.jsonl"}
-    inference.infer(params(), "uniform", "humblebench", **where)
+    model_run.infer(params(), "uniform", "humblebench", **where)
     for count in (1, 7):
         (tmp_path / str(count)).mkdir()
         assert ask(world, tmp_path / str(count), "uniform", count)[0] == tables_of(tmp_path / "plain/out")
@@ -122,7 +122,7 @@ def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
     questions, params = world
     where = {"questions": questions, "out": tmp_path / "out", "journal": tmp_path / "hb.jsonl"}
     for number in (5, 2):
-        inference.infer_shard(params(7), "uniform", "humblebench", Shard(number, 7), **where)
+        model_run.infer_shard(params(7), "uniform", "humblebench", Shard(number, 7), **where)
     path = shards.shard_path(tmp_path / "hb.jsonl", Shard(2, 7))
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])  # a kill while the last line is written
@@ -132,7 +132,7 @@ def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
     written = keys(tmp_path / "hb.jsonl")
     assert len(written) == len(set(written)) and sound <= set(written)
     again = {"questions": questions, "out": tmp_path / "again", "journal": tmp_path / "hb.jsonl"}
-    inference.infer(params(), "uniform", "humblebench", **again)
+    model_run.infer(params(), "uniform", "humblebench", **again)
     assert json.loads((tmp_path / "again/engine.json").read_text())["newly_asked"] == 0
     assert tables_of(tmp_path / "again") == found
 
@@ -174,7 +174,7 @@ def test_an_image_and_equal_turns_are_never_divided():
 def test_a_kill_while_replies_are_moved_loses_and_repeats_nothing(world, tmp_path, monkeypatch):
     questions, params = world
     where = {"questions": questions, "out": tmp_path / "out", "journal": tmp_path / "hb.jsonl"}
-    inference.infer_shard(params(2), "uniform", "humblebench", Shard(1, 2), **where)
+    model_run.infer_shard(params(2), "uniform", "humblebench", Shard(1, 2), **where)
     notes = shards.notes_path(shards.shard_path(tmp_path / "hb.jsonl", Shard(1, 2)))
     notes.write_text('{"note": 1}\n')
     kept = set(shards.replies_of(tmp_path / "hb.jsonl"))

@@ -11,15 +11,17 @@ import pyarrow.parquet as parquet
 import pytest
 import yaml
 
-from known_unknowns import engines, tables, verification
+from known_unknowns import engines, tables
 from known_unknowns.cli import main
 from known_unknowns.comparison.margins import Flips, read_flips
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import cells_of
+from known_unknowns.files import write_text
 from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.model_run import cells_of
 from known_unknowns.inference.runner import run
 from known_unknowns.records import Reply
+from known_unknowns.verification import verify as verification
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -135,7 +137,7 @@ def test_margins_count_the_sampled_answers_of_the_same_model(project, monkeypatc
     )
     record = tmp_path / "results/replies/pocket/humblebench/engine.json"
     for facts, flips in ((Model().facts, Flips(1, 104)), ({"source": "another"}, Flips(0, 64))):
-        tables.write_text(record, json.dumps({"facts": facts, "about": {"certificate": {"flips": 0, "compared": 64}}}))
+        write_text(record, json.dumps({"facts": facts, "about": {"certificate": {"flips": 0, "compared": 64}}}))
         assert read_flips(tmp_path / "results/replies", "pocket") == flips
     assert "1 of 104 measured" in Flips(1, 104).source()
 

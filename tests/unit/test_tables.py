@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
+from known_unknowns.files import atomic_path, write_text
 from known_unknowns.records import AnsweredTurn, Metric, Reply, Score
 from tests.factories import question
 
@@ -70,7 +71,7 @@ def test_a_lost_row_is_an_error_and_writes_nothing(tmp_path):
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "q.parquet"
     path.write_text("old")
-    with pytest.raises(RuntimeError), tables.atomic_path(path) as partial:
+    with pytest.raises(RuntimeError), atomic_path(path) as partial:
         partial.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"
@@ -81,14 +82,14 @@ def test_a_killed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "q.parquet"
     path.write_text("old")
     program = (
-        "import os, signal, sys\nfrom known_unknowns import tables\n"
-        "with tables.atomic_path(sys.argv[1]) as p:\n    p.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys\nfrom known_unknowns.files import atomic_path\n"
+        "with atomic_path(sys.argv[1]) as p:\n    p.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
     )
     killed = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
     assert killed.returncode == -9
     assert path.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 2  # the file and what the killed process left
-    tables.write_text(tmp_path / "other", "new")
+    write_text(tmp_path / "other", "new")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "q.parquet"]
 
 
@@ -96,14 +97,14 @@ def test_the_file_that_another_process_writes_is_kept(tmp_path):
     """Two processes write in one folder. The second one starts while the first one has not finished."""
     path = tmp_path / "q.parquet"
     program = (
-        "import sys\nfrom known_unknowns import tables\n"
-        "with tables.atomic_path(sys.argv[1]) as p:\n    p.write_text('new')\n    print(flush=True)\n    input()"
+        "import sys\nfrom known_unknowns.files import atomic_path\n"
+        "with atomic_path(sys.argv[1]) as p:\n    p.write_text('new')\n    print(flush=True)\n    input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as writer:
         writer.stdout.readline()
-        tables.write_text(tmp_path / "other", "text")
+        write_text(tmp_path / "other", "text")
         assert len(list(tmp_path.glob(".*.part"))) == 1
         writer.communicate("go on\n", timeout=60)
     assert writer.returncode == 0
@@ -140,7 +141,7 @@ def test_a_missing_file_is_named(tmp_path):
 def test_files_get_the_usual_permissions(tmp_path):
     old = os.umask(0o022)
     try:
-        tables.write_text(tmp_path / "t", "x")
+        write_text(tmp_path / "t", "x")
     finally:
         os.umask(old)
     assert (tmp_path / "t").stat().st_mode & 0o777 == 0o644

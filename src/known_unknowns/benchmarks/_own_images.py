@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns import tables
+from known_unknowns.files import link_or_copy
 from known_unknowns.records import Question
 
 
@@ -48,4 +49,4 @@ def _link(source: Path, target: Path) -> None:
     if target.exists() or not source.is_file():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    tables.link_or_copy(source, target)
+    link_or_copy(source, target)

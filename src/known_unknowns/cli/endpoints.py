@@ -26,7 +26,7 @@ def served(
     Example:
       known-unknowns served MODEL
     """
-    from known_unknowns import tables
+    from known_unknowns.files import write_text
     from known_unknowns.workflow import configuration
 
     entry = configuration.load(params, edition=edition).model(model)
@@ -37,5 +37,5 @@ def served(
     found = check_endpoint(model, entry)
     text = json.dumps(found, indent=2, sort_keys=True)
     if out is not None:
-        tables.write_text(out, text + "\n")
+        write_text(out, text + "\n")
     print(text)

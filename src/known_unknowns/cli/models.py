@@ -85,9 +85,9 @@ def new_model(
       known-unknowns new-model ~/models/my-model --edition mine
       known-unknowns new-model OWNER/NAME --name my-model --dry-run
     """
-    from known_unknowns import tables
     from known_unknowns.config import params_file
     from known_unknowns.engines import memory_needs, new_model
+    from known_unknowns.files import write_text
     from known_unknowns.workflow import configuration
 
     text = _text_of(params)
@@ -117,7 +117,7 @@ def new_model(
         trial.write(changed)
         trial.flush()
         configuration.load(trial.name)
-    tables.write_text(params, changed)
+    write_text(params, changed)
     where = f" and in editions.{edition}.models" if edition else f"; add {chosen} to the models of an edition"
     print(f"# written under models in {params}{where}")
 

@@ -32,14 +32,14 @@ def retry(
       known-unknowns retry MODEL BENCHMARK --finish error --finish rejected
     """
     from known_unknowns.engines import stopping
-    from known_unknowns.inference import failures
+    from known_unknowns.inference import failures, retrying
     from known_unknowns.workflow import configuration
     from known_unknowns.workflow.run import LOCK_FILE, lock
 
     settings = configuration.load(params, edition=edition)
     stopping.install()
     with lock(LOCK_FILE):
-        retried = failures.retry(settings, model, benchmark, finishes=finish or failures.FINISHES)
+        retried = retrying.retry(settings, model, benchmark, finishes=finish or failures.FINISHES)
     for each in retried:
         print(each)
     if any(each.asked for each in retried):
@@ -102,8 +102,9 @@ def verify(
     """
     import json
 
-    from known_unknowns import verification
     from known_unknowns.engines import stopping
+    from known_unknowns.verification import verify as verification
+    from known_unknowns.verification.summaries import folder_of
     from known_unknowns.workflow import configuration
 
     settings = configuration.load(params, edition=edition)
@@ -111,7 +112,7 @@ def verify(
         if name is not None and name not in known:
             raise ConfigError(f"{name} is not in the edition {settings.edition}, which has {', '.join(known)}")
     stopping.install()
-    folder, results = out or verification.folder_of(settings), []
+    folder, results = out or folder_of(settings), []
     for name in [benchmark] if benchmark else settings.benchmarks:
         result = verification.verify(settings, model, name, sample=sample, seed=seed)
         path = verification.write(result, folder)

@@ -103,8 +103,8 @@ def infer(
       known-unknowns infer MODEL BENCHMARK --questions questions \\
         --out replies --journal journal.jsonl --shard 1/4
     """
-    from known_unknowns import inference
     from known_unknowns.engines import stopping
+    from known_unknowns.inference import model_run
     from known_unknowns.inference.shards import Shard
     from known_unknowns.workflow import configuration
 
@@ -112,9 +112,9 @@ def infer(
     settings = configuration.load(params, edition=edition)
     stopping.install()
     if part is None:
-        inference.infer(settings, model, benchmark, questions=questions, out=out, journal=journal)
+        model_run.infer(settings, model, benchmark, questions=questions, out=out, journal=journal)
     else:
-        inference.infer_shard(settings, model, benchmark, part, questions=questions, out=out, journal=journal)
+        model_run.infer_shard(settings, model, benchmark, part, questions=questions, out=out, journal=journal)
 
 
 def score(

@@ -16,11 +16,12 @@ from typing import Any
 import pyarrow.compute as pc
 from scipy.special import stdtrit
 
-from known_unknowns import json_files, tables, verification
+from known_unknowns import json_files, tables
 from known_unknowns.comparison.cells import PERCENT, VIEWS, PublishedCell
 from known_unknowns.errors import DamagedError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import Metric
+from known_unknowns.verification.summaries import read_summary
 
 CONFIDENCE = 0.95
 """Probability that each part of the margin covers its difference."""
@@ -170,7 +171,7 @@ def read_flips(replies: Path, model: str) -> Flips:
         certificate: Mapping[str, Any] = engine["about"].get("certificate") or {"flips": 0, "compared": 0}
         changed, compared = changed + certificate["flips"], compared + certificate["compared"]
         verified = replies.with_name("verify")
-        found = verification.read_summary(verified, model, path.parent.name, engine["facts"])
+        found = read_summary(verified, model, path.parent.name, engine["facts"])
         if found is not None:
             changed, compared = changed + found["changed"], compared + found["compared"]
     return Flips(changed, compared)

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
+from known_unknowns.files import write_text
 from known_unknowns.metrics.paired import paired_difference
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import FAILED, REFUSED, Question
@@ -103,7 +104,7 @@ def write_tables(params: Params, benchmark: str, *, questions: Path, scores: Pat
     }
     for name, (columns, rows) in found.items():
         frame = pd.DataFrame(list(rows), columns=list(columns))
-        tables.write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+        write_text(out / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
 
 def _read(params: Params, benchmark: str, variant: str, questions: Path, scores: Path) -> Variant:

@@ -194,7 +194,7 @@ def write_candidates(path: str | Path, candidates: Iterable[Candidate]) -> int:
     candidates : iterable of Candidate
         They are consumed one at a time.
     """
-    from known_unknowns.tables import atomic_path
+    from known_unknowns.files import atomic_path
 
     count = 0
     with atomic_path(Path(path)) as partial, partial.open("wb") as file:

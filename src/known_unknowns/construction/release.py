@@ -33,7 +33,7 @@ from known_unknowns.construction.review.decisions import apply_decisions, conten
 from known_unknowns.construction.scene_graph import read_graphs
 from known_unknowns.construction.steps import Workspace
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.tables import write_text
+from known_unknowns.files import write_text
 
 CROISSANT = "http://mlcommons.org/croissant/1.0"
 UNKNOWN = "not known"

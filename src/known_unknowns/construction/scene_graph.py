@@ -161,7 +161,7 @@ def read_graphs(path: str | Path) -> Iterator[SceneGraph]:
 
 def write_graphs(path: str | Path, graphs: Iterable[SceneGraph]) -> int:
     """Write scene graphs to a file, atomically, and return their number. They are consumed one at a time."""
-    from known_unknowns.tables import atomic_path
+    from known_unknowns.files import atomic_path
 
     count = 0
     with atomic_path(Path(path)) as partial, partial.open("wb") as file:

@@ -28,8 +28,8 @@ from known_unknowns.construction.generation import QuestionGenerator
 from known_unknowns.construction.interface import Construction
 from known_unknowns.construction.scene_graph import SceneGraph, read_graphs, write_graphs
 from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.files import write_text
 from known_unknowns.progress import progress
-from known_unknowns.tables import write_text
 
 TEMPLATES = "scenes"
 """Name of the template generator, which rendered scenes have."""

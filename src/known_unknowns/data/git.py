@@ -16,8 +16,8 @@ from known_unknowns.data.download import redacted
 from known_unknowns.data.files import FilePin, is_right, pin
 from known_unknowns.data.store import Store, replace_folder
 from known_unknowns.errors import MachineError
+from known_unknowns.files import write_text
 from known_unknowns.progress import progress
-from known_unknowns.tables import write_text
 
 _RECEIVED = re.compile(rb"Receiving objects:\s+(\d+)%")
 

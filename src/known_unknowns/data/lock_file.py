@@ -178,7 +178,7 @@ def _locked(entry: Mapping[str, Any], path: Path, key: str) -> LockEntry:
 
 def write(entries: Mapping[str, LockEntry], path: str | Path = PATH) -> None:
     """Write the lock, sorted, with one line for each file and a header."""
-    from known_unknowns.tables import write_text
+    from known_unknowns.files import write_text
 
     raw = {"version": 1, "sources": {key: entry.as_dict() for key, entry in sorted(entries.items())}}
     body = yaml.safe_dump(raw, default_flow_style=None, sort_keys=True, allow_unicode=True, width=2**20)

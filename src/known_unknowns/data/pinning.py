@@ -19,10 +19,10 @@ from typing import Any
 
 import yaml
 
-from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
+from known_unknowns.files import write_text
 from known_unknowns.yaml_reader import parse_yaml
 
 
@@ -146,7 +146,7 @@ def _describe(pin: Pin) -> None:
     if not pin.shared:
         out["cache"] = False
     text = yaml.safe_dump(content | {"meta": dict(pin.meta)}, sort_keys=False, allow_unicode=True, width=120)
-    tables.write_text(pin.file, text)
+    write_text(pin.file, text)
 
 
 def _dvc(command: str, *arguments: str | Path, root: Path) -> None:

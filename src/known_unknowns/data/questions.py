@@ -11,6 +11,7 @@ from known_unknowns import benchmarks, tables, variants
 from known_unknowns.benchmarks._variants import variant_of, variants_of
 from known_unknowns.data import licences
 from known_unknowns.errors import DataError
+from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
@@ -36,7 +37,7 @@ def normalise(
         The number of processes that decode images. It changes only the run time.
     """
     load = benchmarks.get(benchmark).load.get()
-    tables.write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
+    write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
         questions = load(raw, out, settings=settings, advance=advance, workers=workers)
         tables.write_questions(out / "questions.parquet", questions)

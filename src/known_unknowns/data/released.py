@@ -31,8 +31,8 @@ from known_unknowns.data.download import redacted
 from known_unknowns.data.files import safe
 from known_unknowns.data.store import Store, replace_folder
 from known_unknowns.errors import ConfigError, DataError, MachineError
+from known_unknowns.files import link_or_copy, write_text
 from known_unknowns.progress import progress
-from known_unknowns.tables import link_or_copy, write_text
 
 MANIFEST = "released.json"
 OTHERS = "other_versions"

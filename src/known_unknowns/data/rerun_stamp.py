@@ -19,7 +19,7 @@ from known_unknowns.data.store import FOLDER
 
 def write_stamp(out: Path, entry: LockEntry, *, is_new: bool) -> None:
     """Record that ``out`` holds the files of a lock entry. ``is_new`` is whether this fetch wrote the entry."""
-    from known_unknowns.tables import write_text
+    from known_unknowns.files import write_text
 
     if _read(out).get("lock") != entry.digest:
         parameter = "" if is_new else entry.digest

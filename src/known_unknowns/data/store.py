@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from known_unknowns.data.files import FilePin, Files, difference, is_right
 from known_unknowns.errors import DataError, MachineError
-from known_unknowns.tables import link_or_copy
+from known_unknowns.files import link_or_copy
 
 FOLDER = ".fetched"
 _IGNORED = (".snakemake_timestamp",)

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.tables import atomic_path, write_text
+from known_unknowns.files import atomic_path, write_text
 
 
 class UpToDate:

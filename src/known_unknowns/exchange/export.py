@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.exchange.formats import FileFormat
 from known_unknowns.exchange.predictions import formats
+from known_unknowns.files import write_text
 from known_unknowns.scoring.table import final_answers, read_turns
 
 _GENERIC = "jsonl"
@@ -109,5 +109,5 @@ def export(format: str | None, questions: Path, replies: Path, out: Path, *, add
     assert chosen.write is not None
     if add_suffix:
         out = out.with_name(out.name + chosen.suffix)
-    tables.write_text(out, chosen.write(turns))
+    write_text(out, chosen.write(turns))
     return out

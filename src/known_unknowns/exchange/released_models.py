@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns.data.released import MANIFEST, read_manifest
+from known_unknowns.data.released_cells import answered_as, is_imported_from
 from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import DataError, KnownUnknownsError
-from known_unknowns.exchange.released import answered_as, import_released, is_imported_from
+from known_unknowns.exchange.released import import_released
 from known_unknowns.progress import progress
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from typing import Any
 from zlib import crc32
 
 from known_unknowns.errors import DataError
+from known_unknowns.files.append_file import AppendFile
 from known_unknowns.records import Reply, is_token_count
-from known_unknowns.tables.append_file import AppendFile
 
 _FIELDS = [(field.name, field.default) for field in fields(Reply)]
 _SUFFIX_START = b', "crc32": "'

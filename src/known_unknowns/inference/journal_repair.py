@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from known_unknowns import tables
 from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.files import atomic_path
+from known_unknowns.files.append_file import AppendFile
 from known_unknowns.inference.journal import journal_line, parse_line
 from known_unknowns.records import Reply
-from known_unknowns.tables.append_file import AppendFile
 
 _KEY = re.compile(rb'"key": "([0-9a-f]{64})"')
 
@@ -93,7 +93,7 @@ def repair(path: Path) -> Checked:
         if found.damaged:
             with AppendFile(path.with_name(f"{path.name}.damaged"), busy="another repair is writing it") as aside:
                 aside.append(b"".join(found.damaged.values()), full="the journal is as before")
-            with tables.atomic_path(path) as partial:
+            with atomic_path(path) as partial:
                 partial.write_bytes(b"".join(_lines(found.replies)))
     return found
 

@@ -24,8 +24,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from known_unknowns import tables
 from known_unknowns.errors import ConfigError, MachineError
+from known_unknowns.files import atomic_path
 from known_unknowns.inference.journal import Journal, read_batches
 from known_unknowns.records import Question, Reply, Turn
 
@@ -193,7 +193,7 @@ def _absorb_notes(notes: Path, of_shard: Path) -> None:
     mark = json.dumps({"moved": sha256(added).hexdigest()}).encode()
     before = notes.read_bytes() if notes.is_file() else b""
     if mark not in before.splitlines():
-        with tables.atomic_path(notes) as partial:
+        with atomic_path(notes) as partial:
             partial.write_bytes(before + b"\n" + mark + b"\n" + added)
     of_shard.unlink()
 

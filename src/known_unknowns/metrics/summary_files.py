@@ -12,6 +12,7 @@ from typing import Any
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.csv_cells import escape_row
+from known_unknowns.files import atomic_path, write_text
 from known_unknowns.metrics import leaderboard
 from known_unknowns.metrics.measure import headline
 from known_unknowns.metrics.summary import headline_rows, rounded
@@ -48,14 +49,14 @@ def summarise(
         chosen += of_path
     chosen.sort(key=_order)
     rows.sort(key=lambda row: (row["benchmark"], row["model"]))
-    tables.write_text(headline_table, _csv(*headline_rows(chosen)))
-    tables.write_text(leaderboard_table, _csv(leaderboard.COLUMNS, rows))
+    write_text(headline_table, _csv(*headline_rows(chosen)))
+    write_text(leaderboard_table, _csv(leaderboard.COLUMNS, rows))
     records = leaderboard.by_model(rows)
-    tables.write_text(out, _json(records))
+    write_text(out, _json(records))
     for model, record in records.items():
-        tables.write_text(models / f"{model}.json", _json(record))
+        write_text(models / f"{model}.json", _json(record))
     columns = plot_columns(dict.fromkeys(metric.benchmark for metric in chosen))
-    tables.write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
+    write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
 
 
 def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str | None]) -> int:
@@ -71,7 +72,7 @@ def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str
         Columns and the value that their rows must have; None for any.
     """
     count = 0
-    with tables.atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
+    with atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
         writer.writeheader()
         for path in metrics:

@@ -72,7 +72,7 @@ class Repeated:
 
 
 def repeated(summary: Mapping[str, Any]) -> tuple[Repeated, ...]:
-    """Return the parts of a summary of `known_unknowns.verification`: over all ways, and each way."""
+    """Return the parts of a summary of `known_unknowns.verification.verify`: over all ways, and each way."""
     named = summary["model"], summary["benchmark"]
 
     def part(way: str, cause: str, found: Mapping[str, Any], near_ties: int) -> Repeated:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import tables
+from known_unknowns.files import write_text
 from known_unknowns.report import overview_table, overview_text, provenance_tables, shell, side_by_side, verdict_tables
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ def write_pages(
     folder = out.parent
     for part in parts:
         for figure in part["figures"]:
-            tables.write_text(folder / "figures" / f"{figure.name}.svg", figure.svg)
+            write_text(folder / "figures" / f"{figure.name}.svg", figure.svg)
     for file, text in reversed(pages.items()):  # the first page last: it exists only if the others do
-        tables.write_text(out if file == shell.INDEX else folder / file, text)
+        write_text(out if file == shell.INDEX else folder / file, text)
 
 
 def _pages(

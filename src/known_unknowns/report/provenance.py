@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import json_files, verification
+from known_unknowns import json_files
 from known_unknowns.data import licences, lock_file, provenance
 from known_unknowns.report.numerics import SECTIONS, Computation, Repeated, computation, repeated
+from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:
     from known_unknowns.config import Params
@@ -126,7 +127,7 @@ def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_f
         path = results / "replies" / model / benchmark / "engine.json"
         if path.is_file():
             engines.append(json_files.read(path))
-            found = verification.read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {}))
+            found = read_summary(results / "verify", model, benchmark, engines[-1].get("facts", {}))
             again += repeated(found) if found else ()
     first = engines[0] if engines else {}
     turns = sum(engine.get("turns", 0) for engine in engines) if engines else None

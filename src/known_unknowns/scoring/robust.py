@@ -35,8 +35,6 @@ The rule must find exactly one option; several are unparsed. Ambiguous cases are
 from __future__ import annotations
 
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
-from known_unknowns.scoring._marks import marks_of
-from known_unknowns.scoring._rules import ReplyParser
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
 
 _AROUND_A_LETTER = " \n.:;()*"
@@ -60,6 +58,9 @@ def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     label = turn.reply.text.strip(_AROUND_A_LETTER)
     if len(label) == 1 and label.isupper() and label in (question.labels if turn.labels is None else turn.labels):
         return parse_label(label, question)  # most replies; nothing else could be found in them
+    from known_unknowns.scoring._marks import marks_of  # compiles many patterns, which most processes do not need
+    from known_unknowns.scoring._rules import ReplyParser
+
     options = offered_options(turn, question)
     marks = marks_of(options)
     refusal = None if question.refusal is None else question.options[question.refusal].label

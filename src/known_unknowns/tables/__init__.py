@@ -29,10 +29,8 @@ import pyarrow.parquet as pq
 
 from known_unknowns import pandas_import
 from known_unknowns.errors import DamagedError, DataError, MachineError
+from known_unknowns.files import atomic_path
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Score
-from known_unknowns.tables._files import atomic_path as atomic_path
-from known_unknowns.tables._files import link_or_copy as link_or_copy
-from known_unknowns.tables._files import write_text as write_text
 from known_unknowns.tables._schemas import METRICS as METRICS
 from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
 from known_unknowns.tables._schemas import REPLIES as REPLIES

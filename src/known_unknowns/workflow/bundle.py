@@ -14,10 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import __version__, tables
+from known_unknowns import __version__
 from known_unknowns.config import Params
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, unknown_name
+from known_unknowns.files import write_text
 from known_unknowns.metrics.leaderboard import COLUMNS, read_leaderboard
 from known_unknowns.workflow.private_texts import PrivateTexts
 
@@ -173,9 +174,9 @@ def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: P
         writer.writerow(row | {"baseline": str(baseline).lower()})
         if not baseline:
             of_model.setdefault(row["model"], []).append(row)
-    tables.write_text(folder / "leaderboard.csv", text.getvalue())
+    write_text(folder / "leaderboard.csv", text.getvalue())
     for model, own in sorted(of_model.items()):
-        tables.write_text(folder / "model-index" / f"{model}.yaml", as_yaml(model, own, params))
+        write_text(folder / "model-index" / f"{model}.yaml", as_yaml(model, own, params))
 
 
 def _list(params: Params, folder: Path) -> dict[str, str]:
@@ -183,5 +184,5 @@ def _list(params: Params, folder: Path) -> dict[str, str]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in paths}
     listing = {"edition": params.edition, "known-unknowns": __version__, "files": files}
-    tables.write_text(folder / LISTING, json.dumps(listing, indent=2, sort_keys=True) + "\n")
+    write_text(folder / LISTING, json.dumps(listing, indent=2, sort_keys=True) + "\n")
     return files

@@ -40,7 +40,7 @@ def check(raw: Any) -> Params:
     params, errors = config.examine(raw)
     raise_all([*errors, *unknown_to_registries(params)])
     if any(params.data(name).source == "released" for name in params.benchmarks):
-        from known_unknowns.exchange.released import with_cells
+        from known_unknowns.data.released_cells import with_cells
 
         return with_cells(params)
     return params

@@ -23,9 +23,9 @@ from known_unknowns.config import Params
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.files import write_text
 from known_unknowns.inference import asking
 from known_unknowns.protocols import REFUSAL_PROMPT
-from known_unknowns.tables import write_text
 from known_unknowns.variants import corrections
 from known_unknowns.workflow.rerun_digest import code_of
 

@@ -57,7 +57,7 @@ STEPS = {
     "release": Step(("exchange.released",), ("released",)),
     "vary": Step(("variants", "tables"), ("variants",)),
     "infer": Step(
-        ("inference", "engines", "protocols"),
+        ("inference.model_run", "engines", "protocols"),
         ("prompt", "refusal_prompt", "forced_choice_applies", "official", "protocols"),
         files=("engines/*.yaml",),
     ),

@@ -19,8 +19,8 @@ import yaml
 
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
+from known_unknowns.files import write_text
 from known_unknowns.progress import duration
-from known_unknowns.tables import write_text
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""

@@ -20,10 +20,10 @@ from typing import Any
 
 from known_unknowns.benchmarks.actiview import views
 from known_unknowns.benchmarks.actiview.format import DATA, GROUNDTRUTH, LEVELS, Clue
+from known_unknowns.files import atomic_path, write_text
 from known_unknowns.images import open_image
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image
-from known_unknowns.tables import atomic_path, write_text
 from known_unknowns_pocket.benchmarks import balanced_draws
 from known_unknowns_pocket.benchmarks.actiview_questions import SHARES, Draft, drafts
 from known_unknowns_pocket.benchmarks.actiview_scenes import SIZES, SceneImage, clues, sample

@@ -22,8 +22,8 @@ from known_unknowns.construction.masks import colour_of
 from known_unknowns.construction.psg import Classes
 from known_unknowns.construction.scene_graph import SceneGraph
 from known_unknowns.errors import ConfigError, DataError
+from known_unknowns.files import write_text
 from known_unknowns.progress import Advance
-from known_unknowns.tables import write_text
 from known_unknowns_pocket.benchmarks.questions import LETTERS, TYPES, Question, questions_for
 from known_unknowns_pocket.scenes import (
     PREDICATES,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+from known_unknowns.files import atomic_path, write_text
 from known_unknowns.progress import Advance
-from known_unknowns.tables import atomic_path, write_text
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name

@@ -16,7 +16,7 @@ from known_unknowns.config import OpenAIModel, Params
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import infer
+from known_unknowns.inference.model_run import infer
 from tests.factories import published_row, write_published
 from tests.paths import ROOT
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error

@@ -14,6 +14,7 @@ from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.export import export
 from known_unknowns.exchange.import_predictions import import_predictions
+from known_unknowns.files import write_text
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Metric, Question, Reply
 from known_unknowns.scoring.table import score_table
@@ -154,7 +155,7 @@ def test_invalid_imports(tmp_path, model, variant, reason):
 def test_replies_of_inference_are_not_overwritten(tmp_path):
     questions(tmp_path)
     path = tmp_path / "results/pocket/replies/theirs/humblebench/engine.json"
-    tables.write_text(path, json.dumps({"entry": {"engine": "transformers"}}))
+    write_text(path, json.dumps({"entry": {"engine": "transformers"}}))
     with pytest.raises(DataError, match="choose another name"):
         import_predictions(
             params(), "theirs", "humblebench", [plain(tmp_path, SAID)], variant="original", root=tmp_path

@@ -10,7 +10,7 @@ import pytest
 from known_unknowns import config, engines, tables
 from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference import infer
+from known_unknowns.inference.model_run import infer
 from known_unknowns.workflow import configuration
 from tests.factories import question
 from tests.paths import ROOT

@@ -53,7 +53,7 @@ def model_entry(**settings):
 
 
 def infer(*questions, journal=Path("j/humblebench.jsonl"), **changes):
-    """Use engine and journal as `known_unknowns.inference.infer` does; return replies and number of new ones."""
+    """Use engine and journal as `model_run.infer` does; return the replies and the number of new ones."""
     entry = model_entry(**(ENTRY | changes))
     cells = {("original", 0): (asked_once, [question(name) for name in questions])}
     with Journal(journal) as kept:

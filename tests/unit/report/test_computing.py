@@ -8,7 +8,8 @@ from known_unknowns.errors import DamagedError
 from known_unknowns.report import provenance_tables
 from known_unknowns.report.numerics import computation, repeated
 from known_unknowns.report.provenance import Model, RunDescription
-from known_unknowns.verification import Comparison, Verified, read_summary, write
+from known_unknowns.verification.summaries import read_summary
+from known_unknowns.verification.verify import Comparison, Verified, write
 
 
 def test_rejected_plans_and_changed_answers():

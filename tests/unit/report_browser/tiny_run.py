@@ -14,6 +14,7 @@ from PIL import Image as Pillow
 
 from known_unknowns import config, tables
 from known_unknowns.config import Params
+from known_unknowns.files import write_text
 from known_unknowns.images import recipe_image
 from known_unknowns.records import AnsweredTurn, Image, Option, Question, Reply
 from known_unknowns.report.browser import build
@@ -83,7 +84,7 @@ def make(folder: Path) -> TinyRun:
             scorers=params.scorers,
         )
         engine = {"entry": {}, "facts": {"engine": "transformers", "revision": HOSTILE}, "about": {}}
-        tables.write_text(folder / "replies" / model / BENCHMARK / "engine.json", json.dumps(engine))
+        write_text(folder / "replies" / model / BENCHMARK / "engine.json", json.dumps(engine))
     run = TinyRun(folder, params)
     build(params, results=folder, data=folder, out=run.page)
     return run

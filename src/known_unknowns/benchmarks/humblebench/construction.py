@@ -28,8 +28,8 @@ from known_unknowns.construction.json_replies import objects_in
 from known_unknowns.construction.prompts import NOT_GIVEN, fill, objects_text, one_line, quoted, triplets_text
 from known_unknowns.construction.scene_graph import SceneGraph
 from known_unknowns.errors import DataError
+from known_unknowns.files import atomic_path
 from known_unknowns.records import Turn
-from known_unknowns.tables import atomic_path
 
 REFUSAL = "None of the above"
 OPTIONS = 5

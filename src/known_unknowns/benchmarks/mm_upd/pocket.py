@@ -35,8 +35,8 @@ from known_unknowns.benchmarks.mm_upd.format import (
     WITHHOLD,
     rows,
 )
+from known_unknowns.files import atomic_path
 from known_unknowns.progress import Advance
-from known_unknowns.tables import atomic_path
 from known_unknowns_pocket.benchmarks.building import ContentDigest, check_numbers
 from known_unknowns_pocket.benchmarks.image_files import pixel_facts
 from known_unknowns_pocket.benchmarks.object_names import pair_name

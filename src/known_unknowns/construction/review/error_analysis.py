@@ -14,9 +14,9 @@ from known_unknowns.construction.review.items import Source
 from known_unknowns.construction.review.records import Decision
 from known_unknowns.construction.review.session import TAGS
 from known_unknowns.csv_cells import escape_cell
+from known_unknowns.files import write_text
 from known_unknowns.metrics import clustered_interval
 from known_unknowns.records import OVERALL
-from known_unknowns.tables import write_text
 
 EXAMPLES = 3
 METHOD = "modified Wilson, clustered by image (docs/intervals.md)"

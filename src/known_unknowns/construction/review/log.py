@@ -14,7 +14,7 @@ from zlib import crc32
 
 from known_unknowns.construction.review.records import Decision
 from known_unknowns.errors import DataError
-from known_unknowns.tables.append_file import AppendFile
+from known_unknowns.files.append_file import AppendFile
 
 _SUFFIX = b', "crc32": "%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)

@@ -24,7 +24,7 @@ from known_unknowns.construction.review.decisions import (
 )
 from known_unknowns.construction.review.items import Source
 from known_unknowns.construction.review.records import UNDO, Decision
-from known_unknowns.tables import write_text
+from known_unknowns.files import write_text
 from known_unknowns.variants.corrections import FORMAT
 
 

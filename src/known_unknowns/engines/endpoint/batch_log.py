@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.tables.append_file import AppendFile
+from known_unknowns.files.append_file import AppendFile
 
 
 @dataclass(slots=True)

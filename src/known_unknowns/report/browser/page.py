@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from known_unknowns import tables
+from known_unknowns.files import write_text
 from known_unknowns.report import shell
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def write(out: Path, params: Params, manifest: Mapping[str, Any]) -> None:
         policy=POLICY,
         manifest=data_block(manifest),
     )
-    tables.write_text(out, page)
+    write_text(out, page)
 
 
 def data_block(value: Any) -> str:

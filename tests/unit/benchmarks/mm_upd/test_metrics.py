@@ -14,7 +14,7 @@ from known_unknowns.benchmarks.mm_upd import prompts
 from known_unknowns.benchmarks.mm_upd.loader import load
 from known_unknowns.benchmarks.mm_upd.metrics import categories, ratios
 from known_unknowns.comparison.audit import audit, audit_published, published
-from known_unknowns.inference import infer
+from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import measure
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.records import AnsweredTurn, Reply

@@ -19,7 +19,7 @@ from known_unknowns.construction.review.published import benchmark_source, conte
 from known_unknowns.construction.review.records import Decision
 from known_unknowns.data.questions import write_variants
 from known_unknowns.errors import DataError
-from known_unknowns.inference import infer
+from known_unknowns.inference.model_run import infer
 from known_unknowns.metrics import clustered_interval, measure
 from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
 from known_unknowns.scoring.table import score_tables

@@ -1,0 +1,106 @@
+"""Cells of the edition whose replies are released: what the workflow asks before it plans a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from known_unknowns import benchmarks
+from known_unknowns.config import Params
+from known_unknowns.config.params import ORIGINAL
+from known_unknowns.errors import ConfigError
+
+if TYPE_CHECKING:
+    from known_unknowns.data.released import ReleasedFile
+    from known_unknowns.exchange.released import Released
+
+SOURCE = "released"
+
+
+def is_released(params: Params, benchmark: str) -> bool:
+    """Whether the replies of the edition to a benchmark are released ones."""
+    return params.data(benchmark).source == SOURCE
+
+
+def raw_folder(params: Params, benchmark: str, root: Path = Path()) -> Path:
+    """Return the folder of fetched files."""
+    return root / "data" / params.data_name / "raw" / benchmark
+
+
+def unfetched(params: Params, root: Path = Path()) -> list[str]:
+    """Return the benchmarks whose released files have not been fetched with the present entry."""
+    return [name for name in params.benchmarks if is_released(params, name) and _files(params, name, root) is None]
+
+
+def _files(params: Params, benchmark: str, root: Path) -> list[ReleasedFile] | None:
+    from known_unknowns.data.released import read_manifest  # needs the network's libraries
+
+    return read_manifest(raw_folder(params, benchmark, root), params.data(benchmark).as_dict())
+
+
+def with_cells(params: Params, root: Path = Path()) -> Params:
+    """Return the configuration with the cells of imported models that released files have.
+
+    Models with ``cells`` of their own are not changed. Without fetched files, nothing is.
+    """
+    found: dict[str, dict[str, dict[str, list[int]]]] = {}
+    for benchmark in filter(lambda name: is_released(params, name), params.benchmarks):
+        entry = params.data(benchmark).as_dict()
+        files = _files(params, benchmark, root)
+        if files is None:
+            continue
+        of_model = interface(benchmark).variants(files, entry)
+        for model in filter(params.is_imported, params.models):
+            name = params.raw["models"][model].get("released", {}).get(benchmark)
+            asked = params.variants(benchmark)
+            variants = [v for v in asked if answered_as(params, benchmark, v) in of_model.get(name, ())]
+            if variants and "cells" not in params.raw["models"][model]:
+                seeds = {variant: params.seeds_of(benchmark, variant)[:1] for variant in variants}
+                found.setdefault(model, {})[benchmark] = seeds
+    if not found:
+        return params
+    models = dict(params.raw["models"])
+    for model, cells in found.items():
+        models[model] = dict(models[model]) | {"cells": cells}
+    return replace(params, raw=dict(params.raw) | {"models": models})
+
+
+def interface(benchmark: str) -> Released:
+    """Return how a benchmark's replies were released. ConfigError if it has no released replies."""
+    released = benchmarks.get(benchmark).released
+    if released is None:
+        raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
+    return released.get()
+
+
+def is_imported_from(params: Params, model: str, benchmark: str) -> bool:
+    """Whether a model's replies to a benchmark are released ones, and the files have some."""
+    return is_released(params, benchmark) and params.is_imported(model) and bool(params.cells(benchmark, model))
+
+
+def names_in_files(params: Params, benchmark: str) -> dict[str, str]:
+    """Return the models of the edition by their names in a benchmark's released files."""
+    named = {model: params.raw["models"][model].get("released", {}).get(benchmark) for model in params.models}
+    return {name: model for model, name in named.items() if name is not None}
+
+
+def answered_as(params: Params, benchmark: str, variant: str) -> str:
+    """Return the variant whose released replies count for a variant.
+
+    It is the variant itself, except for corrected questions: their answers were given to the questions as published,
+    under the same protocol.
+    """
+    from known_unknowns.variants.corrections import corrected
+
+    if params.variant(variant).function != corrected.__name__:
+        return variant
+    protocol = params.protocol_name(benchmark, variant)
+    return next(
+        (
+            name
+            for name in params.variants(benchmark)
+            if params.variant(name).function == ORIGINAL and params.protocol_name(benchmark, name) == protocol
+        ),
+        variant,
+    )

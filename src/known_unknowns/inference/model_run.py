@@ -1,0 +1,145 @@
+"""One model answers one benchmark in all variants and seeds. Its weights are loaded at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from known_unknowns import benchmarks, json_files, tables
+from known_unknowns.config import ModelEntry, Params
+from known_unknowns.engines import Engine, ScriptedEngine, prices
+from known_unknowns.engines._batch_invariance import recorded_certificate
+from known_unknowns.errors import DataError
+from known_unknowns.inference import asking, failures, lazy_engine, shards, shards_of
+from known_unknowns.inference.journal import Journal
+from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
+from known_unknowns.inference.shards import Shard
+from known_unknowns.records import Question, Reply
+
+Cells = Mapping[Cell, tuple[Protocol, Sequence[Question]]]
+"""The protocol and the questions of each variant and seed."""
+
+
+def infer(
+    params: Params,
+    model: str,
+    benchmark: str,
+    *,
+    questions: Path,
+    out: Path,
+    journal: Path,
+    ask_again: Collection[str] = (),
+) -> Mapping[str, Reply]:
+    """Write ``out``/<variant>/seed<k>.parquet for every variant and seed, and ``out``/engine.json.
+
+    Return the replies by their journal keys.
+
+    ``questions`` is the benchmark's question folder. Replies in ``journal`` and in the journals of shards beside it are
+    taken from there, so that a killed run continues, and a new seed or variant asks only the missing turns. If none is
+    missing, the model is not loaded (`known_unknowns.inference.lazy_engine`). The turns with the keys ``ask_again`` are
+    asked although they have replies, which the new ones replace.
+    """
+    entry = params.model(model)
+    count = shards_of(entry)
+    cells = cells_of(params, entry, benchmark, questions)
+    with shards.whole_journal(journal) as kept:  # before the weights are loaded, to report a locked journal at once
+        kept.forget(ask_again)
+        engine, outcome = _run(model, entry, cells, kept, journal, questions, Shard(1, 1) if count else None)
+        about = _about(engine, journal, _records(out, count), outcome)
+        lazy_engine.write_facts(journal, entry, engine.facts, about)
+    written = []
+    for (variant, seed), asked in outcome.replies.items():
+        path = out / variant / f"seed{seed}.parquet"
+        unasked = {question.id for question in cells[variant, seed][1]} - {row.question_id for row in asked}
+        if unasked:
+            raise DataError(f"{len(unasked)} questions were never asked: {sorted(unasked)[:5]}", file=path)
+        tables.write_replies(path, asked)
+        written.append(path)
+    record = _record(model, benchmark, entry, engine, outcome)
+    json_files.write(out / "engine.json", record | {"about": about, "tables": tables.digest(written)})
+    return outcome.distinct
+
+
+def infer_shard(
+    params: Params, model: str, benchmark: str, shard: Shard, *, questions: Path, out: Path, journal: Path
+) -> None:
+    """Ask the questions of one shard, and write its record ``out``/shards/<k>-of-<N>.json.
+
+    When all shards have ended, `infer` with the same arguments writes the tables and asks nothing.
+    """
+    entry = params.model(model)
+    cells = cells_of(params, entry, benchmark, questions)
+    with shards.ShardJournal(journal, shard) as kept:
+        engine, outcome = _run(model, entry, cells, kept, journal, questions, shard)
+        lazy_engine.write_facts(journal, entry, engine.facts, engine.about)
+    record = _record(model, benchmark, entry, engine, outcome) | {"shard": shard.number, "shards": shard.count}
+    json_files.write(shards.record_path(out, shard), record)
+
+
+def cells_of(params: Params, entry: ModelEntry, benchmark: str, questions: Path) -> Cells:
+    """Return the protocol and the questions of every variant and seed of a benchmark."""
+    return {
+        (variant, seed): (
+            asking.bound(
+                benchmarks.get(benchmark),
+                params.protocol(benchmark, variant),
+                scorers=params.scorers,
+                images=entry.images,
+            ),
+            tables.read_questions(questions / variant / f"seed{seed}.parquet"),
+        )
+        for variant, seed in params.cells(benchmark)
+    }
+
+
+def _run(
+    model: str,
+    entry: ModelEntry,
+    cells: Cells,
+    kept: Journal,
+    journal: Path,
+    questions: Path,
+    shard: Shard | None,
+) -> tuple[Engine | ScriptedEngine, Outcome]:
+    """Return the engine and the outcome. The facts of the engine are beside ``journal``, its notes beside ``kept``."""
+    engine = lazy_engine.engine(model, entry, journal)
+    engine.notes = shards.notes_path(kept.path)
+    try:
+        return engine, run(cells, engine, kept, folder=questions, shard=shard)
+    except lazy_engine.FactsChanged as changed:
+        engine = changed.engine
+        return engine, run(cells, engine, kept, folder=questions, shard=shard)
+
+
+def _records(out: Path, count: int | None) -> list[Mapping[str, Any]]:
+    paths = [shards.record_path(out, Shard(number, count)) for number in range(1, count + 1)] if count else []
+    return [json_files.read(path) for path in paths if path.is_file()]
+
+
+def _about(
+    engine: Engine | ScriptedEngine, journal: Path, records: Sequence[Mapping[str, Any]], outcome: Outcome
+) -> dict[str, Any]:
+    if outcome.newly_asked or not records:
+        return dict(engine.about)
+    about = shards.combined_about(engine.about, records)
+    if "certificate" in about:  # each shard has compared answers of its own
+        about["certificate"] = recorded_certificate(engine.facts, shards.notes_path(journal))
+    return about
+
+
+def _record(
+    model: str, benchmark: str, entry: ModelEntry, engine: Engine | ScriptedEngine, outcome: Outcome
+) -> dict[str, Any]:
+    return {
+        "model": model,
+        "benchmark": benchmark,
+        "entry": entry.as_dict(),
+        "facts": dict(engine.facts),
+        "about": dict(engine.about),
+        "turns": sum(map(len, outcome.replies.values())),
+        "newly_asked": outcome.newly_asked,
+        "reply_seconds": round(sum(reply.seconds for reply in outcome.distinct.values()), 3),
+        "failures": failures.count(outcome.distinct.values()),
+        "spent": prices.spent(outcome.distinct.values()),
+    }

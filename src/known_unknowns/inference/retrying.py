@@ -1,0 +1,82 @@
+"""Ask questions without a usable reply again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from known_unknowns.config import Params
+from known_unknowns.errors import ConfigError
+from known_unknowns.inference import model_run
+from known_unknowns.inference.failures import FINISHES, is_failure
+from known_unknowns.inference.shards import whole_journal
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """The result for one benchmark: failures that were asked again, and those that failed again."""
+
+    benchmark: str
+    asked: int
+    failed: int
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}: {self.asked} asked again, {self.failed} of them failed again"
+
+
+def retry(
+    params: Params,
+    model: str,
+    benchmark: str | None,
+    *,
+    finishes: Collection[str] = FINISHES,
+    root: Path = Path(),
+) -> list[Retried]:
+    """Ask the questions of recorded failures again, and write the tables of replies.
+
+    Parameters
+    ----------
+    params : Params
+        The configuration of the finished run.
+    model : str
+        One of its models.
+    benchmark : str, optional
+        One of its benchmarks; by default all of them.
+    finishes : collection of str
+        The ``Reply.finish`` of the failures.
+    root : Path
+        The project's folder.
+
+    Raises
+    ------
+    ConfigError
+        The names are unknown, or the model has no replies yet.
+    """
+    if unknown := set(finishes) - set(FINISHES):
+        raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(FINISHES)}", path="--finish")
+    for name, known in ((model, params.models), (benchmark, params.benchmarks)):
+        if name is not None and name not in known:
+            raise ConfigError(f"{name} is not in the edition {params.edition}, which has {', '.join(known)}")
+    found = []
+    for name in [benchmark] if benchmark is not None else params.benchmarks:
+        journal = root / "journal" / params.edition / model / f"{name}.jsonl"
+        if not journal.is_file():
+            raise ConfigError(f"{model} has no replies to {name} yet: {journal} is missing")
+        with whole_journal(journal) as kept:
+            failed = {key for key, reply in kept.items() if is_failure(reply, finishes)}
+        if not failed:
+            found.append(Retried(name, 0, 0))
+            continue
+        replies = model_run.infer(
+            params,
+            model,
+            name,
+            questions=root / "data" / params.data_name / "questions" / name,
+            out=root / "results" / params.edition / "replies" / model / name,
+            journal=journal,
+            ask_again=failed,
+        )
+        asked = [replies[key] for key in failed if key in replies]
+        found.append(Retried(name, len(asked), sum(map(is_failure, asked))))
+    return found
