@@ -76,7 +76,15 @@ def review(
     host: Annotated[
         str, typer.Option(help="Address to bind to. Others than 127.0.0.1 need a token, which the address has.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 0,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port; 0 for any free one. [default: one that follows from the decision file's path]",
+            show_default=False,
+        ),
+    ] = None,
     token: Annotated[
         str,
         typer.Option(

@@ -30,13 +30,16 @@ class AppendFile:
     Raises
     ------
     MachineError
-        If another process holds the file.
+        If another process holds the file, or it cannot be opened for writing.
     """
 
     def __init__(self, path: Path, *, busy: str) -> None:
         self.path = path
-        _make_folder(path.parent)
-        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            _make_folder(path.parent)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        except OSError as error:
+            raise MachineError(f"{path}: cannot be opened for writing ({error.strerror})") from error
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -6,6 +6,8 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
 from urllib.parse import urlencode
 
 from known_unknowns.construction.review.guard import Guard, is_loopback
@@ -14,6 +16,8 @@ from known_unknowns.errors import ConfigError, MachineError
 
 HOST = "127.0.0.1"
 SHORTEST_TOKEN = 16
+FIRST_PORT, PORTS = 20_000, 10_000
+"""Ports that `usual_port` returns, below those that operating systems give to outgoing connections."""
 
 
 def chosen_token(host: str, token: str) -> str:
@@ -33,7 +37,17 @@ def chosen_token(host: str, token: str) -> str:
     return token
 
 
-def serve(review: Review, *, host: str = HOST, port: int = 0, token: str = "", say: Callable[[str], None]) -> None:
+def usual_port(decisions: Path) -> int:
+    """Return the port of a decision file, so that a server that is started again has the same address.
+
+    An open page then sends the decision that it could not save. Browsers keep such data for each port.
+    """
+    return FIRST_PORT + int(sha256(str(decisions.absolute()).encode()).hexdigest(), 16) % PORTS
+
+
+def serve(
+    review: Review, *, host: str = HOST, port: int | None = None, token: str = "", say: Callable[[str], None]
+) -> None:
     """Serve a review, and return after SIGINT or SIGTERM.
 
     Parameters
@@ -41,8 +55,8 @@ def serve(review: Review, *, host: str = HOST, port: int = 0, token: str = "", s
     review : Review
     host : str
         The address to bind to.
-    port : int
-        0 for any free one.
+    port : int, optional
+        0 for any free one; by default `usual_port`, or any free one if that is taken.
     token : str
         See `chosen_token`.
     say : callable
@@ -58,7 +72,7 @@ def serve(review: Review, *, host: str = HOST, port: int = 0, token: str = "", s
     from known_unknowns.construction.review.app import make_app
 
     token = chosen_token(host, token)
-    with _bound(host, port) as listening:
+    with _listening(review.log.path, host, port) as listening:
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listening.getsockname()[1]}/"
         for reviewer in review.reviewers:
@@ -76,6 +90,15 @@ def serve(review: Review, *, host: str = HOST, port: int = 0, token: str = "", s
         )
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(decisions: Path, host: str, port: int | None) -> socket.socket:
+    if port is not None:
+        return _bound(host, port)
+    try:
+        return _bound(host, usual_port(decisions))
+    except MachineError:
+        return _bound(host, 0)
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -89,6 +89,13 @@ def test_a_second_writer_is_refused(tmp_path):
     DecisionLog(tmp_path / "d.jsonl").close()
 
 
+def test_a_file_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "d.jsonl"):
+        with pytest.raises(MachineError, match=r"cannot be opened for writing \((Is a directory|File exists)"):
+            DecisionLog(path)
+
+
 @pytest.mark.parametrize(
     "values",
     [{"action": "drop"}, {"action": "keep", "tag": "counting"}, {"action": "undo"}, {"action": "keep", "role": "boss"}],

@@ -104,6 +104,30 @@ def test_a_browser_that_dies_loses_no_decision(ann, server, folder):
     show(ann, server, "ann")
     at(ann, 51)
     assert [lines(folder)[-1][name] for name in ("item", "action")] == ["q51", "modify"]
+    unsent = {"key": "e" * 32, "reviewer": "ann", "item": 51, "sha256": "0" * 64, "action": "keep"}
+    left = json.dumps({"address": "api/decision", "body": unsent})
+    name = "review outbox candidates.decisions.jsonl candidates.jsonl ann"
+    ann.evaluate(f"localStorage.setItem({json.dumps(name)}, {json.dumps(left)})")
+    show(ann, server, "ann")
+    ann.wait_for("document.getElementById('message').textContent.includes('changed since it was shown')")
+
+
+def test_a_server_with_a_new_token_loses_no_decision(ann, tmp_path):
+    write(tmp_path, 3)
+    arguments = ("candidates.jsonl", "--reviewer", "ann", "--token")
+    server = Server(*arguments, "the-first-token-of-it", folder=tmp_path)
+    ann.open(f"{server.address}?token=the-first-token-of-it")
+    at(ann, 0)
+    server.kill()
+    press(ann, "k")
+    server = Server(*arguments, "a-token-made-up-later", folder=tmp_path, port=server.port)
+    try:
+        ann.wait_for("document.getElementById('saved').textContent.includes('has another token')")
+        ann.open(f"{server.address}?token=a-token-made-up-later")
+        at(ann, 1)
+    finally:
+        server.stop()
+    assert [(line["item"], line["action"]) for line in lines(tmp_path)] == [("q1", "keep")]
 
 
 def test_hostile_texts_stay_text(ann, server):

@@ -12,7 +12,7 @@ from known_unknowns.construction.candidates import read_candidates
 from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions
 from known_unknowns.construction.review.guard import MAX_BODY, is_loopback
 from known_unknowns.construction.review.log import DecisionLog
-from known_unknowns.construction.review.server import chosen_token
+from known_unknowns.construction.review.server import HOST, _listening, chosen_token
 from known_unknowns.errors import ConfigError, MachineError
 
 from .demo import write
@@ -164,6 +164,17 @@ def test_a_network_address_needs_a_token():
     for weak in ("short", "sixteen and a blank"):
         with pytest.raises(ConfigError, match="--token"):
             chosen_token("127.0.0.1", weak)
+
+
+def test_a_server_that_is_started_again_has_the_same_address(tmp_path):
+    """A page keeps the decision that it could not save for the address of its server."""
+    file = tmp_path / "decisions.jsonl"
+    with _listening(file, HOST, None) as first:
+        port = first.getsockname()[1]
+        with _listening(file, HOST, None) as second:
+            assert second.getsockname()[1] != port
+    with _listening(file, HOST, None) as again, _listening(tmp_path / "other.jsonl", HOST, None) as other:
+        assert again.getsockname()[1] == port != other.getsockname()[1]
 
 
 @pytest.mark.parametrize(

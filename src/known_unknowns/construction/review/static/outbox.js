@@ -46,14 +46,15 @@ export class Outbox {
           headers: { "content-type": "application/json" },
           body: JSON.stringify(body),
         });
-        if (response.status !== 507) {
-          const reply = await response.json().catch(() => ({}));
+        const reply = await response.json().catch(() => ({}));
+        if (response.status === 507) this.told(text(reply, 507));
+        else if (response.status === 401) this.told("the server has another token; open the address that it printed");
+        else {
           this.#keep(null);
           this.told("");
           if (!response.ok) throw new Refusal(text(reply, response.status));
           return reply;
         }
-        this.told(text(await response.json().catch(() => ({})), 507));
       } catch (error) {
         if (error instanceof Refusal) throw error;
         this.told("the server does not answer; start it again with the same command");

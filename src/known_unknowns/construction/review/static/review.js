@@ -45,13 +45,14 @@ async function start() {
   outbox = new Outbox(`review outbox ${session.file} ${session.title} ${name}`, (why) => {
     if (why) status(`Not saved yet: ${why}`, true);
   });
-  await sendWhatWasLeft();
+  const refused = await sendWhatWasLeft();
   fillHelp();
   showProgress(session.progress);
   if (queue.length === 0) return nothing();
   const asked = queue.findIndex(([number]) => String(number) === location.hash.slice(1));
   const first = queue.findIndex((entry) => entry[2] === "pending");
   await open(asked >= 0 ? asked : Math.max(0, first));
+  if (refused) message(refused);
   return undefined;
 }
 
@@ -69,19 +70,22 @@ function nothing() {
   byId("main").replaceChildren(make("section", "", make("h2", "", text)));
 }
 
+/** Sends a decision that was not confirmed. Returns why it was refused, if it was. */
 async function sendWhatWasLeft() {
   const left = outbox.left;
-  if (!left) return;
+  if (!left) return "";
+  let refused = "";
   status("Sending a decision that was not confirmed", true);
   try {
     await outbox.send(left.address, left.body);
     status("Saved");
   } catch (error) {
     status("");
-    message(`A decision that was not confirmed was refused: ${error.message}`);
+    refused = `A decision that was not confirmed was refused: ${error.message}`;
   }
   session = await get(`api/session?reviewer=${encodeURIComponent(session.reviewer)}`);
   queue = session.queue;
+  return refused;
 }
 
 async function open(index) {
