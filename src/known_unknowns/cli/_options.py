@@ -18,4 +18,11 @@ OneOrAllBenchmarks = Annotated[str | None, typer.Argument(help="A benchmark of t
 Reviewers = Annotated[int, typer.Option(min=1, help="Number of reviewers that each question needs.")]
 RepliesOfEdition = Annotated[Path, typer.Option(help="The edition's folder of replies.")]
 ScoresOfEdition = Annotated[Path, typer.Option(help="The edition's folder of scores.")]
+QuestionFolder = Annotated[Path, typer.Option("--questions", help="The benchmark's question folder.")]
+RawFolder = Annotated[Path, typer.Option(help="Folder of the fetched files.")]
+MadeFrom = Annotated[
+    Path | None, typer.Option(help="A JSON file with the digest of each table and of its inputs, to read and update.")
+]
+Code = Annotated[str, typer.Option(help="A digest of the code, which is an input of every table.")]
+Workers = Annotated[int, typer.Option(min=1, help="Number of processes.")]
 PARAMS = Path("params.yaml")

@@ -7,14 +7,17 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, ParamsFile, RepliesOfEdition, ScoresOfEdition
-from known_unknowns.cli.workflow import QuestionFolder
-
-MadeFrom = Annotated[
-    Path | None, typer.Option(help="A JSON file with the digest of each table and of its inputs, to read and update.")
-]
-Code = Annotated[str, typer.Option(help="A digest of the code, which is an input of every table.")]
-Workers = Annotated[int, typer.Option(min=1, help="Number of processes.")]
+from known_unknowns.cli._options import (
+    PARAMS,
+    Code,
+    Edition,
+    MadeFrom,
+    ParamsFile,
+    QuestionFolder,
+    RepliesOfEdition,
+    ScoresOfEdition,
+    Workers,
+)
 
 
 def score_models(

@@ -7,15 +7,24 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
-from known_unknowns.cli.model_tables import Code, MadeFrom
+from known_unknowns.cli._options import (
+    PARAMS,
+    Code,
+    Edition,
+    MadeFrom,
+    Out,
+    ParamsFile,
+    QuestionFolder,
+    RawFolder,
+    ScoresOfEdition,
+)
 
 
 def import_released(
     model: str,
     benchmark: str,
-    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
-    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    raw: RawFolder,
+    questions: QuestionFolder,
     out: Annotated[Path, typer.Option("--out", help="Folder to write: <variant>/seed<k>.parquet and engine.json.")],
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -36,8 +45,8 @@ def import_released(
 
 def import_released_models(
     benchmark: str,
-    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
-    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    raw: RawFolder,
+    questions: QuestionFolder,
     out: Annotated[Path, typer.Option("--out", help="The edition's folder of replies.")],
     made_from: MadeFrom = None,
     code: Code = "",
@@ -71,8 +80,8 @@ def import_released_models(
 
 def released_numbers(
     benchmark: str,
-    raw: Annotated[Path, typer.Option(help="Folder of the fetched files.")],
-    questions: Annotated[Path, typer.Option(help="Folder of the questions, <variant>/seed<k>.parquet.")],
+    raw: RawFolder,
+    questions: QuestionFolder,
     out: Out,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
@@ -93,8 +102,8 @@ def released_numbers(
 
 def reply_tables(
     benchmark: str,
-    questions: Annotated[Path, typer.Option(help="The benchmark's folder of questions.")],
-    scores: Annotated[Path, typer.Option(help="The edition's folder of scores.")],
+    questions: QuestionFolder,
+    scores: ScoresOfEdition,
     out: Annotated[Path, typer.Option("--out", help="Folder to write: CSV files.")],
     params: ParamsFile = PARAMS,
     edition: Edition = None,

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile
+from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile, QuestionFolder
 
-QuestionFolder = Annotated[Path, typer.Option("--questions", help="The benchmark's question folder.")]
 Replies = Annotated[Path, typer.Option(help="The folder of the model's replies to the benchmark.")]
 MetricTables = Annotated[list[Path], typer.Argument(help="Tables of metrics.")]
 Results = Annotated[Path, typer.Option(help="The edition's results folder.")]
