@@ -40,7 +40,7 @@ UNKNOWN = "not known"
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewedCandidates:
     """The questions to release, and the counts of their review: None if nobody reviewed them."""
 
     questions: list[Candidate]
@@ -88,7 +88,7 @@ def release(
     return out, counts
 
 
-def counts_of(work: Workspace, found: Reviewed, part: Construction) -> dict[str, Any]:
+def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) -> dict[str, Any]:
     """Return every number of the datasheet. ``review`` is None if nobody reviewed the questions."""
     questions = found.questions
     generation = {name: _read(work.folder / f"generation.{name}.json") for name in work.entry.generators}
@@ -184,10 +184,10 @@ def pin(work: Workspace, out: Path) -> Path:
     return pin_folder(Pin(out, shared, meta), root=work.root)
 
 
-def _reviewed(work: Workspace, decisions: Sequence[Path], *, required: int, partial: bool) -> Reviewed:
+def _reviewed(work: Workspace, decisions: Sequence[Path], *, required: int, partial: bool) -> ReviewedCandidates:
     candidates = list(read_candidates(work.filtered))
     if not decisions:
-        return Reviewed(candidates, None, [])
+        return ReviewedCandidates(candidates, None, [])
     made = read_decisions(decisions)
     applied = apply_decisions(candidates, made, required=required)
     counts = dict(applied.counts)
@@ -205,7 +205,7 @@ def _reviewed(work: Workspace, decisions: Sequence[Path], *, required: int, part
         standing(made),
         confidence=work.params.statistics.confidence,
     )
-    return Reviewed(list(applied.final), counts, [asdict(row) for row in rows])
+    return ReviewedCandidates(list(applied.final), counts, [asdict(row) for row in rows])
 
 
 def _models(questions: Iterable[Candidate]) -> list[dict[str, Any]]:

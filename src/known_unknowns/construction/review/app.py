@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from known_unknowns.construction.review import session
 from known_unknowns.construction.review.items import Item, servable
 from known_unknowns.construction.review.records import ADJUDICATOR, Content, Decision
-from known_unknowns.construction.review.session import REASONS, TAGS, Refused, Review
+from known_unknowns.construction.review.session import REASONS, TAGS, RejectedRequest, Review
 from known_unknowns.errors import DataError, MachineError
 
-_SCRIPTS = ("review.js", "view.js", "outbox.js", "difference.js", "picture.js")
+_SCRIPTS = ("review.js", "view.js", "outbox.js", "drafts.js", "difference.js", "images.js")
 _STATIC = {
     "": ("index.html", "text/html; charset=utf-8"),
     "review.css": ("review.css", "text/css; charset=utf-8"),
@@ -41,11 +41,11 @@ class SentContent(_Strict):
     answer: Text | None
 
     def as_content(self) -> Content:
-        """Return the content, or raise Refused."""
+        """Return the content, or raise RejectedRequest."""
         try:
             return Content(self.question, tuple(self.labels), tuple(self.options), self.answer)
         except ValueError as error:
-            raise Refused(str(error)) from error
+            raise RejectedRequest(str(error)) from error
 
 
 class SentDecision(_Strict):
@@ -79,8 +79,8 @@ def make_app(review: Review) -> FastAPI:
 
 
 def _add_errors(app: FastAPI) -> None:
-    @app.exception_handler(Refused)
-    def refused(request: Request, error: Refused) -> JSONResponse:
+    @app.exception_handler(RejectedRequest)
+    def refused(request: Request, error: RejectedRequest) -> JSONResponse:
         return JSONResponse({"detail": str(error)}, error.status)
 
     @app.exception_handler(MachineError)
@@ -109,14 +109,14 @@ def _add_pages(app: FastAPI, review: Review) -> None:
     def image(place: Annotated[int, Path(ge=0)], number: Annotated[int, Path(ge=0)]) -> Response:
         items = review.source.items
         if place >= len(items) or number >= len(items[place].images):
-            raise Refused("no such image", 404)
+            raise RejectedRequest("no such image", 404)
         data, media_type = servable(items[place].images[number], name=f"image of {items[place].id}")
         return Response(data, media_type=media_type, headers={"cache-control": "private, max-age=3600"})
 
     @app.get("/{name}")
     def static(name: str) -> Response:
         if name not in _STATIC:
-            raise Refused("no such page", 404)
+            raise RejectedRequest("no such page", 404)
         file, media_type = _STATIC[name]
         data = files(__package__).joinpath("static", file).read_bytes()
         return Response(data, media_type=media_type, headers={"cache-control": "no-cache"})

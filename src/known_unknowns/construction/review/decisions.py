@@ -178,7 +178,7 @@ def final_candidate(candidate: Candidate, found: Outcome) -> Candidate | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedDecisions:
     """Candidates merged with decisions, in the order of the candidates.
 
     Attributes
@@ -218,7 +218,9 @@ def counts_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
     }
 
 
-def apply_decisions(candidates: Iterable[Candidate], decisions: Sequence[Decision], *, required: int = 1) -> Applied:
+def apply_decisions(
+    candidates: Iterable[Candidate], decisions: Sequence[Decision], *, required: int = 1
+) -> AppliedDecisions:
     """Merge candidates with decisions.
 
     Parameters
@@ -235,4 +237,4 @@ def apply_decisions(candidates: Iterable[Candidate], decisions: Sequence[Decisio
         if (after := final_candidate(candidate, found)) is not None:
             final.append(after)
     unknown = sum(len(of_item) for item, of_item in standing(decisions).items() if item not in outcomes)
-    return Applied(tuple(final), outcomes, unknown)
+    return AppliedDecisions(tuple(final), outcomes, unknown)

@@ -15,7 +15,7 @@ from known_unknowns.construction.review.agreement import agreement
 from known_unknowns.construction.review.decisions import (
     DELETED,
     MODIFIED,
-    Applied,
+    AppliedDecisions,
     Outcome,
     apply_decisions,
     counts_of,
@@ -86,7 +86,7 @@ def _reviewers(decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     return rows
 
 
-def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, required: int = 1) -> Applied:
+def write_applied(path: Path, decisions: Sequence[Decision], out: Path, *, required: int = 1) -> AppliedDecisions:
     """Write what decisions make of a file of candidates.
 
     Parameters

@@ -52,7 +52,7 @@ _NAME = re.compile(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7
 _PACE_OVER, _LONGEST = 20, 600.0
 
 
-class Refused(KnownUnknownsError):
+class RejectedRequest(KnownUnknownsError):
     """A request that the review cannot fulfil. ``status`` is that of HTTP."""
 
     def __init__(self, message: str, status: int = 422) -> None:
@@ -136,14 +136,14 @@ class Review:
     def queue(self, reviewer: str) -> list[int]:
         """Return the places of the reviewer's items in the source."""
         if reviewer not in self._queues:
-            raise Refused(f"{reviewer!r} is not one of the reviewers: {', '.join(self.reviewers)}", 404)
+            raise RejectedRequest(f"{reviewer!r} is not one of the reviewers: {', '.join(self.reviewers)}", 404)
         return self._queues[reviewer]
 
     def item(self, reviewer: str, place: int) -> Item:
         """Return an item of the reviewer's queue."""
         self.queue(reviewer)
         if place not in self._states[reviewer]:
-            raise Refused("this item is not in the reviewer's queue", 404)
+            raise RejectedRequest("this item is not in the reviewer's queue", 404)
         return self.source.items[place]
 
     def own(self, reviewer: str, place: int) -> Decision | None:
@@ -178,10 +178,10 @@ class Review:
         """
         item = self.item(request.reviewer, request.item)
         if request.sha256 != self._digests[request.item]:
-            raise Refused("the question was changed since it was shown; load the page again", 409)
+            raise RejectedRequest("the question was changed since it was shown; load the page again", 409)
         after = checked(request, item, self.actions)
         if after is not None and self.source.needs_reason and not request.reason.strip():
-            raise Refused("a correction of a published question needs a reason")
+            raise RejectedRequest("a correction of a published question needs a reason")
         decision = Decision(
             key=request.key,
             item=item.id,
@@ -292,25 +292,25 @@ def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | N
         If the action is not one of ``actions``, or what it needs is missing or not sound.
     """
     if request.action not in actions:
-        raise Refused(f"the action is {request.action!r}; this review has {', '.join(actions)}")
+        raise RejectedRequest(f"the action is {request.action!r}; this review has {', '.join(actions)}")
     if request.action == TAG and request.tag not in TAGS:
-        raise Refused(f"the tag is {request.tag!r}; give one of {', '.join(TAGS)}")
+        raise RejectedRequest(f"the tag is {request.tag!r}; give one of {', '.join(TAGS)}")
     if request.action == DELETE and not request.reason.strip():
-        raise Refused("a deletion needs a reason")
+        raise RejectedRequest("a deletion needs a reason")
     if request.action != MODIFY:
         return None
     before, after = item.content, request.after
     if after is None or after == before:
-        raise Refused("nothing is changed: choose another answer or edit a text")
+        raise RejectedRequest("nothing is changed: choose another answer or edit a text")
     if after.labels != before.labels:
-        raise Refused("the labels and the number of options cannot be changed")
+        raise RejectedRequest("the labels and the number of options cannot be changed")
     if after.answer is None and before.answer is not None:
-        raise Refused("choose an answer")
+        raise RejectedRequest("choose an answer")
     if not all(text.strip() for text in (after.question, *after.options)):
-        raise Refused("the question and each option need a text")
+        raise RejectedRequest("the question and each option need a text")
     repeated = {text.strip().casefold() for text in after.options}
     if len(repeated) < len(after.options) and after.options != before.options:
-        raise Refused("two options have the same text")
+        raise RejectedRequest("two options have the same text")
     return after
 
 

@@ -32,14 +32,14 @@ def write(folder: Path, count: int) -> Path:
 
 def _image(folder: Path, number: int) -> CandidateImage:
     names = list(COLOURS)
-    picture = Pillow.new("RGB", (640, 400), (222, 224 - number % 32, 216))
-    pen = ImageDraw.Draw(picture)
+    image = Pillow.new("RGB", (640, 400), (222, 224 - number % 32, 216))
+    pen = ImageDraw.Draw(image)
     pen.rectangle((0, 300, 640, 400), fill=(150, 146, 140))
     pen.rectangle((BOX[0], BOX[1], BOX[0] + BOX[2], BOX[1] + BOX[3]), fill=COLOURS[names[number % 4]])
     pen.ellipse(BALL, fill=COLOURS[names[(number + 1) % 4]])
     pen.polygon(PYRAMID, fill=COLOURS[names[(number + 2) % 4]])
     path = folder / "images" / f"scene-{number}.png"
-    picture.save(path)
+    image.save(path)
     digest = sha256(path.read_bytes()).hexdigest()
     return CandidateImage(f"images/{path.name}", digest, 640, 400, "CC0-1.0")
 

@@ -13,7 +13,7 @@ from known_unknowns.construction.review.decisions import apply_decisions, read_d
 from tests.browser import CHROMIUM, Browser, violations
 
 from .demo import HOSTILE, write
-from .serving import Server
+from .review_server import Server
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: apt-get install chromium)")
 COUNT = 52

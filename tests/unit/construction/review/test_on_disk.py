@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .demo import write
-from .serving import Server
+from .review_server import Server
 
 DECISIONS = 3
 CALLS = "mkdir,write,fsync,fdatasync,sendto,sendmsg,writev"

@@ -16,7 +16,7 @@ from known_unknowns.construction.review.server import HOST, _listening, chosen_t
 from known_unknowns.errors import ConfigError, MachineError
 
 from .demo import write
-from .serving import Server
+from .review_server import Server
 
 KEY, OTHER = "0" * 32, "1" * 32
 TOKEN = "a-token_of_the_tests"

@@ -9,7 +9,7 @@ import pytest
 from known_unknowns.construction.review.decisions import content_of
 from known_unknowns.construction.review.items import ERRORS, QUESTIONS, Item, Source
 from known_unknowns.construction.review.log import DecisionLog
-from known_unknowns.construction.review.session import Refused, Request, Review, shared_out
+from known_unknowns.construction.review.session import RejectedRequest, Request, Review, shared_out
 from known_unknowns.errors import ConfigError
 
 from .test_decisions import candidate, decision
@@ -42,7 +42,7 @@ def test_images_are_shared_out_whole_and_evenly():
 def test_several_reviewers_have_separate_queues(log):
     review = Review(source(), log, reviewers=["bo", "ann"])
     assert review.queue("ann") == [0, 1, 2, 6, 7] and review.queue("bo") == [3, 4, 5]
-    with pytest.raises(Refused, match="not in the reviewer's queue"):
+    with pytest.raises(RejectedRequest, match="not in the reviewer's queue"):
         review.decide(request(3))
 
 
@@ -100,7 +100,7 @@ def test_a_decision_on_another_version_is_pending_again(log):
 def test_a_correction_of_a_published_question_needs_a_reason(log):
     review = Review(source(needs_reason=True), log, reviewers=["ann"])
     after = replace(content_of(CANDIDATES[0]), answer="B")
-    with pytest.raises(Refused, match="needs a reason"):
+    with pytest.raises(RejectedRequest, match="needs a reason"):
         review.decide(request(0, "modify", after=after))
     review.decide(request(0, "modify", after=after, reason="it is blue"))
     assert review.state("ann", 0) == "modified"
@@ -115,7 +115,7 @@ def test_names_of_reviewers(log, names):
 def test_wrong_answers_are_tagged_and_nothing_else(log):
     review = Review(source(kind=ERRORS), log, reviewers=["ann", "bo"], blind=True)
     for bad in (request(0), request(0, "delete", reason="unclear"), request(0, "tag", tag="laziness")):
-        with pytest.raises(Refused, match=r"this review has tag|give one of perception"):
+        with pytest.raises(RejectedRequest, match=r"this review has tag|give one of perception"):
             review.decide(bad)
     review.decide(request(0, "tag", tag="counting"))
     assert review.state("ann", 0) == "tagged" and log.decisions[0].tag == "counting"

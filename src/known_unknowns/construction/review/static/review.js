@@ -1,9 +1,11 @@
 // The review: one question at a time, each decision by one key or button.
 
+import { readDraft, writeDraft } from "./drafts.js";
+import { showImages, toggleOutlines, zoomBy } from "./images.js";
 import { get, newKey, Outbox, Refusal } from "./outbox.js";
-import { showPictures, toggleOutlines, zoomBy } from "./picture.js";
 import {
-  button, byId, fillEditor, make, showChange, showFacts, showFlags, showOptions, showOthers, showProgress, showWrong, TAKE,
+  button, byId, fillEditor, make, reasonField, showChange, showFacts, showFlags, showKeys, showOptions, showOthers, showProgress,
+  showWrong, TAKE,
 } from "./view.js";
 
 let session = null;
@@ -104,12 +106,7 @@ async function open(index) {
 
 function show() {
   mode = "view";
-  draft = base();
-  try {
-    draft = JSON.parse(localStorage.getItem(draftName())) ?? draft;
-  } catch {
-    // no storage: the draft of a crashed browser is not restored
-  }
+  draft = readDraft(draftName()) ?? base();
   const state = item.state === "pending" ? "undecided" : item.state;
   const why = [item.decision?.tag, item.decision?.reason].filter(Boolean).join(": ");
   byId("where").textContent = `Question ${at + 1} of ${queue.length} · ${state}${why ? ` (${why})` : ""}`;
@@ -117,7 +114,7 @@ function show() {
   showFlags(item.flags);
   showWrong(item.wrong);
   showFacts(item);
-  showPictures(item, place());
+  showImages(item, place());
   render();
   shownAt = performance.now();
   const after = queue[at + 1];
@@ -158,14 +155,7 @@ function render() {
   );
 }
 
-function keepDraft() {
-  try {
-    if (unsaved()) localStorage.setItem(draftName(), JSON.stringify(draft));
-    else localStorage.removeItem(draftName());
-  } catch {
-    // see show()
-  }
-}
+const keepDraft = () => writeDraft(draftName(), unsaved() ? draft : null);
 
 function choose(index) {
   if (tags() || busy || mode === "delete" || mode === "why" || index >= draft.labels.length) return;
@@ -216,20 +206,6 @@ function why() {
   input.focus();
 }
 
-function reasonField(text, entered) {
-  const input = make("input");
-  input.id = "reason";
-  input.maxLength = 2000;
-  input.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    entered(input.value);
-  });
-  const label = make("label", "", text);
-  label.htmlFor = "reason";
-  return [label, input];
-}
-
 function discard() {
   if (mode === "view" || mode === "edit") {
     draft = base();
@@ -267,11 +243,7 @@ async function decide(action, { reason = "", tag = "", after = null } = {}) {
   try {
     const reply = await outbox.send("api/decision", { ...body, seconds: Math.min(seconds, 86_400) });
     queue[at][2] = reply.state;
-    try {
-      localStorage.removeItem(finished);
-    } catch {
-      // see show()
-    }
+    writeDraft(finished, null);
     showProgress(reply.progress);
     await forward();
     status(`Saved ${new Date(reply.time).toLocaleTimeString()}`);
@@ -352,17 +324,11 @@ const QUESTION_KEYS = [
 const keysOf = () => [...(tags() ? [] : QUESTION_KEYS), ...COMMON];
 
 function fillHelp() {
-  const named = { ArrowLeft: "←", ArrowRight: "→" };
-  const rows = keysOf().map(([key, what]) => [named[key] ?? key, what]);
   const digits = tags()
     ? session.tags.map((tag, index) => [String(index + 1), `tag: ${tag}`])
     : [["1-9", "choose another answer, then Enter"], ["Esc", "discard the change"]];
   if (session.adjudicates) digits.push([[...TAKE].join(" "), "take the decision of a reviewer"]);
-  byId("keys").replaceChildren(
-    ...[...digits, ...rows].map(([key, what]) =>
-      make("tr", "", make("td", "", make("kbd", "", key)), make("td", "", what)),
-    ),
-  );
+  showKeys([...digits, ...keysOf()]);
 }
 
 function pressed(event) {

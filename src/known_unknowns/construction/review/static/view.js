@@ -146,3 +146,26 @@ export function showProgress(progress) {
     `${total - pending} of ${total} decided` + parts.map(([name, count]) => ` · ${count} ${name}`).join("");
   byId("pace").textContent = pace === null ? "" : `${pace.toFixed(pace < 10 ? 1 : 0)} s each · ${minutes(left)} left`;
 }
+
+/** A field for a reason, and its label; Enter passes the text on. */
+export function reasonField(text, entered) {
+  const input = make("input");
+  input.id = "reason";
+  input.maxLength = 2000;
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    entered(input.value);
+  });
+  const label = make("label", "", text);
+  label.htmlFor = "reason";
+  return [label, input];
+}
+
+/** The list of keys in the help: rows of a key and what it does. */
+export function showKeys(rows) {
+  const named = { ArrowLeft: "←", ArrowRight: "→" };
+  byId("keys").replaceChildren(
+    ...rows.map(([key, what]) => make("tr", "", make("td", "", make("kbd", "", named[key] ?? key)), make("td", "", what))),
+  );
+}

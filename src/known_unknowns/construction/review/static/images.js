@@ -16,7 +16,7 @@ function element(name, attributes, text = "") {
 }
 
 /** Shows the images of an item; `place` is its number in the addresses of the images. */
-export function showPictures(item, place) {
+export function showImages(item, place) {
   const stages = item.images.map((image, number) => stage(item, image, place, number));
   byId("stages").replaceChildren(...(stages.length ? stages : [note("This question has no image.")]));
   byId("legend").replaceChildren(...item.objects.map((object, number) => entry(object, number)));
