@@ -14,6 +14,7 @@ from known_unknowns import benchmarks
 from tests.paths import ROOT, SOURCE
 
 MOST_LINES = 400
+CODE = {".py", ".smk", ".js", ".css", ".html", ".j2"}
 TEXT = {".py", ".yaml", ".j2", ".css", ".rst", ".smk", ".md"}
 PLUGINS = [path for name in benchmarks.names() if (path := SOURCE / "benchmarks" / name).is_dir()]
 MODELS = SOURCE / "models.yaml"
@@ -64,7 +65,10 @@ def test_imports_keep_the_layers() -> None:
 
 
 def test_no_module_is_long() -> None:
-    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "rules").rglob("*.smk")]
+    folders = [ROOT / name for name in ("src", "rules", "workflow", "bench", "scripts")]
+    found = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE]
+    assert {path.suffix for path in found} == CODE
+    sources = [*found, ROOT / "Snakefile"]
     lengths = {path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in sources}
     assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 

@@ -56,6 +56,11 @@ def test_a_module_with_a_longer_name_is_another_one(package):
     package("pope.py", "")
     package("pope_adversarial.py", "")
     assert names(["their_benchmark.pope"]) == ["their_benchmark.pope"]
+    before = code_of(modules=["their_benchmark.pope"])
+    package("pope_adversarial.py", "x = 1")
+    assert code_of(modules=["their_benchmark.pope"]) == before
+    package("pope.py", "x = 1")
+    assert code_of(modules=["their_benchmark.pope"]) != before
 
 
 def test_a_module_that_does_not_exist_is_named():
