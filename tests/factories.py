@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image as Pillow
 
 from known_unknowns import benchmarks
-from known_unknowns.inference.asking import answer_key, context_of, every_protocol
+from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
 from known_unknowns.protocols import Context, Dialogue
 from known_unknowns.records import Image, Option, Question, Reply, Turn
 from known_unknowns.scoring import SCORERS

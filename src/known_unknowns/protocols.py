@@ -9,7 +9,7 @@ The runner (`known_unknowns.inference.runner`) advances many protocols in lockst
 as single-turn ones. A protocol knows no engine and can be tested with scripted replies.
 
 The protocols of this module apply to any benchmark. A benchmark's own protocols are in its folder
-(`known_unknowns.benchmarks.Benchmark.protocols`). `known_unknowns.inference.asking` puts both together.
+(`known_unknowns.benchmarks.Benchmark.protocols`). `known_unknowns.inference.bound_protocols` puts both together.
 """
 
 from __future__ import annotations

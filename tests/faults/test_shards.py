@@ -138,7 +138,7 @@ def test_another_number_of_shards_asks_nothing_twice(world, tmp_path):
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenDialogue:
     question: Question
     turn: Turn
     key: str
@@ -146,7 +146,7 @@ class Opened:
 
 def opened(number, group, images, key=None):
     turn = Turn(str(number), "answer", (*(Image(f"{name}.png", name * 64, 9, 9) for name in images), "?"), ("A", "B"))
-    return Opened(question(str(number), group=group), turn, key or f"key {number}")
+    return OpenDialogue(question(str(number), group=group), turn, key or f"key {number}")
 
 
 def test_an_image_and_equal_turns_are_never_divided():

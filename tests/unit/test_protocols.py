@@ -9,7 +9,7 @@ import pytest
 
 from known_unknowns import benchmarks, engines, variants
 from known_unknowns.benchmarks.mmsap import loader as mmsap
-from known_unknowns.inference.asking import answer_key, impossible_combination
+from known_unknowns.inference.bound_protocols import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask

@@ -110,7 +110,7 @@ class ModelSettings(_Published):
 class ImportedModel(_Published):
     """Replies from another tool's file: imported with `known-unknowns rescore --import`, or released by a benchmark."""
 
-    implementation = f"{ENGINES}.imported:Imported"
+    implementation = f"{ENGINES}.imported:ImportedEngine"
 
     engine: Literal["imported"]
     images: ClassVar[Images] = "many"

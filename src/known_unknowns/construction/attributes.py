@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.config import ModelEntry
-from known_unknowns.construction.asking import ask, image_of
+from known_unknowns.construction.model_replies import ask, image_of
 from known_unknowns.construction.prompts import fill, one_line, plain_name
 from known_unknowns.construction.scene_graph import Node, SceneGraph
 from known_unknowns.errors import DataError

@@ -10,7 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from known_unknowns.construction.generation import Draft, Generated, GeneratorDialogue, QuestionGenerator
+from known_unknowns.construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
 from known_unknowns.construction.scene_graph import SceneGraph
 
 EXISTENCE, COUNT = "Which of these is in the image?", "How many {plural} are there in the image?"
@@ -106,6 +106,6 @@ def _places(rng: random.Random) -> Iterator[int]:
 def _finished(made: list[Draft]) -> Callable[[], GeneratorDialogue]:
     def dialogue() -> GeneratorDialogue:
         yield from ()
-        return Generated(made)
+        return GenerationResult(made)
 
     return dialogue

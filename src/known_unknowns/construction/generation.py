@@ -37,7 +37,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejection:
     """A reply, or an entry of a reply, that is not a question: the reason and the beginning of its text."""
 
     reason: str
@@ -45,14 +45,14 @@ class Rejected:
 
 
 @dataclass(slots=True)
-class Generated:
+class GenerationResult:
     """What one dialogue made: drafts, and what was rejected."""
 
     drafts: list[Draft] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
 
 
-GeneratorDialogue = Generator[Turn, Reply, Generated]
+GeneratorDialogue = Generator[Turn, Reply, GenerationResult]
 Generate = Callable[..., Iterator[tuple[SceneGraph, Callable[[], GeneratorDialogue]]]]
 """From scene graphs, ``questions`` (about how many for an image; None for the generator's own number) and ``seed`` to a
 function for each image that starts its dialogue."""
@@ -80,19 +80,19 @@ class QuestionGenerator:
     prompt: str = ""
 
 
-def problem_of(reply: Reply) -> Rejected | None:
+def problem_of(reply: Reply) -> Rejection | None:
     """Return why a reply holds no questions: refused, empty or failed; None if it has text."""
     if reply.finish in ("refusal", "content_filter"):
-        return Rejected("refused", one_line(reply.error or ""))
+        return Rejection("refused", one_line(reply.error or ""))
     if reply.error is not None:
-        return Rejected("failed", one_line(reply.error))
+        return Rejection("failed", one_line(reply.error))
     if not reply.text.strip():
-        return Rejected("empty")
+        return Rejection("empty")
     return None
 
 
 def collecting(
-    key: str, start: Callable[[], GeneratorDialogue], results: dict[str, Generated]
+    key: str, start: Callable[[], GeneratorDialogue], results: dict[str, GenerationResult]
 ) -> Callable[[], Dialogue]:
     """Return a dialogue that stores what a generator's dialogue returns under a key of ``results``."""
 
@@ -104,7 +104,7 @@ def collecting(
 
 def without_model(
     name: str, generator: QuestionGenerator, graphs: Sequence[SceneGraph], *, questions: int | None, seed: int
-) -> dict[str, Generated]:
+) -> dict[str, GenerationResult]:
     """Run a generator that needs no model, and return what it made of each image.
 
     Raises
@@ -112,7 +112,7 @@ def without_model(
     TypeError
         If it yields a turn.
     """
-    results: dict[str, Generated] = {}
+    results: dict[str, GenerationResult] = {}
     for graph, start in generator.generate(graphs, questions=questions, seed=seed):
         for _ in collecting(graph.id, start, results)():
             raise TypeError(f"the generator {name!r} yields a turn but declares that it needs no model")
@@ -120,7 +120,7 @@ def without_model(
 
 
 def candidates_of(
-    name: str, results: Mapping[str, Generated], graphs: Iterable[SceneGraph], source: Mapping[str, Any]
+    name: str, results: Mapping[str, GenerationResult], graphs: Iterable[SceneGraph], source: Mapping[str, Any]
 ) -> Iterator[Candidate]:
     """Yield the drafts as candidates, in the order of the graphs. ``source`` says what generated them."""
     for graph in graphs:

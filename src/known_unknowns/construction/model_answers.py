@@ -8,9 +8,9 @@ from pathlib import Path
 
 from known_unknowns.benchmarks import Benchmark
 from known_unknowns.config import Params
-from known_unknowns.construction.asking import run_cells
 from known_unknowns.construction.candidates import Candidate
 from known_unknowns.construction.filters import Ask, ModelAnswer
+from known_unknowns.construction.model_replies import run_cells
 from known_unknowns.protocols import Dialogue
 from known_unknowns.protocols import ask as ask_for_label
 from known_unknowns.records import AnsweredTurn, Image, Option, Question

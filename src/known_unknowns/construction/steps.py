@@ -138,7 +138,7 @@ def describe(work: Workspace) -> dict[str, Any]:
 
 def generate(work: Workspace, generator: str) -> dict[str, Any]:
     """Write the candidates of a generator and its ``generation.<generator>.json``, and return the counts."""
-    from known_unknowns.construction.running import run_generator
+    from known_unknowns.construction.run_generator import run_generator
 
     settings, known = work.entry.generators, work.generators()
     for names, path in ((settings, "GENERATOR"), (known, f"construction.{work.name}.generators")):

@@ -199,7 +199,7 @@ class PromptBuilder:
         found = self._opened | dict(zip(new, opened, strict=True))
         # One call's images are kept for the next, because consecutive chunks often share an image.
         self._opened = opened_now = {image: found[image] for image in images}
-        self._processor.image_processor.name({image.sha256: picture for image, picture in opened_now.items()})
+        self._processor.image_processor.name({image.sha256: opened for image, opened in opened_now.items()})
         return opened_now
 
     def _encode(self, turns: Sequence[Turn], images: Mapping[Image, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from known_unknowns.errors import ConfigError
 
 
-class Imported:
+class ImportedEngine:
     """Raises ConfigError: the replies are there already (`known_unknowns.exchange.import_predictions`)."""
 
     def __new__(cls, name: str, entry: Mapping[str, Any]) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Any
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.benchmarks._variants import variants_of
 from known_unknowns.errors import ConfigError, DataError, unknown_name
-from known_unknowns.inference.asking import protocols_of
+from known_unknowns.inference.bound_protocols import protocols_of
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
 

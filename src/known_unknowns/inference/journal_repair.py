@@ -18,7 +18,7 @@ _KEY = re.compile(rb'"key": "([0-9a-f]{64})"')
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class JournalCheck:
     """The content of a journal.
 
     Attributes
@@ -59,7 +59,7 @@ def journals(paths: Iterable[Path], root: Path = Path("journal")) -> list[Path]:
     return found
 
 
-def check(path: Path) -> Checked:
+def check(path: Path) -> JournalCheck:
     """Read a journal. A torn last line, which a kill leaves, is not damage."""
     replies, damaged = [], {}
     with path.open("rb") as lines:
@@ -71,10 +71,10 @@ def check(path: Path) -> Checked:
                     damaged[number] = line
             elif line.endswith(b"\n"):
                 damaged[number] = line
-    return Checked(path, replies, damaged)
+    return JournalCheck(path, replies, damaged)
 
 
-def repair(path: Path) -> Checked:
+def repair(path: Path) -> JournalCheck:
     """Move damaged lines to <journal>.damaged, and keep every sound reply. Return what was found.
 
     The other replies of a batch that has lost a line are kept as batches of their own.

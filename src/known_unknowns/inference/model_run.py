@@ -11,7 +11,7 @@ from known_unknowns.config import ModelEntry, Params
 from known_unknowns.engines import Engine, ScriptedEngine, prices
 from known_unknowns.engines._batch_invariance import recorded_certificate
 from known_unknowns.errors import DataError
-from known_unknowns.inference import asking, failures, lazy_engine, shards, shards_of
+from known_unknowns.inference import bound_protocols, failures, lazy_engine, shards, shards_of
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Cell, Outcome, Protocol, run
 from known_unknowns.inference.shards import Shard
@@ -81,7 +81,7 @@ def cells_of(params: Params, entry: ModelEntry, benchmark: str, questions: Path)
     """Return the protocol and the questions of every variant and seed of a benchmark."""
     return {
         (variant, seed): (
-            asking.bound(
+            bound_protocols.bound(
                 benchmarks.get(benchmark),
                 params.protocol(benchmark, variant),
                 scorers=params.scorers,

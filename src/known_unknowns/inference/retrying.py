@@ -14,7 +14,7 @@ from known_unknowns.inference.shards import whole_journal
 
 
 @dataclass(frozen=True, slots=True)
-class Retried:
+class RetryCount:
     """The result for one benchmark: failures that were asked again, and those that failed again."""
 
     benchmark: str
@@ -32,7 +32,7 @@ def retry(
     *,
     finishes: Collection[str] = FINISHES,
     root: Path = Path(),
-) -> list[Retried]:
+) -> list[RetryCount]:
     """Ask the questions of recorded failures again, and write the tables of replies.
 
     Parameters
@@ -66,7 +66,7 @@ def retry(
         with whole_journal(journal) as kept:
             failed = {key for key, reply in kept.items() if is_failure(reply, finishes)}
         if not failed:
-            found.append(Retried(name, 0, 0))
+            found.append(RetryCount(name, 0, 0))
             continue
         replies = model_run.infer(
             params,
@@ -78,5 +78,5 @@ def retry(
             ask_again=failed,
         )
         asked = [replies[key] for key in failed if key in replies]
-        found.append(Retried(name, len(asked), sum(map(is_failure, asked))))
+        found.append(RetryCount(name, len(asked), sum(map(is_failure, asked))))
     return found

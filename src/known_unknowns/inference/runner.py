@@ -9,7 +9,7 @@ from typing import cast
 
 from known_unknowns.engines import Batches, Engine, ScriptedEngine, UsesProvenTurn, stopping
 from known_unknowns.errors import KnownUnknownsError
-from known_unknowns.inference.asking import answer_key
+from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
@@ -82,7 +82,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedTurn:
     """A turn whose reply is in the journal, and the cell and the question that it belongs to."""
 
     cell: Cell
@@ -96,12 +96,12 @@ def recorded(
     cells: Mapping[Cell, tuple[Protocol, Sequence[Question]]],
     engine: Engine | ScriptedEngine,
     replies: Mapping[str, Reply],
-) -> dict[str, Recorded | None]:
+) -> dict[str, RecordedTurn | None]:
     """Return every turn of a finished run by its key, in the order of the cells; None for keys without a reply.
 
     The engine is asked nothing. Turns that follow one without a reply are unknown and left out.
     """
-    found: dict[str, Recorded | None] = {}
+    found: dict[str, RecordedTurn | None] = {}
     key_of = _keys(engine)
     for cell, (protocol, questions) in cells.items():
         for question in questions:
@@ -111,7 +111,7 @@ def recorded(
                 reply = replies.get(dialogue.key)
                 turn = dialogue.turn
                 found.setdefault(
-                    dialogue.key, None if reply is None else Recorded(cell, question, turn, dialogue.key, reply)
+                    dialogue.key, None if reply is None else RecordedTurn(cell, question, turn, dialogue.key, reply)
                 )
                 if reply is None:
                     break

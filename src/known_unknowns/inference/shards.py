@@ -60,7 +60,7 @@ class Shard:
         return f"{self.number}/{self.count}"
 
 
-class Opened(Protocol):
+class OpenDialogue(Protocol):
     """A question whose first turn is known. ``key`` is the turn's key in the journal."""
 
     @property
@@ -73,7 +73,7 @@ class Opened(Protocol):
     def key(self) -> str: ...
 
 
-Dialogue = TypeVar("Dialogue", bound=Opened)
+Dialogue = TypeVar("Dialogue", bound=OpenDialogue)
 
 
 def blocks(dialogues: Sequence[Dialogue], shard: Shard) -> Iterator[list[Dialogue]]:
@@ -106,7 +106,7 @@ def blocks(dialogues: Sequence[Dialogue], shard: Shard) -> Iterator[list[Dialogu
             yield [dialogues[index] for index in sorted(members[block])]
 
 
-def _units(dialogues: Sequence[Opened]) -> Iterator[str]:
+def _units(dialogues: Sequence[OpenDialogue]) -> Iterator[str]:
     groups: dict[tuple[str, ...], set[str]] = defaultdict(set)
     shown = [_images(dialogue.turn) for dialogue in dialogues]
     for images, dialogue in zip(shown, dialogues, strict=True):

@@ -25,7 +25,7 @@ from known_unknowns.scoring.table import read_turns
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionArrays:
     """The questions of one variant and seed, and what follows from them; the same for all models.
 
     Attributes
@@ -51,7 +51,7 @@ class Asked:
         return self.questions[0].benchmark if self.questions else ""
 
     @classmethod
-    def of(cls, questions: Sequence[Question]) -> Asked:
+    def of(cls, questions: Sequence[Question]) -> QuestionArrays:
         """Compute the arrays of the questions."""
         return cls(
             questions=questions,
@@ -109,13 +109,18 @@ class ScoreTable:
     @classmethod
     def of(cls, variant: str, seed: int, answers: Mapping[str, ScoredAnswers]) -> ScoreTable:
         """Build the table from each scorer's ``answers`` to the same questions in the same order."""
-        asked = Asked.of(next(iter(answers.values())).questions)
+        asked = QuestionArrays.of(next(iter(answers.values())).questions)
         lacking = frozenset(name for name, scored in answers.items() if not has_input(name, scored.turns))
         return cls.of_asked(variant, seed, asked, answers, lacking)
 
     @classmethod
     def of_asked(
-        cls, variant: str, seed: int, asked: Asked, answers: Mapping[str, ScoredAnswers], lacking: frozenset[str]
+        cls,
+        variant: str,
+        seed: int,
+        asked: QuestionArrays,
+        answers: Mapping[str, ScoredAnswers],
+        lacking: frozenset[str],
     ) -> ScoreTable:
         """Build the table of answers to questions whose arrays are known."""
         hooks = benchmark_hooks.of(asked.benchmark)
@@ -249,9 +254,9 @@ def load(
 
 
 @lru_cache(maxsize=64)
-def _asked(path: Path, time: int) -> Asked:
+def _asked(path: Path, time: int) -> QuestionArrays:
     """The questions of a file that was written at this time."""
-    return Asked.of(tables.read_questions(path))
+    return QuestionArrays.of(tables.read_questions(path))
 
 
 def _dialogues(questions: Path, replies: Path) -> list[list[AnsweredTurn]]:
@@ -259,7 +264,12 @@ def _dialogues(questions: Path, replies: Path) -> list[list[AnsweredTurn]]:
 
 
 def _scored_answers(
-    scorer: str, asked: Asked, replies: ReplyTable, answering: np.ndarray, scores: ScoreRows, dialogues: OnDemand
+    scorer: str,
+    asked: QuestionArrays,
+    replies: ReplyTable,
+    answering: np.ndarray,
+    scores: ScoreRows,
+    dialogues: OnDemand,
 ) -> ScoredAnswers:
     """The answers as one scorer parsed them; unparsed if the scorer has no input."""
     count, first = len(asked.ids), replies.starts[:-1]

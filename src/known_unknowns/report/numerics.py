@@ -49,7 +49,7 @@ class Computation:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
+class RepeatedAnswers:
     """Recorded turns that were asked again in one way, or in any way (``way`` is empty).
 
     ``cause`` is in which settings the way differs from the run. ``count`` of ``n`` answers changed, ``share`` is None
@@ -71,13 +71,13 @@ class Repeated:
     failed: int | None
 
 
-def repeated(summary: Mapping[str, Any]) -> tuple[Repeated, ...]:
+def repeated(summary: Mapping[str, Any]) -> tuple[RepeatedAnswers, ...]:
     """Return the parts of a summary of `known_unknowns.verification.verify`: over all ways, and each way."""
     named = summary["model"], summary["benchmark"]
 
-    def part(way: str, cause: str, found: Mapping[str, Any], near_ties: int) -> Repeated:
+    def part(way: str, cause: str, found: Mapping[str, Any], near_ties: int) -> RepeatedAnswers:
         numbers = found["changed"], found["compared"], found["share"], found["low"], found["high"], found["method"]
-        return Repeated(*named, way, cause, *numbers, near_ties, found.get("failed"))
+        return RepeatedAnswers(*named, way, cause, *numbers, near_ties, found.get("failed"))
 
     ties = [flip["way"] for flip in summary["flips"] if flip["near_tie"]]
     parts = [part("", "", summary, summary["changed"] - summary["unexplained"])]

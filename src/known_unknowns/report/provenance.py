@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files
 from known_unknowns.data import licences, lock_file, provenance
-from known_unknowns.report.numerics import SECTIONS, Computation, Repeated, computation, repeated
+from known_unknowns.report.numerics import SECTIONS, Computation, RepeatedAnswers, computation, repeated
 from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Model:
     usage: Usage | None = None
     computations: tuple[Computation, ...] = ()
     locked: str | None = None
-    repeated: tuple[Repeated, ...] = ()
+    repeated: tuple[RepeatedAnswers, ...] = ()
 
     @property
     def scripted(self) -> bool:
@@ -122,7 +122,7 @@ def _readable(terms: Mapping[str, Any]) -> dict[str, Any]:
 
 def _model(params: Params, model: str, results: Path, locks: Mapping[str, lock_file.LockEntry]) -> Model:
     """Describe a model. Its facts are those of its first benchmark; they do not differ between benchmarks."""
-    engines, again = [], list[Repeated]()
+    engines, again = [], list[RepeatedAnswers]()
     for benchmark in params.benchmarks:
         path = results / "replies" / model / benchmark / "engine.json"
         if path.is_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, interval, percent
-from known_unknowns.report.numerics import Computation, Repeated
+from known_unknowns.report.numerics import Computation, RepeatedAnswers
 from known_unknowns.report.provenance import Model, RunDescription
 
 
@@ -94,7 +94,7 @@ def repeated(description: RunDescription, titles: Mapping[str, str]) -> Table | 
     return Table("Recorded replies asked again", ("Model", "Benchmark", "Way"), columns, rows) if rows else None
 
 
-def _repeated(row: Repeated) -> tuple[Cell, ...]:
+def _repeated(row: RepeatedAnswers) -> tuple[Cell, ...]:
     share = "" if row.share is None else f"{percent(row.share)}% {interval(row.low, row.high)}, {row.method}"
     changed = Cell(f"{row.count:,}", note=share) if row.n else Cell(DASH, title="nothing was compared")
     return (

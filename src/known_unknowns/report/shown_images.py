@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from known_unknowns import benchmarks
-from known_unknowns.inference.asking import bound
+from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.records import AnsweredTurn, Image, Question, Turn
 from known_unknowns.report.tables import Run
 

@@ -50,7 +50,7 @@ _DISPLAYED = re.compile(
     rf"\b{words.SIGNS}\b[^.,;:!?\n]{{0,60}}\b{words.READS}(?:\sthat)?[:,]?\s(?:the\s|my\s)?(?:\w+\s)?(?:answer|option|choice)\b",
     re.IGNORECASE,
 )
-"""A text in the picture that names an answer."""
+"""A text in the image that names an answer."""
 _TAG = re.compile(r",\s(?:right|correct|no|yes|huh|eh|is\sit|isn't\sit|am\sI\sright)\?\s?\Z", re.IGNORECASE)
 _ENDORSED = re.compile(
     r"\b(?:he|she|they|it|that|who)(?:'s|'re|\sis|\sare)\s(?:absolutely\s|quite\s|probably\s|certainly\s|definitely\s)?(?:right|correct)\b"

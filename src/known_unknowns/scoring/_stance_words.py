@@ -71,7 +71,7 @@ SAYINGS = phrases(
     opt vote calls? take object answer choose pick guess
     """
 )
-"""Verbs that a sign or a picture can also be the subject of."""
+"""Verbs that a sign or an image can also be the subject of."""
 NO_PERSONS = phrases("I we it this that which also and but image picture evidence answer second first further not now")
 ADVERBS = phrases(
     r"""

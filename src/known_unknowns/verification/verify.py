@@ -20,9 +20,9 @@ from known_unknowns import engines, json_files, tables
 from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
 from known_unknowns.engines import stopping
 from known_unknowns.errors import ConfigError, DataError
-from known_unknowns.inference import asking, lazy_engine, shards
+from known_unknowns.inference import bound_protocols, lazy_engine, shards
 from known_unknowns.inference.model_run import cells_of
-from known_unknowns.inference.runner import Recorded, recorded
+from known_unknowns.inference.runner import RecordedTurn, recorded
 from known_unknowns.metrics.intervals import wilson
 from known_unknowns.progress import progress
 from known_unknowns.records import Reply
@@ -105,7 +105,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationResult:
     """The result of one benchmark: its comparisons, and the number of recorded turns that were sampled from."""
 
     model: str
@@ -163,7 +163,9 @@ def _share(changed: int, compared: int) -> dict[str, Any]:
     return {"changed": changed, "compared": compared, "share": share, "low": low, "high": high, "method": method}
 
 
-def verify(params: Params, model: str, benchmark: str, *, sample: int, seed: int, root: Path = Path()) -> Verified:
+def verify(
+    params: Params, model: str, benchmark: str, *, sample: int, seed: int, root: Path = Path()
+) -> VerificationResult:
     """Ask a random sample of a benchmark's recorded turns again, in every way.
 
     Parameters
@@ -200,7 +202,7 @@ def verify(params: Params, model: str, benchmark: str, *, sample: int, seed: int
     usable = sorted((t for t in turns.values() if t is not None and t.reply.error is None), key=lambda t: t.key)
     drawn = random.Random(seed).sample(usable, min(sample, len(usable)))
     rows = tuple(_rows(model, benchmark, entry, engine.facts, drawn, questions, random.Random(seed)))
-    return Verified(model, benchmark, seed, len(turns), engine.facts, rows)
+    return VerificationResult(model, benchmark, seed, len(turns), engine.facts, rows)
 
 
 def _rows(
@@ -208,7 +210,7 @@ def _rows(
     benchmark: str,
     entry: ModelEntry,
     facts: Mapping[str, Any],
-    drawn: Sequence[Recorded],
+    drawn: Sequence[RecordedTurn],
     folder: Path,
     rng: random.Random,
 ) -> Iterator[Comparison]:
@@ -253,10 +255,10 @@ def _ways(model: str, entry: ModelEntry, engine: Any) -> Iterator[Way]:
         yield Way(ALONE, "one request at a time", lambda: nullcontext(engines.create(model, single)))
 
 
-def _answers(engine: Any, turns: Sequence[Recorded], folder: Path, advance: Callable[[int], None]) -> list[Reply]:
+def _answers(engine: Any, turns: Sequence[RecordedTurn], folder: Path, advance: Callable[[int], None]) -> list[Reply]:
     asked = [turn.turn for turn in turns]
     if engine.scripted:
-        keys = [asking.answer_key(turn.question, turn.turn) for turn in turns]
+        keys = [bound_protocols.answer_key(turn.question, turn.turn) for turn in turns]
         answers = engine.answer_with_keys(asked, keys, folder=folder)
     else:
         answers = engine.answer(asked, folder=folder)
@@ -269,7 +271,7 @@ def _answers(engine: Any, turns: Sequence[Recorded], folder: Path, advance: Call
 
 
 def _comparison(
-    model: str, benchmark: str, turn: Recorded, way: Way, reply: Reply, gap: float | None, limit: float
+    model: str, benchmark: str, turn: RecordedTurn, way: Way, reply: Reply, gap: float | None, limit: float
 ) -> Comparison:
     failed = reply.error is not None
     before, after = turn.reply.logprobs, reply.logprobs
@@ -314,7 +316,7 @@ def _gap(reply: Reply) -> float | None:
     return round(first - second, 6)
 
 
-def text(result: Verified) -> str:
+def text(result: VerificationResult) -> str:
     """Return the result as lines of text: each way, and each changed answer with its cause."""
     found = result.summary()
     lines = [f"{result.model} {result.benchmark}: {_counted(found)} in any way, of {result.turns:,} recorded turns"]
@@ -338,7 +340,7 @@ def _counted(found: Mapping[str, Any]) -> str:
     return f"{found['changed']} of {found['compared']} answers changed ({low} to {high}%)"
 
 
-def write(result: Verified, folder: Path) -> Path:
+def write(result: VerificationResult, folder: Path) -> Path:
     """Write <model>/<benchmark>.json, the summary, and <benchmark>.parquet, one row for each turn and way."""
     path = summary_path(folder, result.model, result.benchmark)
     tables.write_dataclasses(path.with_suffix(".parquet"), result.rows, ROWS)

@@ -17,7 +17,7 @@ from known_unknowns.benchmarks._variants import every_variant, variants_of
 from known_unknowns.config import Params
 from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.inference import asking
+from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
 
 
@@ -67,12 +67,12 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         except ConfigError as error:
             errors.append(error)
 
-    asking_functions, functions = asking.every_protocol(), every_variant()
+    protocol_functions, functions = bound_protocols.every_protocol(), every_variant()
     for name, entry in params.raw.get("protocols", {}).items():
         entry = {"function": name} | dict(entry)
         with collected():
-            protocols.check_arguments(entry, known=asking_functions, path=f"protocols.{name}")
-            _check_types(asking_functions[entry["function"]].function, entry, path=f"protocols.{name}")
+            protocols.check_arguments(entry, known=protocol_functions, path=f"protocols.{name}")
+            _check_types(protocol_functions[entry["function"]].function, entry, path=f"protocols.{name}")
     for name, entry in params.raw.get("variants", {}).items():
         entry = {"function": name} | dict(entry)
         with collected():
@@ -113,7 +113,7 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
                     foreign = f"{function!r} is a variant of another benchmark; {name} has {', '.join(own)}"
                     errors.append(ConfigError(foreign, path=_variant_path(params, name, variant)))
                 continue
-            reason = asking.impossible_combination(benchmark, function, params.protocol(name, variant).name)
+            reason = bound_protocols.impossible_combination(benchmark, function, params.protocol(name, variant).name)
         except ConfigError:
             continue  # an unknown name, which is reported elsewhere
         if reason is None:

@@ -24,7 +24,7 @@ from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
-from known_unknowns.inference import asking
+from known_unknowns.inference import bound_protocols
 from known_unknowns.protocols import REFUSAL_PROMPT
 from known_unknowns.variants import corrections
 from known_unknowns.workflow.rerun_digest import code_of
@@ -122,7 +122,7 @@ def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, boo
     """Return what the variant needs and no question has."""
     need = variant_of(benchmark, params.variant(variant).as_dict()).needs
     needs = [] if need is None else [need]
-    protocol = asking.protocols_of(benchmarks.get(benchmark))[params.protocol(benchmark, variant).name]
+    protocol = bound_protocols.protocols_of(benchmarks.get(benchmark))[params.protocol(benchmark, variant).name]
     if REFUSAL_PROMPT in protocol.requires:
         needs = [*needs, variants.REFUSAL]
     return next((need for need in needs if not has[need]), None)

@@ -9,7 +9,7 @@ from known_unknowns import benchmarks, inference
 from known_unknowns.config import OpenAIModel, Params, TransformersModel
 from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
-from known_unknowns.inference import asking
+from known_unknowns.inference import bound_protocols
 from known_unknowns.inference.shards import Shard, record_path
 from known_unknowns.scoring.judge import JUDGE
 from known_unknowns.variants import corrections
@@ -114,7 +114,7 @@ def error_tables(params: Params, root: Path = Path()) -> list[str]:
 
 def refusal_scorers(params: Params, benchmark: str) -> list[str]:
     """Return the scorers that decide whether a question is asked again; none if no protocol of the benchmark does."""
-    known = asking.protocols_of(benchmarks.get(benchmark))
+    known = bound_protocols.protocols_of(benchmarks.get(benchmark))
     names = {params.protocol(benchmark, variant).name for variant in params.variants(benchmark)}
     scorers = sorted(name for name in params.scorers if name != JUDGE)  # the judge is asked after all replies
     return scorers if any(known[name].parses_refusals for name in names) else []

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from known_unknowns.construction.generation import Draft, Generated, GeneratorDialogue, QuestionGenerator
+from known_unknowns.construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
 from known_unknowns.construction.masks import colour_of
 from known_unknowns.construction.psg import Classes
 from known_unknowns.construction.scene_graph import SceneGraph
@@ -205,7 +205,7 @@ def encoded_png(rendered: RenderedScene) -> bytes:
 def _finished(found: Sequence[Question]) -> Callable[[], GeneratorDialogue]:
     def dialogue() -> GeneratorDialogue:
         yield from ()
-        return Generated([draft_of(question) for question in found])
+        return GenerationResult([draft_of(question) for question in found])
 
     return dialogue
 

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from known_unknowns.benchmarks.actiview import prompts as prompts
-from known_unknowns_pocket.benchmarks import actiview_questions as asking
+from known_unknowns_pocket.benchmarks import actiview_questions
 from known_unknowns_pocket.benchmarks import actiview_scenes as drawing
 from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS, SHAPES, TRAINING_PAIRS, Scene, render
 from known_unknowns_pocket.scenes.model import Box
@@ -74,8 +74,8 @@ def questions(seed: str, found: Scene, width: int, height: int) -> Iterator[Acti
     """Yield questions of every sub-class in random order. None names a held-out pair."""
     rng = random.Random(f"pocket-training/actiview/{seed}/questions")
     image = drawing.SceneImage("", found, width, height)
-    for category in rng.sample(sorted(asking.SHARES), len(asking.SHARES)):
-        draft = next((d for d in asking.drafts(category, found, rng) if not _names_held_out(d.stem)), None)
+    for category in rng.sample(sorted(actiview_questions.SHARES), len(actiview_questions.SHARES)):
+        draft = next((d for d in actiview_questions.drafts(category, found, rng) if not _names_held_out(d.stem)), None)
         if draft is None:
             continue
         options = rng.sample([draft.truth, *draft.false], 1 + len(draft.false))

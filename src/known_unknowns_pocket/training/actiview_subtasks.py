@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from known_unknowns_pocket.benchmarks import actiview_questions as asking
+from known_unknowns_pocket.benchmarks import actiview_questions
 from known_unknowns_pocket.benchmarks.object_names import matching, pair_name, phrase, plural
 from known_unknowns_pocket.benchmarks.question_templates import PHRASES
 from known_unknowns_pocket.scenes import COLOURS, SHAPES, TRAINING_PAIRS, Scene
@@ -138,7 +138,7 @@ def _singular(name: str) -> str:
 
 
 def _predicate(scene: Scene, one: int, other: int) -> int:
-    return WORDS["predicate"].index(f"{PHRASES[asking.direction(scene, one, other)]} it")
+    return WORDS["predicate"].index(f"{PHRASES[actiview_questions.direction(scene, one, other)]} it")
 
 
 def without_held_out_options(one: ActiViewQuestion, scene: Scene) -> ActiViewQuestion:
@@ -151,7 +151,7 @@ def without_held_out_options(one: ActiViewQuestion, scene: Scene) -> ActiViewQue
 
 def object_prompts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """Yield the prompts of `known_unknowns_pocket.training.subtasks` for small objects."""
-    shown = [number for number in asking.small(shown_scene.scene) if shown_scene.seen[number]]
+    shown = [number for number in actiview_questions.small(shown_scene.scene) if shown_scene.seen[number]]
     if shown_scene.views:
         yield from _present(shown_scene, shown, rng)
         yield from _absent(shown_scene, rng)
@@ -192,7 +192,7 @@ def _present(shown_scene: ShownScene, shown: Sequence[int], rng: random.Random) 
 
 def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
     scene = shown_scene.scene
-    for number in rng.sample(asking.small(scene), _ABSENT):
+    for number in rng.sample(actiview_questions.small(scene), _ABSENT):
         slot = rng.choice(("colour", "shape"))
         other = replace(scene.objects[number], **{slot: rng.choice(WORDS[slot])})
         if other.pair in TRAINING_PAIRS and not matching(scene, other, _NAMING):
@@ -202,7 +202,7 @@ def _absent(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPro
 
 def _counts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
     """Yield prompts for the number of objects of a colour and shape, if all of them are shown."""
-    looks = sorted({shown_scene.scene.objects[number].pair for number in asking.small(shown_scene.scene)})
+    looks = sorted({shown_scene.scene.objects[number].pair for number in actiview_questions.small(shown_scene.scene)})
     for pair in rng.sample(looks, min(_COUNTS, len(looks))):
         name = f"small {pair_name(pair)}"
         ids = matching_objects(shown_scene.scene, name)
@@ -218,10 +218,10 @@ def _counts(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPro
 
 def _couples(shown_scene: ShownScene, rng: random.Random) -> Iterator[TrainingPrompt]:
     scene, made = shown_scene.scene, 0
-    shown = [number for number in asking.small(scene) if shown_scene.seen[number]]
+    shown = [number for number in actiview_questions.small(scene) if shown_scene.seen[number]]
     alone = [n for n in shown if matching(scene, scene.objects[n], _NAMING) == [n]]
     for one, other in rng.sample(list(permutations(alone, 2)), len(alone) * (len(alone) - 1)):
-        if made < _COUPLES and asking.direction(scene, one, other) is not None:
+        if made < _COUPLES and actiview_questions.direction(scene, one, other) is not None:
             ours, theirs = (f"small {pair_name(scene.objects[n].pair)}" for n in (one, other))
             text, made = f" {ours} in relation to the {theirs}", made + 1
             places = ((1 + len(ours), (one,)), (len(text), (other,)))

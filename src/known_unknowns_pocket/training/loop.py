@@ -264,7 +264,7 @@ class _Run:
             "settings": asdict(self.settings),
             "done": self.done,
             "model": self.model.state_dict(),
-            "tutor": self.heads.state_dict(),
+            "auxiliary_heads": self.heads.state_dict(),
             "optimisers": [] if finished else [optimiser.state_dict() for optimiser in self.optimisers],
         }
         partial = self.work / f"{_CHECKPOINT}.part"
@@ -282,7 +282,7 @@ class _Run:
         if not _can_resume(state["settings"], asdict(self.settings), state["done"]):
             raise ValueError(f"{path} is of a run with other settings: give another folder, or delete it")
         self.model.load_state_dict(state["model"])
-        self.heads.load_state_dict(state["tutor"])
+        self.heads.load_state_dict(state["auxiliary_heads"])
         self.done |= {name: steps for name, steps in state["done"].items() if name in self.done}
         self._saved_optimisers = state["optimisers"]
 

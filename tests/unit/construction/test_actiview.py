@@ -16,7 +16,7 @@ from known_unknowns.benchmarks.actiview import construction, construction_prompt
 from known_unknowns.config import OpenAIModel
 from known_unknowns.construction.candidates import CandidateImage
 from known_unknowns.construction.importing import store_file
-from known_unknowns.construction.running import run_generator
+from known_unknowns.construction.run_generator import run_generator
 from known_unknowns.construction.scene_graph import Node, SceneGraph
 from tests import paths
 from tests.servers.endpoint import Endpoint, Response, completion

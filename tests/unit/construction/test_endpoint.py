@@ -16,7 +16,7 @@ from known_unknowns.construction.attributes import PROMPT, describe
 from known_unknowns.construction.candidates import CandidateImage
 from known_unknowns.construction.importing import store_file
 from known_unknowns.construction.masks import colour_of
-from known_unknowns.construction.running import run_generator
+from known_unknowns.construction.run_generator import run_generator
 from known_unknowns.construction.scene_graph import Node, Relation, SceneGraph
 from known_unknowns.errors import ConfigError
 from known_unknowns_pocket import scripted_endpoint
@@ -46,10 +46,10 @@ def encoded(image: Image.Image) -> bytes:
 
 def graph(folder: Path, name: str) -> SceneGraph:
     """A white image with a red cup in a blue box; the mask has the cup as segment 300."""
-    picture, mask = Image.new("RGB", (40, 30), "blue"), Image.new("RGB", (40, 30))
-    for image, colour in ((picture, (216, 32, 38)), (mask, colour_of(300))):
+    photo, mask = Image.new("RGB", (40, 30), "blue"), Image.new("RGB", (40, 30))
+    for image, colour in ((photo, (216, 32, 38)), (mask, colour_of(300))):
         ImageDraw.Draw(image).ellipse((10, 5, 29, 24), fill=colour)
-    path, digest = store_file(encoded(picture), folder, "images", ".png")
+    path, digest = store_file(encoded(photo), folder, "images", ".png")
     mask_path, _ = store_file(encoded(mask), folder, "masks", ".png")
     nodes = (Node("0", "cup", (10, 5, 20, 20), segment=300), Node("1", "speck", (0, 0, 3, 3), segment=300))
     captions = (f"[{name}] {INJECTION}",)

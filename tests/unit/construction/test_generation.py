@@ -14,7 +14,7 @@ from known_unknowns.benchmarks.humblebench import construction, construction_pro
 from known_unknowns.construction import importing, psg
 from known_unknowns.construction.candidates import CandidateImage, read_candidates, write_candidates
 from known_unknowns.construction.json_replies import objects_in
-from known_unknowns.construction.running import run_generator
+from known_unknowns.construction.run_generator import run_generator
 from known_unknowns.construction.scene_graph import Node, Relation, SceneGraph, read_graphs, write_graphs
 from known_unknowns.errors import ConfigError
 from known_unknowns_pocket.benchmarks import humblebench as pocket

@@ -17,7 +17,7 @@ from tests.unit.engines import tiny
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 SIZES = {"wide": (64, 32, 1), "other": (64, 32, 2), "small": (32, 32, 1), "tall": (24, 48, 4)}
-PICTURES = {name: open_image(recipe_image("normal-noise", *size), Path()) for name, size in SIZES.items()}
+OPENED = {name: open_image(recipe_image("normal-noise", *size), Path()) for name, size in SIZES.items()}
 ROUND = (
     ("wide",),
     ("wide", "other"),
@@ -29,7 +29,7 @@ ROUND = (
 
 
 def encoded(processor, names):
-    content = [{"type": "image", "image": PICTURES[name]} for name in names] + [{"type": "text", "text": "What?"}]
+    content = [{"type": "image", "image": OPENED[name]} for name in names] + [{"type": "text", "text": "What?"}]
     return processor.apply_chat_template(
         [[{"role": "user", "content": content}]],
         add_generation_prompt=True,
@@ -58,7 +58,7 @@ def test_prompts_have_the_bits_of_the_processor_alone(name):
     processor = tiny.CHECKPOINTS[name].make()[1]
     plain = [encoded(processor, names) for names in ROUND]
     processor.image_processor = cache = CachingImageProcessor(processor.image_processor)
-    cache.name(PICTURES)
+    cache.name(OPENED)
     for _ in range(2):
         for names, expected in zip(ROUND, plain, strict=True):
             found = encoded(processor, names)
@@ -82,21 +82,21 @@ class Doubling:
         return BatchFeature({"pixel_values": made, "sizes": [image.number for image in images]})
 
 
-class Picture:
+class PlainImage:
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 @pytest.fixture
-def pictures() -> dict[str, Picture]:
-    return {str(number): Picture(number) for number in range(5)}
+def plain_images() -> dict[str, PlainImage]:
+    return {str(number): PlainImage(number) for number in range(5)}
 
 
-def test_calls_by_hand(pictures):
+def test_calls_by_hand(plain_images):
     """Three images for the first call of two: each alone, and both for comparison."""
     cache = CachingImageProcessor(real := Doubling())
-    cache.name(pictures)
-    a, b, c = (pictures[name] for name in "012")
+    cache.name(plain_images)
+    a, b, c = (plain_images[name] for name in "012")
     assert cache([a])["pixel_values"].tolist() == [[0.0]]
     assert (real.calls, cache.computed, cache.reused) == (1, 1, 0)
     assert cache([a, b])["pixel_values"].tolist() == [[0.0], [2.0]]
@@ -110,15 +110,15 @@ def test_calls_by_hand(pictures):
     assert (real.calls, cache.computed) == (5, 4)
     cache.offset = 1  # another setting
     assert cache([a])["pixel_values"].tolist() == [[1.0]]
-    stranger = Picture(7)
+    stranger = PlainImage(7)
     assert cache([stranger])["sizes"] == cache([stranger])["sizes"] == [7]
     assert real.calls == 8
 
 
-def test_a_processor_that_treats_images_differently_beside_others_is_asked_each_time(pictures):
+def test_a_processor_that_treats_images_differently_beside_others_is_asked_each_time(plain_images):
     cache = CachingImageProcessor(real := Doubling(pads=True))
-    cache.name(pictures)
-    a, b, c = (pictures[name] for name in "012")
+    cache.name(plain_images)
+    a, b, c = (plain_images[name] for name in "012")
     assert cache([a, b])["pixel_values"].tolist() == [[0.0], [2.0]]
     for _ in range(2):
         assert cache([a, b, c])["pixel_values"].tolist() == [[1.0], [3.0], [5.0]]
@@ -127,16 +127,16 @@ def test_a_processor_that_treats_images_differently_beside_others_is_asked_each_
     assert real.calls == before + 1
 
 
-def test_the_limit_in_bytes(pictures):
+def test_the_limit_in_bytes(plain_images):
     """Two images of four bytes fit; the least recently used one goes."""
     cache = CachingImageProcessor(Doubling(), limit=8)
-    cache.name(pictures)
+    cache.name(plain_images)
     for name in "010213":
-        cache([pictures[name]])
+        cache([plain_images[name]])
         assert cache._bytes <= 8
     assert (cache.computed, cache.reused) == (5, 1)  # 1 went for 2, 0 for 1, 2 for 3
     nothing = CachingImageProcessor(Doubling(), limit=0)
-    nothing.name(pictures)
-    nothing([pictures["0"]])
-    nothing([pictures["0"]])
+    nothing.name(plain_images)
+    nothing([plain_images["0"]])
+    nothing([plain_images["0"]])
     assert (nothing.computed, nothing._bytes) == (2, 0)

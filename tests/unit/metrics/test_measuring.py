@@ -133,14 +133,14 @@ def test_single_proportions_have_wilsons_interval(tmp_path):
     assert pick(metrics, "chance").low is None
 
 
-def shared_pictures(labels: str, *, per_picture: int = 4, pictures: int = 30) -> list[tuple[Question, Reply]]:
-    """Questions whose answer is A, several a picture; ``labels`` are the replies, over and over."""
+def shared_images(labels: str, *, per_image: int = 4, images: int = 30) -> list[tuple[Question, Reply]]:
+    """Questions whose answer is A, several an image; ``labels`` are the replies, over and over."""
     return [
         (
-            ask(n, ["Object", "Relation"][n % 2], "A", group=f"g{n // per_picture}"),
+            ask(n, ["Object", "Relation"][n % 2], "A", group=f"g{n // per_image}"),
             Reply(labels[n % len(labels)]),
         )
-        for n in range(per_picture * pictures)
+        for n in range(per_image * images)
     ]
 
 
@@ -149,7 +149,7 @@ def test_questions_on_one_image_are_not_independent(tmp_path):
 
     It is [33.2, 66.8]; that of 120 independent questions would be [41.2, 58.8].
     """
-    accuracy = pick(measured(tmp_path, {ORIGINAL: shared_pictures("AAAABBBB")}), "accuracy")
+    accuracy = pick(measured(tmp_path, {ORIGINAL: shared_images("AAAABBBB")}), "accuracy")
     assert accuracy.method == "modified Wilson with the effective sample size of the groups"
     assert accuracy.n == 120
     low, high = stats.binomtest(15, 30).proportion_ci(method="wilson")
@@ -161,7 +161,7 @@ def test_all_right_is_no_certainty(tmp_path):
 
     n = 120 / 1.6 (z / t)^2 = 54.1813 and the lower bound is n / (n + z^2).
     """
-    accuracy = pick(measured(tmp_path, {ORIGINAL: shared_pictures("A")}), "accuracy")
+    accuracy = pick(measured(tmp_path, {ORIGINAL: shared_images("A")}), "accuracy")
     assert (accuracy.value, accuracy.high) == (1, 1)
     assert accuracy.low == pytest.approx(54.1813 / (54.1813 + 3.841459), abs=1e-5)
 
@@ -197,7 +197,7 @@ def test_noise_is_also_held_against_the_published_labels(tmp_path):
 
 def test_the_mean_over_seeds(tmp_path):
     """Three seeds with 60, 90 and 30 of 120 right: mean 0.5, standard deviation 0.25."""
-    cells = {("original", seed): shared_pictures(text) for seed, text in enumerate(["AB", "AAAB", "ABBB"])}
+    cells = {("original", seed): shared_images(text) for seed, text in enumerate(["AB", "AAAB", "ABBB"])}
     metrics = measured(tmp_path, cells)
     accuracy = pick(metrics, "accuracy", seed=None)
     assert (accuracy.value, accuracy.spread, accuracy.n) == (pytest.approx(0.5), pytest.approx(0.25), 120)
@@ -217,7 +217,7 @@ def test_the_mean_over_seeds(tmp_path):
 def test_seeds_share_their_images(tmp_path):
     """The same replies under three seeds are little more data than one seed: the spread is 0, the width alike."""
     generator = random.Random(3)
-    pairs = [(q, Reply(generator.choice("AB"))) for q, _ in shared_pictures("A")]
+    pairs = [(q, Reply(generator.choice("AB"))) for q, _ in shared_images("A")]
     metrics = measured(tmp_path, {("original", seed): pairs for seed in range(3)})
     pooled, single = pick(metrics, "accuracy", seed=None), pick(metrics, "accuracy", seed=0)
     assert pooled.high - pooled.low == pytest.approx(single.high - single.low, rel=0.1)
@@ -226,7 +226,7 @@ def test_seeds_share_their_images(tmp_path):
 
 
 def test_a_mean_over_seeds_is_undefined_where_one_is(tmp_path):
-    cells = {("original", 0): shared_pictures("AE"), ("original", 1): shared_pictures("A")}
+    cells = {("original", 0): shared_images("AE"), ("original", 1): shared_images("A")}
     metrics = measured(tmp_path, cells)
     assert pick(metrics, "refusal_precision", seed=0).value == 0
     precision = pick(metrics, "refusal_precision", seed=None)

@@ -156,9 +156,9 @@ def _paths(found: Annotation) -> Iterator[Finding]:
     odd = [str(p) for p, suffix in zip(paths, _SUFFIXES, strict=True) if p.stem != stem + suffix]
     if odd:
         text = f"images of another question, or in another order: {', '.join(odd)}"
-        yield Finding(WARNING, "picture-order", found.id, text)
+        yield Finding(WARNING, "image-order", found.id, text)
     elif stem != found.id:
-        yield Finding(NOTE, "shared-picture", found.id, f"asks about the image of {stem}")
+        yield Finding(NOTE, "shared-image", found.id, f"asks about the image of {stem}")
 
 
 def _category_names(state: _State) -> None:
@@ -243,7 +243,7 @@ def _full_stops(state: _State) -> None:
 def _images(state: _State) -> None:
     folder = state.files.file.parent
     if not any((folder / path).is_file() for found in state.questions for path in found.images):
-        state.add(ERROR, "no-pictures", "", f"none of the images is below {folder}: only the annotations were checked")
+        state.add(ERROR, "no-images", "", f"none of the images is below {folder}: only the annotations were checked")
         return
     images = ImageChecks()
     for found in state.questions:

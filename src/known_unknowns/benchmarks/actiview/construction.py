@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from known_unknowns.benchmarks.actiview.construction_prompts import SCORING, STEP_1, STEP_2
-from known_unknowns.construction.asking import image_of
 from known_unknowns.construction.candidates import LABELS, Flag
 from known_unknowns.construction.generation import (
     MAX_TEXT,
     Draft,
-    Generated,
+    GenerationResult,
     GeneratorDialogue,
     QuestionGenerator,
-    Rejected,
+    Rejection,
     problem_of,
 )
 from known_unknowns.construction.interface import Construction
 from known_unknowns.construction.json_replies import objects_in
+from known_unknowns.construction.model_replies import image_of
 from known_unknowns.construction.prompts import fill, one_line, plain_name
 from known_unknowns.construction.scene_graph import Node, SceneGraph
 from known_unknowns.images import composite_image
@@ -93,14 +93,14 @@ def _start_1(graph: SceneGraph) -> Callable[[], GeneratorDialogue]:
     def dialogue() -> GeneratorDialogue:
         nodes = marked_objects(graph)
         if len(nodes) < 2:
-            return Generated(rejected=[Rejected("fewer than two objects")])
+            return GenerationResult(rejected=[Rejection("fewer than two objects")])
         image = _marked(graph, nodes)
         reply = yield _turn(graph, "generate", image, fill(STEP_1, {"clues": clues(nodes)}), STEP_1_SCHEMA)
         if problem := problem_of(reply):
-            return Generated(rejected=[problem])
+            return GenerationResult(rejected=[problem])
         draft, rejected = _draft(reply.text, GENERAL, nodes)
         if draft is None:
-            return Generated(rejected=rejected)
+            return GenerationResult(rejected=rejected)
         shown = json.dumps({"question": draft.question, "options": draft.options, "answer": draft.extra["index"]})
         rating = yield _turn(graph, "rate", image, fill(SCORING, {"annotation": shown}), SCORING_SCHEMA)
         return _rated(draft, rating.text if problem_of(rating) is None else "")
@@ -110,7 +110,7 @@ def _start_1(graph: SceneGraph) -> Callable[[], GeneratorDialogue]:
 
 def _start_2(graph: SceneGraph, questions: int | None) -> Callable[[], GeneratorDialogue]:
     def dialogue() -> GeneratorDialogue:
-        made = Generated()
+        made = GenerationResult()
         classes: dict[str, list[Node]] = {}
         for node in graph.objects:
             if node.countable:
@@ -152,34 +152,36 @@ def _corners(graph: SceneGraph, node: Node) -> list[int]:
     ]
 
 
-def _rated(draft: Draft, text: str) -> Generated:
+def _rated(draft: Draft, text: str) -> GenerationResult:
     """Return the draft with its rating: level D is rejected, B and C are flags, and so is a missing rating."""
     entry = next(iter(objects_in(text, "score")), {})
     level = str(entry.get("score", "")).strip().upper()
     reason = one_line(str(entry.get("reason", "")))
     if level == "D":
-        return Generated(rejected=[Rejected("rated_D", reason)])
+        return GenerationResult(rejected=[Rejection("rated_D", reason)])
     flags = () if level == "A" else (Flag("rating", f"rated {level}: {reason}" if level in LEVELS else "not rated"),)
     if not level:
         flags = (Flag("rating", "not rated"),)
     extra = {**draft.extra, "rating": level or None}
-    return Generated([Draft(draft.question, draft.options, draft.answer, draft.kind, draft.objects, flags, extra)])
+    return GenerationResult(
+        [Draft(draft.question, draft.options, draft.answer, draft.kind, draft.objects, flags, extra)]
+    )
 
 
-def _draft(text: str, kind: str, nodes: Sequence[Node]) -> tuple[Draft | None, list[Rejected]]:
+def _draft(text: str, kind: str, nodes: Sequence[Node]) -> tuple[Draft | None, list[Rejection]]:
     entries = objects_in(text, "question")
     if not entries:
-        return None, [Rejected("broken_json", one_line(text, 300))]
+        return None, [Rejection("broken_json", one_line(text, 300))]
     entry = entries[0]
     question, options, answer = entry.get("question"), entry.get("options"), entry.get("answer")
     if isinstance(question, str) and question.strip().strip('"').lower() == "none":
-        return None, [Rejected("unsuitable")]
+        return None, [Rejection("unsuitable")]
     if isinstance(answer, str) and answer.strip().isdecimal():
         answer = int(answer)
     texts = [one_line(str(option), MAX_TEXT) for option in options] if isinstance(options, list) else []
     sound = isinstance(question, str) and bool(question.strip()) and 2 <= len(texts) <= len(LABELS) and all(texts)
     if not sound or isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < len(texts):
-        return None, [Rejected("broken_schema", one_line(json.dumps(entry), 300))]
+        return None, [Rejection("broken_schema", one_line(json.dumps(entry), 300))]
     extra = {key: entry.get(key) for key in ("abilities", "order", "groundtruth")} | {"index": answer}
     return (
         Draft(

@@ -205,7 +205,7 @@ CostPoint = tuple[str, str, Metric, Cost]
 
 def cost_in_images(run: Run, outcomes: Outcomes) -> Figure:
     """Draw accuracy against the number of images sent."""
-    return _cost_figure("pictures", "images per question", lambda cost: cost.images, run, outcomes)
+    return _cost_figure("images", "images per question", lambda cost: cost.images, run, outcomes)
 
 
 def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
@@ -216,7 +216,7 @@ def cost_in_tokens(run: Run, outcomes: Outcomes) -> Figure:
 def _cost_figure(
     unit: str, x_title: str, amount: Callable[[Cost], float | None], run: Run, outcomes: Outcomes
 ) -> Figure:
-    thing = {"pictures": "images", "tokens": "visual tokens"}[unit]
+    thing = {"images": "images", "tokens": "visual tokens"}[unit]
     name, title = f"actiview_cost_{unit}", f"Accuracy against cost in {thing}"
     found = [point for point in _cost_points(run, outcomes) if amount(point[3]) is not None]
     if not found:

@@ -18,7 +18,7 @@ from typing import Any
 
 from known_unknowns.benchmarks._checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
 from known_unknowns.benchmarks._loading import read_json
-from known_unknowns.benchmarks._own_images import with_own_images
+from known_unknowns.benchmarks._released_images import with_published_images
 from known_unknowns.benchmarks.actiview.format import read_files
 from known_unknowns.benchmarks.actiview.loader import NAME, load_without_images
 from known_unknowns.benchmarks.actiview.parsing import official
@@ -50,7 +50,7 @@ def _files(files: Sequence[ReleasedFile], entry: Entry, *, history: bool) -> dic
 
 def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Question]:
     """Load the questions of data.json, with their images where the benchmark's own questions are at hand."""
-    return with_own_images(_with_paths(raw, settings), settings, folder)
+    return with_published_images(_with_paths(raw, settings), settings, folder)
 
 
 def _with_paths(raw: Path, settings: Mapping[str, Any]) -> list[Question]:

@@ -41,5 +41,5 @@ SECTION = Section(
     extra=Extra(Lazy("known_unknowns.benchmarks.actiview.report:build"), "actiview/section.html.j2"),
     about="ActiView shows a large image at a reduced size, or one part of it at a time. Before the model answers, "
     "it can ask for views of missing parts. A model that knows what it has not seen asks for these views only.",
-    figures=("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens"),
+    figures=("actiview_pipelines", "actiview_needed", "actiview_cost_images", "actiview_cost_tokens"),
 )

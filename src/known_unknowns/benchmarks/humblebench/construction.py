@@ -17,10 +17,10 @@ from known_unknowns.construction.class_templates import class_templates
 from known_unknowns.construction.generation import (
     MAX_TEXT,
     Draft,
-    Generated,
+    GenerationResult,
     GeneratorDialogue,
     QuestionGenerator,
-    Rejected,
+    Rejection,
     problem_of,
 )
 from known_unknowns.construction.interface import Column, Construction
@@ -109,17 +109,17 @@ def generate(
         yield graph, _start(graph, questions)
 
 
-def drafts(text: str) -> tuple[list[Draft], list[Rejected]]:
+def drafts(text: str) -> tuple[list[Draft], list[Rejection]]:
     """Return the questions of a reply, and what is not a question in it."""
-    made = Generated()
+    made = GenerationResult()
     entries = objects_in(text, "question")
     for entry in entries:
         try:
             made.drafts.append(_draft(entry))
         except ValueError as error:
-            made.rejected.append(Rejected("broken_schema", f"{error}: {one_line(json.dumps(entry), 300)}"))
+            made.rejected.append(Rejection("broken_schema", f"{error}: {one_line(json.dumps(entry), 300)}"))
     if not entries:
-        made.rejected.append(Rejected("broken_json", one_line(text, 300)))
+        made.rejected.append(Rejection("broken_json", one_line(text, 300)))
     return made.drafts, made.rejected
 
 
@@ -174,9 +174,9 @@ def _start(graph: SceneGraph, questions: int | None) -> Callable[[], GeneratorDi
         reply = yield turn
         problem = problem_of(reply)
         if problem is not None:
-            return Generated(rejected=[problem])
+            return GenerationResult(rejected=[problem])
         found, rejected = drafts(reply.text)
-        return Generated(found[:questions], rejected)
+        return GenerationResult(found[:questions], rejected)
 
     return dialogue
 

@@ -123,7 +123,7 @@ def compare_logs(raw: Path, slot: Slot) -> list[LogComparison]:
     """
     if not slot.logs:
         return []
-    readings = list(_readings(raw, slot))
+    interpretations = list(_interpretations(raw, slot))
     found = []
     for log in slot.logs:
         try:
@@ -132,14 +132,14 @@ def compare_logs(raw: Path, slot: Slot) -> list[LogComparison]:
             text = str(error.args[0])
             found.append(LogComparison(slot.model, slot.setting, log, "", UNREADABLE, text, {}, {}))
             continue
-        tried = [_compared(slot, log, logged, *reading) for reading in readings]
+        tried = [_compared(slot, log, logged, *reading) for reading in interpretations]
         none = LogComparison(slot.model, slot.setting, log, "", NO_REPLIES, "no raw file was released", logged, {})
         first = tried[0] if tried else none
         found.append(next((each for each in tried if each.outcome == EXACT), first))
     return found
 
 
-def _readings(raw: Path, slot: Slot) -> Iterator[tuple[str, str, dict[str, float]]]:
+def _interpretations(raw: Path, slot: Slot) -> Iterator[tuple[str, str, dict[str, float]]]:
     """Yield the name of each raw file, how it was read, and its numbers. The file that counts comes first."""
     for place, file in enumerate(slot.replies):
         replies = read_replies(raw / file.place)

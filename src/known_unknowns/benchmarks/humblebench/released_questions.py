@@ -12,8 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.benchmarks._own_images import with_own_images
 from known_unknowns.benchmarks._question_text import parse_question
+from known_unknowns.benchmarks._released_images import with_published_images
 from known_unknowns.benchmarks.humblebench.released_files import SETTINGS, ReleasedRow, read_replies, slots
 from known_unknowns.data.released import ReleasedFile, read_manifest
 from known_unknowns.errors import DataError
@@ -110,4 +110,4 @@ def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Quest
     found, _ = read_originals(raw, read_manifest(raw) or [])
     if not found:
         raise DataError("no file of predictions has a question; fetch the data again", file=raw)
-    return with_own_images(found.values(), settings, folder)
+    return with_published_images(found.values(), settings, folder)

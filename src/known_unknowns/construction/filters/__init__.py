@@ -44,7 +44,7 @@ class FilterCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
+class FilterResult:
     """Candidates after the filters. Both lists have the flags; ``left_out`` names filters that could not run."""
 
     kept: list[Candidate]
@@ -60,7 +60,7 @@ def apply(
     only: Collection[str] | None = None,
     without: Collection[str] = (),
     flag: Collection[str] = (),
-) -> Filtered:
+) -> FilterResult:
     """Apply the filters.
 
     Parameters
@@ -100,7 +100,7 @@ def apply(
         flagged = [_with_flag(candidate, name, found.get(candidate.id)) for candidate in kept]
         dropped += [candidate for candidate in flagged if drops and candidate.id in found]
         kept = [candidate for candidate in flagged if not (drops and candidate.id in found)]
-    return Filtered(kept, dropped, counts, left_out)
+    return FilterResult(kept, dropped, counts, left_out)
 
 
 def _without_flags(candidate: Candidate) -> Candidate:

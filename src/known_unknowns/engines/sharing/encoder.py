@@ -67,7 +67,7 @@ class FeatureCache:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedImages:
     """The features of one prompt's images.
 
     Attributes
@@ -147,7 +147,7 @@ class ImageEncoder:
         """Return the tensors that a forward pass needs besides the features."""
         return {name: value for name, value in inputs.items() if name not in self._names or "grid" in name}
 
-    def encode(self, prompts: Sequence[Prompt]) -> list[Encoded]:
+    def encode(self, prompts: Sequence[Prompt]) -> list[EncodedImages]:
         """Return the features of the prompts' images."""
         units, keys = zip(*map(self._units, prompts), strict=True)
         images = {key: prompt.images for prompt, of in zip(prompts, keys, strict=True) for key in of}
@@ -160,7 +160,7 @@ class ImageEncoder:
             found[key] = features
             self._kept.put(key, features, _nbytes(features), images[key])
         return [
-            Encoded(of, tuple(found[key] for key in of), len(of) == len(prompt.images))
+            EncodedImages(of, tuple(found[key] for key in of), len(of) == len(prompt.images))
             for prompt, of in zip(prompts, keys, strict=True)
         ]
 

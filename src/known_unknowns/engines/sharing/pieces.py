@@ -18,7 +18,7 @@ import torch
 from known_unknowns.engines._prompts import Prompt
 from known_unknowns.engines.sharing import prefix, segments
 from known_unknowns.engines.sharing.architecture import Architecture
-from known_unknowns.engines.sharing.encoder import Encoded, ImageEncoder
+from known_unknowns.engines.sharing.encoder import EncodedImages, ImageEncoder
 from known_unknowns.engines.sharing.prefix import Prefix
 from known_unknowns.engines.sharing.segments import Segment
 
@@ -59,7 +59,7 @@ class Piece:
 def pieces_of(
     architecture: Architecture,
     prompt: Prompt,
-    encoded: Encoded,
+    encoded: EncodedImages,
     *,
     image_tokens: Collection[int],
     closing_tokens: Collection[int],

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from known_unknowns import benchmarks, json_files, tables
-from known_unknowns.inference.asking import bound
+from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import dual
 from known_unknowns.records import AnsweredTurn, Question, Turn
 from known_unknowns.report.browser.columns import CHUNK, AskedQuestions, OrderedTable

@@ -23,7 +23,7 @@ from known_unknowns.benchmarks.actiview.prompts import shown_views
 from known_unknowns.benchmarks.actiview.protocols import CAPTION, MORE, OPERATE, SELECT, ZOOM
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
-from known_unknowns.inference.asking import bound
+from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import Dialogue
 from known_unknowns.records import AnsweredTurn, Option, Question, Reply, Turn

@@ -232,7 +232,7 @@ def test_annotations_alone_give_questions_without_images(raw):
 
 def test_a_valid_folder_has_only_findings_on_the_papers_numbers(raw):
     held, findings = actiview_check.check(raw)
-    assert [finding.code for finding in findings] == ["shared-picture"]  # question 17, of actiview0002's picture
+    assert [finding.code for finding in findings] == ["shared-image"]  # question 17, of actiview0002's image
     numbers = {number.name: number.observed for number in held}
     assert numbers["questions"] == numbers["images, by path"] == 2
     assert numbers["questions of Obj-Attr"] == numbers["questions of Count-Dis"] == 1
@@ -259,8 +259,8 @@ def test_a_valid_folder_has_only_findings_on_the_papers_numbers(raw):
         ({"options": ["Red", "Blue", "red"]}, "option-twice", "warning"),
         ({"options": ["Red", "B. Blue", "Black"]}, "leak", "warning"),
         ({"options": ["1", "2", "3"]}, "numbers-in-order", "note"),
-        ({"images": row(3)["images"][:2] + row(1)["images"][2:]}, "picture-order", "warning"),
-        ({"images": row(3)["images"]}, "shared-picture", "note"),
+        ({"images": row(3)["images"][:2] + row(1)["images"][2:]}, "image-order", "warning"),
+        ({"images": row(3)["images"]}, "shared-image", "note"),
         ({"id": "actiview0002"}, "id-twice", "error"),
     ],
 )
@@ -329,9 +329,9 @@ def test_the_real_annotations_are_parsed_completely():
 def test_every_known_inconsistency_of_the_real_files_is_found():
     checked = check.check("actiview", REAL)
     codes = Counter((finding.severity, finding.code) for finding in checked.findings)
-    assert codes["error", "no-pictures"] == 1 and codes["warning", "no-clue"] == 42
+    assert codes["error", "no-images"] == 1 and codes["warning", "no-clue"] == 42
     assert codes["warning", "groundtruth-views"] == 0  # otherwise the two files agree
-    assert codes["note", "shared-picture"] == 10 and codes["note", "category-spelling"] == 1
+    assert codes["note", "shared-image"] == 10 and codes["note", "category-spelling"] == 1
     wrong = {number.name: (number.observed, number.expected) for number in checked.quantities if number.agrees is False}
     assert wrong == {
         "images, by path": (315, 314),

@@ -13,7 +13,7 @@ from known_unknowns import benchmarks, engines
 from known_unknowns.benchmarks.actiview import prompts, views
 from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
 from known_unknowns.errors import ConfigError
-from known_unknowns.inference.asking import bound
+from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import ANSWER, VIEW, check_arguments

@@ -23,7 +23,7 @@ from tests.unit.report.conftest import write
 from tests.unit.report.fake_run import HOSTILE, FakeRun
 from tests.unit.report.pages import Page, check
 
-OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_pictures", "actiview_cost_tokens")
+OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_images", "actiview_cost_tokens")
 FIGURES = ("actiview_letters", "actiview_overview", *OWN_FIGURES)
 QUESTIONS = 16
 
@@ -78,7 +78,7 @@ def test_absent_parts_are_left_out_with_a_reason(tmp_path: Path):
     assert "No pipeline of several turns was run." in page["actiview-cases"].text
     drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
     assert "no pipeline was run together with its initial image" in drawn["actiview_needed"]
-    assert "not drawn" not in drawn["actiview_pipelines"] and "not drawn" not in drawn["actiview_cost_pictures"]
+    assert "not drawn" not in drawn["actiview_pipelines"] and "not drawn" not in drawn["actiview_cost_images"]
 
 
 def test_nothing_measured_at_all(tmp_path: Path):

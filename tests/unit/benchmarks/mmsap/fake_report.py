@@ -19,7 +19,7 @@ from known_unknowns.benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from known_unknowns.comparison import compare
 from known_unknowns.config import Params
 from known_unknowns.engines.respondents import Respondent
-from known_unknowns.inference.asking import answer_key
+from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.metrics import measure
 from known_unknowns.protocols import FORCED
 from known_unknowns.records import Option, Question, Reply, Turn

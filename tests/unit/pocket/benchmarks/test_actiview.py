@@ -226,7 +226,7 @@ def test_a_whole_clue_is_in_the_pixels_of_its_view(loaded, made):
 def test_the_check_has_only_the_expected_findings(small):
     checked = check.check("actiview", small, settings={"source": "scenes", "images": 12})
     assert checked.worst == "note"
-    assert {finding.code for finding in checked.findings} <= {"category-spelling", "shared-picture", "duplicate-file"}
+    assert {finding.code for finding in checked.findings} <= {"category-spelling", "shared-image", "duplicate-file"}
 
 
 PIPELINES = [

@@ -21,7 +21,7 @@ _BENCHMARK = "construction"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelReplies:
     """Replies to the turns of each item, in order, and what the engine reports of itself."""
 
     turns: Mapping[str, Sequence[AnsweredTurn]]
@@ -41,7 +41,7 @@ def item(identifier: str) -> Question:
 
 def ask(
     model: str, entry: ModelEntry, dialogues: Mapping[str, Callable[[], Dialogue]], *, journal: Path, folder: Path
-) -> Asked:
+) -> ModelReplies:
     """Run a dialogue for each item with one model. Turns whose replies are in the journal are not asked again.
 
     Parameters
@@ -68,7 +68,7 @@ def ask(
     turns: dict[str, list[AnsweredTurn]] = {identifier: [] for identifier in dialogues}
     for turn in outcome.replies["construction", 0]:
         turns[turn.question_id].append(turn)
-    return Asked(turns, facts, outcome.newly_asked)
+    return ModelReplies(turns, facts, outcome.newly_asked)
 
 
 def run_cells(

@@ -9,7 +9,7 @@ from known_unknowns.report import provenance_tables
 from known_unknowns.report.numerics import computation, repeated
 from known_unknowns.report.provenance import Model, RunDescription
 from known_unknowns.verification.summaries import read_summary
-from known_unknowns.verification.verify import Comparison, Verified, write
+from known_unknowns.verification.verify import Comparison, VerificationResult, write
 
 
 def test_rejected_plans_and_changed_answers():
@@ -55,7 +55,7 @@ def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
     rows += [comparison("1", way, flip=True, near_tie=True) for way in ("order", "alone")]
     rows += [comparison("2", "order"), comparison("2", "alone", flip=True, near_tie=False)]
     rows += [comparison("10", "order"), comparison("10", "alone", failed=True)]
-    write(Verified("m", "humblebench", 0, 50, {"revision": "1"}, tuple(rows)), tmp_path)
+    write(VerificationResult("m", "humblebench", 0, 50, {"revision": "1"}, tuple(rows)), tmp_path)
     found = repeated(read_summary(tmp_path, "m", "humblebench", {"revision": "1"}))
     assert [(row.way, row.count, row.n, row.near_ties, row.failed) for row in found] == [
         ("", 2, 10, 1, None),

@@ -12,7 +12,9 @@ from known_unknowns.files import link_or_copy
 from known_unknowns.records import Question
 
 
-def with_own_images(questions: Iterable[Question], settings: Mapping[str, Any], folder: Path) -> Iterator[Question]:
+def with_published_images(
+    questions: Iterable[Question], settings: Mapping[str, Any], folder: Path
+) -> Iterator[Question]:
     """Give each question the images and the group of the benchmark's own question of the same id and text.
 
     Parameters

@@ -10,16 +10,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from known_unknowns.config import ModelEntry
-from known_unknowns.construction.asking import ask
 from known_unknowns.construction.candidates import Candidate
 from known_unknowns.construction.generation import (
-    Generated,
+    GenerationResult,
     QuestionGenerator,
-    Rejected,
+    Rejection,
     candidates_of,
     collecting,
     without_model,
 )
+from known_unknowns.construction.model_replies import ask
 from known_unknowns.construction.scene_graph import SceneGraph
 from known_unknowns.errors import ConfigError
 
@@ -54,7 +54,7 @@ def run_generator(
     journal: Path | None = None,
     questions: int | None = None,
     seed: int = 0,
-) -> tuple[list[Candidate], list[tuple[str, Rejected]], GenerationSummary]:
+) -> tuple[list[Candidate], list[tuple[str, Rejection]], GenerationSummary]:
     """Generate questions about every image.
 
     Parameters
@@ -77,7 +77,7 @@ def run_generator(
     -------
     candidates : list of Candidate
         In the order of the graphs.
-    rejected : list of (str, Rejected)
+    rejected : list of (str, Rejection)
         With the id of the image.
     summary : GenerationSummary
 
@@ -90,7 +90,7 @@ def run_generator(
     if generator.needs_model:
         if model is None or entry is None or journal is None:
             raise ConfigError(f"the generator {name!r} uses a model; name one of params.yaml", path="--model")
-        results: dict[str, Generated] = {}
+        results: dict[str, GenerationResult] = {}
         starts = generator.generate(graphs, questions=questions, seed=seed)
         dialogues = {graph.id: collecting(graph.id, start, results) for graph, start in starts}
         asked = ask(model, entry, dialogues, journal=journal, folder=folder)
