@@ -129,7 +129,7 @@ def _text(row: ComparisonRow, params: Params) -> str:
 def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> str:
     """Return the names of the editions whose data of a benchmark come from another source than these."""
     data = params.raw["benchmarks"][benchmark]["data"]
-    return ", ".join(e for e in params.raw["editions"] if data.get(e, {}).get("source") not in (None, *without))
+    return " or ".join(e for e in params.raw["editions"] if data.get(e, {}).get("source") not in (None, *without))
 
 
 def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:

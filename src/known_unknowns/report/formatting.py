@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -41,7 +42,8 @@ class Cell:
 class Head:
     """A heading of a column or a row; ``note`` is small print under it, ``mark`` refers to a footnote.
 
-    ``repeated`` is set if the row above has the same heading, so that it need not stand out.
+    ``repeated`` is set if the row above has the same heading, so that it need not stand out. ``verbatim`` keeps the
+    first letter of a column's heading, such as that of a model's name.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Head:
     note: str = ""
     mark: str = ""
     repeated: bool = False
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,17 @@ class Table:
             found.append(replace(row, heads=heads))
             above = heads if row.cells else ()
         return tuple(found)
+
+
+def sentence_case(text: str) -> str:
+    """Return a heading with a capital, unless it starts with a symbol or a name, such as n, score_sa or mPLUG."""
+    first = text.partition(" ")[0].rstrip(",")
+    return text[:1].upper() + text[1:] if len(first) > 1 and first.isalpha() and first.islower() else text
+
+
+def unbroken(text: str) -> str:
+    """Return small print whose numbers of questions are not broken over two lines."""
+    return re.sub(r"\bn = (?=\d)", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text)
 
 
 def mark_baselines(table: Table, names: Collection[str]) -> Table:

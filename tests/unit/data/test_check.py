@@ -50,7 +50,7 @@ def test_valid_files_have_no_findings(tmp_path):
     numbers = {what: number.observed for what, number in held(checked).items()}
     assert (numbers["questions"], numbers["images"], numbers["question types"]) == (10, 2, 3)
     assert (numbers["questions of type Object"], numbers["questions labelled E"]) == (4, 2)
-    assert (numbers["words a question"], numbers["words an option"]) == (5, 1.6)
+    assert (numbers["words per question"], numbers["words per option"]) == (5, 1.6)
     assert (numbers["mean image width (px)"], numbers["mean image height (px)"]) == (40, 30)
 
 

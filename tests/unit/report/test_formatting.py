@@ -19,6 +19,8 @@ from known_unknowns.report.formatting import (
     move_n_to_column,
     move_n_to_heading,
     percent,
+    sentence_case,
+    unbroken,
 )
 from known_unknowns.report.section import section
 from known_unknowns.report.tables import Run
@@ -47,6 +49,23 @@ def test_an_undefined_number_is_a_dash() -> None:
 
 def test_the_tooltip_has_the_spread_over_seeds() -> None:
     assert metric_cell(replace(METRIC, spread=0.012)).title == "wilson; standard deviation over seeds 1.2"
+
+
+@pytest.mark.parametrize(
+    ("text", "heading"),
+    [
+        ("right, by parser", "Right, by parser"),
+        ("chance, as printed", "Chance, as printed"),
+        *((same, same) for same in ("n", "p, corrected", "score_sa", "#view", "mPLUG-Owl", "idefics2-8b", "", "AVG")),
+    ],
+)
+def test_a_heading_has_a_capital_unless_it_is_a_name(text: str, heading: str) -> None:
+    assert sentence_case(text) == heading
+
+
+def test_a_number_of_questions_is_on_one_line() -> None:
+    assert unbroken("HumbleBench, n = 300") == "HumbleBench, n\u00a0=\u00a0300"
+    assert unbroken("mean = 3, n = few") == "mean = 3, n = few"
 
 
 @given(st.lists(st.lists(st.sampled_from([None, 10, 20]), min_size=2, max_size=2), max_size=4))

@@ -146,10 +146,10 @@ def _quantities(state: _State, questions: int, settings: Mapping[str, Any]) -> l
     ]
     if questions and state.options:
         quantities.append(
-            Quantity("words a question", round(state.question_words / questions, 2), None if own else 8.88, _PAPER)
+            Quantity("words per question", round(state.question_words / questions, 2), None if own else 8.88, _PAPER)
         )
         quantities.append(
-            Quantity("words an option", round(state.option_words / state.options, 2), None if own else 2.52, _PAPER)
+            Quantity("words per option", round(state.option_words / state.options, 2), None if own else 2.52, _PAPER)
         )
     if sizes:
         width, height = (round(sum(side) / len(sizes)) for side in zip(*sizes, strict=True))

@@ -60,7 +60,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const [a, b] = selects.map((select) => select.selectedIndex);
     const names = [data.names[a], data.names[b]];
     const rows = data.rows.filter((row) => (row[1] === a && row[2] === b) || (row[1] === b && row[2] === a));
-    const heads = ["result", "difference", ...names, "p, corrected", "detectable", "n", "questions"];
+    const heads = ["Result", "Difference", ...names, "p, corrected", "Detectable difference", "n", "Questions"];
     const counts = { better: 0, worse: 0 };
     for (const row of rows) {
       const pair = oriented(row, row[1] !== a);
