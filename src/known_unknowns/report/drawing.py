@@ -7,7 +7,7 @@ the light or dark theme. The files beside the page have a white background.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +18,8 @@ from known_unknowns.report.formatting import Table
 
 INK, MUTED, GRID = "#2b3138", "#5c6671", "#e2e5e9"
 GREY = "#98a1ab"
+_BASELINES = ("#6f675d", "#8b8278", "#a59c92", "#bdb5ac")
+"""Warm greys of scripted baselines, unlike the grey of published models."""
 PUBLISHED = "published"
 VALIDATE = False
 """Whether charts are checked against Vega-Lite's schema, which takes longer than drawing them. The tests do it."""
@@ -75,9 +77,18 @@ class Point:
         return row
 
 
-def model_colours(models: Sequence[str], *, published: bool = False) -> tuple[list[str], list[str]]:
-    """Return the names of a colour legend and their colours: the models of this run, then published models in grey."""
-    colours = [_MODELS[i] if i < len(_MODELS) else _further_colour(i) for i in range(len(models))]
+def model_colours(
+    models: Sequence[str], *, baselines: Collection[str] = (), published: bool = False
+) -> tuple[list[str], list[str]]:
+    """Return the names of a colour legend and their colours: the models of this run, then published models in grey.
+
+    The scripted ``baselines`` among the models are grey too. A model has the same colour in all figures of a run.
+    """
+    own = [model for model in models if model not in baselines]
+    scripted = [model for model in models if model in baselines]
+    found = {model: _MODELS[i] if i < len(_MODELS) else _further_colour(i) for i, model in enumerate(own)}
+    found |= {model: _BASELINES[i % len(_BASELINES)] for i, model in enumerate(scripted)}
+    colours = [found[model] for model in models]
     return ([*models, PUBLISHED], [*colours, GREY]) if published else ([*models], colours)
 
 
@@ -105,6 +116,7 @@ def stacked_shares(
     facet: str,
     order: Sequence[str],
     legend: Any,
+    baselines: Collection[str] = (),
     width: int = 520,
 ) -> Any:
     """Return a chart of stacked bars, one for each model in each facet.
@@ -125,6 +137,8 @@ def stacked_shares(
         The facets in their order.
     legend : alt.Legend
         The legend of the parts.
+    baselines : collection of str
+        The scripted respondents among the models, drawn pale.
     width : int
         The width in pixels.
     """
@@ -134,13 +148,14 @@ def stacked_shares(
     share = alt.X("share:Q", stack="zero", scale=alt.Scale(domain=[0, 100]), axis=ticks)
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return (
-        alt.Chart(alt.Data(values=list(rows)))
+        alt.Chart(alt.Data(values=[{**row, "pale": row["model"] in baselines} for row in rows]))
         .mark_bar(height={"band": 0.82})
         .encode(
             x=share.title("percent of questions"),
             y=alt.Y("model:N", sort=list(models), title=None),
             color=alt.Color(f"{part}:N", scale=scale, legend=legend),
             order=alt.Order("place:Q"),
+            opacity=alt.Opacity("pale:N", scale=alt.Scale(domain=[False, True], range=[1, 0.45]), legend=None),
         )
         .properties(width=width, height={"step": 17})
         .facet(row=facet_rows(facet, order), spacing=16)
@@ -162,11 +177,13 @@ def parts_legend() -> Any:
     return alt.Legend(title=None, columns=2, columnPadding=60, rowPadding=4, symbolType="square", labelLimit=320)
 
 
-def dot_channels(row: str, order: Sequence[str], models: Sequence[str], *, published: bool = False) -> dict[str, Any]:
+def dot_channels(
+    row: str, order: Sequence[str], models: Sequence[str], *, baselines: Collection[str] = (), published: bool = False
+) -> dict[str, Any]:
     """Return the channels of a dot plot: a row for each value of the field ``row``, in it a dot for each model."""
     import altair as alt
 
-    names, colours = model_colours(models, published=published)
+    names, colours = model_colours(models, baselines=baselines, published=published)
     axis = alt.Axis(grid=True, tickBand="extent", ticks=False)
     legend = alt.Legend(columns=4, columnPadding=28)
     return {

@@ -56,7 +56,7 @@ def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figu
         "models in grey. The table below has the numbers of this run."
     )
     chance = {axis: Coordinate.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
-    chart = _scatter_chart(ours, theirs, chance, run.models, x_name, y_name)
+    chart = _scatter_chart(ours, theirs, chance, run, x_name, y_name)
     return figure(
         spec.name, spec.title, chart, alt_text, note=spec.note, table=_scatter_table(spec, run, x_name, y_name)
     )
@@ -121,7 +121,7 @@ def _scatter_chart(
     ours: Sequence[Point],
     theirs: Sequence[Point],
     chance: Mapping[str, Coordinate | None],
-    models: Sequence[str],
+    run: Run,
     x_name: str,
     y_name: str,
 ) -> alt.LayerChart:
@@ -129,7 +129,7 @@ def _scatter_chart(
 
     x_title, y_title = f"{x_name}, percent right", f"{y_name}, percent right"
     x, y = alt.X(**percent_axis("x", x_title)), alt.Y(**percent_axis("y", y_title))
-    names, colours = model_colours(models, published=bool(theirs))
+    names, colours = model_colours(run.models, baselines=run.baselines, published=bool(theirs))
     colour = alt.Color(
         "shown:N",
         scale=alt.Scale(domain=names, range=colours),
@@ -213,7 +213,8 @@ def answers(run: Run) -> Figure:
 def answer_shares(run: Run) -> list[dict[str, Any]]:
     """Return one row per model, variant and answer, in percent. The shares of a bar add up to 100.
 
-    ``share_unparsed`` is left out: it overlaps the labels, since a parsed label may be one that was not offered.
+    ``share_unparsed`` is left out: it overlaps the labels, since a parsed label may be one that was not offered. So are
+    the shares that the section names in ``other_shares``.
     """
     return [
         {
@@ -228,7 +229,7 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
         and m.scorer == run.main_scorer
         and m.category == OVERALL
         and m.name.startswith("share_")
-        and m.name != "share_unparsed"
+        and m.name not in ("share_unparsed", *run.section.other_shares)
         and m.value is not None
     ]
 
@@ -278,5 +279,6 @@ def _answers_chart(bars: list[dict[str, Any]], run: Run) -> alt.FacetChart:
         facet="variant",
         order=[run.section.name(variant) for variant in run.variants],
         legend=alt.Legend(orient="top", title=None, columns=columns, symbolType="square"),
+        baselines=run.baselines,
         width=560,
     )

@@ -12,7 +12,7 @@ from known_unknowns.comparison.models import PairedRow, correct_for_pairs
 from known_unknowns.comparison.summary import leading_rows
 from known_unknowns.metrics import dual
 from known_unknowns.records import Metric
-from known_unknowns.report.tables import ACCURACY, Run, is_baseline
+from known_unknowns.report.tables import ACCURACY, Run
 
 NO_RIGHT_OPTION, NO_CONTENT = ("nota_only",), ("blank", "noise", "gaussian")
 """Functions of variants: the right option is removed; the images have no content. The first one of a run is used."""
@@ -44,7 +44,7 @@ class Overview:
     @cached_property
     def baselines(self) -> tuple[str, ...]:
         """The scripted respondents."""
-        return tuple(name for name in self.run.models if is_baseline(self.run.params, name))
+        return self.run.baselines
 
     @cached_property
     def models(self) -> tuple[str, ...]:

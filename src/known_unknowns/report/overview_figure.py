@@ -45,14 +45,14 @@ def draw(overview: Overview, name: str) -> Figure:
     if not rows:
         return placeholder(name, title, "not drawn: nothing was measured")
     models = [model for model in overview.models if any(row["model"] == model for row in rows)]
-    names, colours = model_colours(models)
+    names, colours = model_colours([model for model in overview.run.models if model in models])
     scale = alt.Scale(domain=[*names, _BASELINE], range=[*colours, GREY])
     colour = alt.Color("shown:N", scale=scale, legend=None)
+    order = [*models, *overview.sorted(overview.baselines)]
     if no_option:
-        order = [*models, *overview.baselines]
         layers, unlabelled = _points(sorted(rows, key=lambda row: order.index(row["model"])), colour)
     else:
-        layers, unlabelled = _bars(alt.Chart(alt.Data(values=rows)), colour, [row["model"] for row in rows]), 0
+        layers, unlabelled = _bars(alt.Chart(alt.Data(values=rows)), colour, order), 0
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     axes = "accuracy (horizontal) and refusals without a right option (vertical)" if no_option else "accuracy"
     alt_text = (

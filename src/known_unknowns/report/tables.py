@@ -47,6 +47,11 @@ class Run:
         return next((metric for metric in found if metric is not None), None)
 
     @property
+    def baselines(self) -> tuple[str, ...]:
+        """The scripted respondents among the models."""
+        return tuple(model for model in self.models if is_baseline(self.params, model))
+
+    @property
     def is_rendered(self) -> bool:
         """Whether the questions are rendered, so that no number is comparable with published ones."""
         return self.params.data(self.benchmark).source == "scenes"

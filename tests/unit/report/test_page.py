@@ -14,8 +14,8 @@ from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL
+from known_unknowns.report import drawing, shell
 from known_unknowns.report import section as report_section
-from known_unknowns.report import shell
 from known_unknowns.report.page import build
 
 from .conftest import write
@@ -59,7 +59,7 @@ def test_questions_that_nobody_released_are_not_called_released(
         "right as in the files" in texts["stress.html"] and "answers correctly as in the files" in texts["index.html"]
     )
     assert "Whole texts only." in texts["parsers.html"] and "Whole texts only." in texts[OWN]
-    assert "strict" in {e.text for e in written[OWN].all("th")}
+    assert "Strict" in {e.text for e in written[OWN].all("th")}
 
 
 @pytest.mark.parametrize("file", PAGES)
@@ -79,6 +79,24 @@ def test_names_and_categories_are_escaped(tmp_path: Path) -> None:
     for page in written.values():
         assert not page.all("img") and not page.all("b")
     assert any(bad in e.text for e in written[OWN].all("th"))
+
+
+@pytest.mark.parametrize("file", PAGES)
+def test_headings_have_a_capital(pages: dict[str, Page], file: str) -> None:
+    """Those of the page and of columns, unless they are a symbol or a name in code."""
+    texts = [e.text for e in pages[file].elements if re.fullmatch("h[1-4]", e.tag)]
+    texts += [
+        e.text for e in pages[file].all("span") if {"thead", "th"} <= set(e.within) and "name" in str(e.attributes)
+    ]
+    assert texts and all(words(text)[0].isupper() or words(text) in ("n", "p, corrected") for text in texts), texts
+
+
+def test_figures_have_colours_for_models_and_greys_for_baselines(run: FakeRun) -> None:
+    """Three models have three colours of the palette, beside four scripted respondents."""
+    drawn = (run.page.parent / "figures" / "humblebench_vs_e.svg").read_text(encoding="utf-8")
+    used = set(re.findall(r"#[0-9a-f]{6}", drawn))
+    strong = {c for c in used if max(bytes.fromhex(c[1:])) - min(bytes.fromhex(c[1:])) > 40}
+    assert strong == set(drawing.model_colours(["a", "b", "c"])[1])
 
 
 def luminance(colour: str) -> float:
@@ -110,7 +128,7 @@ def test_the_headline_has_the_values_of_the_metrics(run: FakeRun, pages: dict[st
     value, low, high = (f"{100 * v:.1f}" for v in (found.value, found.low, found.high))
     text = words(pages[OWN]["humblebench-headline"].text)
     assert f"{value} [{low}, {high}]" in text
-    assert "HumbleBench-E" in text and "exactly “E”" in text and "n = 60" in text and "chance" in text
+    assert "HumbleBench-E" in text and "Exactly “E”" in text and "n = 60" in text and "Chance" in text
     assert f"{value} [{low}, {high}], n = 60" in words(pages["stress.html"]["humblebench-figures"].text)
 
 
@@ -167,7 +185,7 @@ def test_fewer_variants_make_a_smaller_report(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_figures")
 def test_no_headline_variant_at_all(tmp_path: Path) -> None:
     pages = write(make(tmp_path, questions=15, variants_kept=["text_only"]))
-    assert "no image" in pages[OWN]["humblebench-headline"].text
+    assert "No image" in pages[OWN]["humblebench-headline"].text
 
 
 @pytest.mark.usefixtures("no_figures")

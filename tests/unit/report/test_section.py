@@ -14,7 +14,7 @@ from known_unknowns.benchmarks import Benchmark, Lazy
 from known_unknowns.comparison import MetricIndex, compare
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report.figures import answer_colours
+from known_unknowns.report.figures import answer_colours, answer_shares
 from known_unknowns.report.page import ExtraContent, figures_of, run_of
 from known_unknowns.report.section import Section, section
 
@@ -75,7 +75,7 @@ def test_a_benchmark_without_a_section_has_the_generic_figure(plain: FakeRun) ->
     drawn = {path.name for path in (plain.page.parent / "figures").glob("*.svg")}
     assert drawn == {"plain_answers.svg", "plain_overview.svg"}
     assert "None of the above" not in pages["index.html"]["about"].text and "efus" not in page["content"].text
-    assert "original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
+    assert "Original" in page["plain-headline"].text and "blank" not in page["plain-headline"].text
 
 
 def test_the_figure_of_answers_shows_every_label(plain: FakeRun) -> None:
@@ -85,6 +85,18 @@ def test_the_figure_of_answers_shows_every_label(plain: FakeRun) -> None:
     assert places == sorted(places)
     for width in ("50", "25", "15", "10"):  # in percent of the questions
         assert f"percent of questions: {width}" in drawn
+
+
+@pytest.mark.parametrize(("benchmark", "other"), [("actiview", "share_of_views"), ("mm_upd", "share_without_letter")])
+def test_other_shares_are_no_part_of_the_bars_of_answers(benchmark: str, other: str) -> None:
+    shares = {"share_A": 0.75, "share_no_letter": 0.25, "share_unparsed": 0.25, other: 0.5}
+    variant = params(benchmark).variants(benchmark)[0]
+    rows = [
+        Metric("oracle", benchmark, variant, 0, "robust", OVERALL, name, value, None, None, 20, "none")
+        for name, value in shares.items()
+    ]
+    bars = answer_shares(run_of(params(benchmark), MetricIndex(rows), benchmark))
+    assert {bar["answer"]: bar["share"] for bar in bars} == {"A": 75, "no label": 25}
 
 
 @pytest.mark.parametrize(

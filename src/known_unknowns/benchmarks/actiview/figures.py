@@ -99,7 +99,7 @@ def _pipelines_chart(
 
     title = "percent right"
     order = [run.section.name(variant) for variant in shown]
-    channels = dot_channels("pipeline", order, run.models, published=bool(theirs))
+    channels = dot_channels("pipeline", order, run.models, baselines=run.baselines, published=bool(theirs))
     lines = [({"at": HUMAN}, [2, 3])] + ([] if chance is None else [({"at": 100 * chance}, [5, 4])])
     layers = [
         alt.Chart(alt.Data(values=[line]))
@@ -169,6 +169,7 @@ def _view_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
         facet="pipeline",
         order=list(dict.fromkeys(row["pipeline"] for row in rows)),
         legend=parts_legend(),
+        baselines=run.baselines,
     )
 
 
@@ -254,7 +255,7 @@ def _cost_chart(rows: list[dict[str, Any]], x_title: str, run: Run) -> alt.Layer
     highest = max(row["x"] for row in rows) or 1
     x_scale = alt.Scale(domain=[-0.03 * highest, 1.05 * highest], nice=False)
     x = alt.X("x:Q", scale=x_scale, title=x_title, axis=alt.Axis(format=",~f"))
-    names, colours = model_colours(run.models)
+    names, colours = model_colours(run.models, baselines=run.baselines)
     legend = alt.Legend(columns=2, columnPadding=28, values=[m for m in names if m in {row["model"] for row in rows}])
     colour = alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=legend)
     used: Mapping[str, str] = {run.section.name(v): shape for v, shape in _COSTED.items() if v in run.variants}

@@ -111,7 +111,7 @@ def _scores_chart(ours: Sequence[Point], theirs: Sequence[Point], run: Run) -> a
         channel(**percent_axis(field, titles[field], highest=highest))
         for channel, field in ((alt.X, "x"), (alt.Y, "y"))
     )
-    names, colours = model_colours(run.models, published=True)
+    names, colours = model_colours(run.models, baselines=run.baselines, published=True)
     colour = alt.Color(
         "shown:N",
         scale=alt.Scale(domain=names, range=colours),
@@ -202,7 +202,7 @@ def _subtasks_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
     import altair as alt
 
     order = [task for tasks in SUB_TASKS.values() for task in tasks]
-    base = alt.Chart().encode(**dot_channels("task", order, run.models))
+    base = alt.Chart().encode(**dot_channels("task", order, run.models, baselines=run.baselines))
     layers = alt.layer(*interval_dots(base, "score_AR, percent"), data=alt.Data(values=rows))
     faceted = layers.properties(**DOT_PLOT_SIZE).facet(row=facet_rows("subset", SUBSETS), spacing=14)
     return faceted.resolve_scale(y="independent")
@@ -215,7 +215,7 @@ def _subtasks_table(run: Run, variant: str) -> Table:
             heads = [Head(subset, span=len(tasks))] if place == 0 else []
             cells = [metric_cell(run.get(model, variant, table_scorer(run), "score_AR", task)) for model in run.models]
             rows.append(Row((*heads, Head(task)), tuple(cells)))
-    columns = tuple(Head(model) for model in run.models)
+    columns = tuple(Head(model, verbatim=True) for model in run.models)
     return Table("score_AR by sub-task", ("Subset", "Sub-task"), columns, tuple(rows))
 
 
@@ -253,6 +253,7 @@ def _quadrant_chart(rows: list[dict[str, Any]], run: Run) -> alt.FacetChart:
         facet="category",
         order=[OVERALL, *SUBSETS],
         legend=parts_legend(),
+        baselines=run.baselines,
     )
 
 
@@ -319,7 +320,7 @@ def _curve(run: Run, model: str, variant: str, *, results: Path, data: Path) -> 
 def _risk_chart(curves: dict[str, np.ndarray], run: Run, variant: str) -> alt.LayerChart:
     import altair as alt
 
-    names, colours = model_colours(run.models)
+    names, colours = model_colours(run.models, baselines=run.baselines)
     colour = alt.Color("model:N", scale=alt.Scale(domain=names, range=colours), title="Model", legend=_legend())
     lines = [
         {"model": model, "x": round(100 * float(at), 4), "y": round(100 * float(risk), 4)}
