@@ -1,6 +1,8 @@
-"""Protocols: how a question is asked. A protocol is a generator that yields a `Turn` and receives its `Reply`::
+"""Protocols: how a question is asked.
 
-    def forced_choice(question, context):   # ask; after a refusal, ask again without the refusal option
+A protocol is a generator that yields a `Turn` and receives its `Reply`::
+
+    def forced_choice(question, context):  # ask; after a refusal, ask again without the refusal option
         reply = yield ask(question, context.prompt(question))
         if context.refused(reply, question):
             yield ask(without_refusal(question), step=FORCED)

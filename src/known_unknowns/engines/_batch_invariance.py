@@ -70,8 +70,11 @@ class BatchInvarianceCheck:
             self.largest_difference = max(self.largest_difference, apart)
 
     def add(self, alone: Mapping[str, float], together: Mapping[str, float], *, padded: bool = False) -> None:
-        """Add a comparison of the options' log-probabilities at batch size 1 (``alone``) and as answered
-        (``together``), in a ``padded`` batch or with a shared prefix."""
+        """Add a comparison of the options' log-probabilities.
+
+        ``alone`` are those at batch size 1; ``together`` those as answered, in a ``padded`` batch or with a shared
+        prefix.
+        """
         first, second = sorted(alone.values(), reverse=True)[:2] if len(alone) > 1 else (0.0, 0.0)
         flip = max(alone, key=alone.__getitem__) != max(together, key=together.__getitem__)
         apart = round(max(abs(alone[label] - together[label]) for label in alone), 6)

@@ -236,8 +236,10 @@ def _make_vision_bidirectional(model: Any) -> None:
 
 
 def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
-    """Reject a fallback: transformers silently uses another backend, with other pixels, if the configured one is
-    missing."""
+    """Raise an error if the processor's backend is not the configured one.
+
+    If that one is missing, transformers silently uses another one, with other pixels.
+    """
     found = getattr(getattr(processor, "image_processor", None), "backend", None)
     if found is None:
         raise ConfigError(

@@ -27,8 +27,10 @@ class Chunk:
 
 
 def batches(turns: Sequence[Turn], size: int, *, max_new_tokens: int | None = None) -> Iterator[list[int]]:
-    """Yield indices into ``turns``, at most ``size`` at a time. A batch has one number of images and one token limit.
-    Yield indices into ``turns``, at most ``size`` at a time. A batch has one number of images and one token limit."""
+    """Yield indices into ``turns``, at most ``size`` at a time.
+
+    A batch has one number of images and one token limit.
+    """
 
     def kind(index: int) -> tuple[int, int]:
         return len(turns[index].images), max_new_tokens or turns[index].max_new_tokens

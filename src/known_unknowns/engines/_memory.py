@@ -115,8 +115,7 @@ def report_halving(name: str, about: dict[str, Any], turns: int, failure: str) -
 
 
 def _bytes_per_token(model: Any) -> int:
-    """Return the bytes per token of a question: one layer's activations, and the prompt's keys and values in all
-    layers."""
+    """Return the bytes per token of a question: activations of one layer, keys and values of all layers."""
     config = model.config.get_text_config()
     hidden = config.hidden_size
     # Layers may differ, as those of Gemma 4 do. Then only their own configurations have some of the settings.

@@ -180,8 +180,7 @@ class PromptBuilder:
         return found
 
     def _prefix_length(self, ids: Sequence[int]) -> int:
-        """Return the number of tokens up to the last image, including the special tokens that close it; 0 without
-        images.
+        """Return the number of tokens up to the last image and the special tokens that close it; 0 without images.
 
         It depends on the prompt only. After a special token the tokenizer starts anew, so that the question cannot
         change the tokens before it. Added tokens that are not special may belong to the question.
@@ -307,8 +306,7 @@ def _control_tokens(checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def prefetch(make: Callable[[Item], Result], work: Iterable[Item], *, spare: bool) -> Iterator[tuple[Item, Result]]:
-    """Yield each item with the result of ``make`` for it, computed in another thread while the caller handles the last
-    one.
+    """Yield each item with the result of ``make`` for it, computed in another thread while the caller works.
 
     Without a ``spare`` core the result is computed on request. A thread beside a model that computes on all of a
     machine's cores delays each of its operations: on two cores, a sixth of the whole time was lost.

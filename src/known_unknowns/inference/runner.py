@@ -139,7 +139,6 @@ def run(
     Turns with the same key are asked once, in the first cell that needs them. Scripted engines receive the answer key
     of each turn as well. With a ``shard``, only its questions are asked, a block at a time.
     """
-
     key_of = _keys(engine)
     dialogues = [
         _Dialogue(cell, question, protocol(question))

@@ -119,7 +119,22 @@ def estimates(table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.
 def ratio_estimates(
     ratios: Mapping[str, Ratio], categories: Mapping[str, np.ndarray], column: np.ndarray
 ) -> dict[str, Estimates]:
-    """Estimate ratios in each category; ``column`` (questions,) is the group of each question, as a number."""
+    """Estimate ratios in each category.
+
+    Parameters
+    ----------
+    ratios : mapping from str to Ratio
+        Numerators and denominators by metric, arrays of shape (questions,).
+    categories : mapping from str to ndarray of bool, shape (questions,)
+        The questions of each category.
+    column : ndarray of int, shape (questions,)
+        The group of each question, as a number.
+
+    Returns
+    -------
+    dict from str to Estimates
+        By category.
+    """
     names = list(ratios)
     above, below = (
         np.array([np.asarray(ratio[part], dtype=np.float64) for ratio in ratios.values()]) for part in range(2)
@@ -196,6 +211,22 @@ def with_area(estimated: Estimates, name: str, curve: RiskCoverage, column: np.n
 
     Its residuals are those of the jackknife, so that they contain the variance of the weights. The weights are scaled
     to Kish's effective number of questions.
+
+    Parameters
+    ----------
+    estimated : Estimates
+        The other metrics of the category.
+    name : str
+        Name of the metric.
+    curve : RiskCoverage
+        Confidence and error of each question of the category.
+    column : ndarray of int, shape (questions,)
+        The group of each question, as a number.
+
+    Returns
+    -------
+    Estimates
+        With the area as the last metric.
     """
     groups, column = np.unique(column, return_inverse=True)
     value, weights = aurc(curve), error_weights(curve.confidence)

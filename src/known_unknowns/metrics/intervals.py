@@ -206,9 +206,17 @@ def mean_bounds(value: np.ndarray, residuals: np.ndarray, sizes: np.ndarray, *, 
 
 
 def mean_error(residuals: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the standard errors of `mean_bounds` and their degrees of freedom, arrays of shape (metrics,).
+    """Compute the standard errors of `mean_bounds` and their degrees of freedom.
 
-    The standard error is NaN with a single group, or if all residuals are 0.
+    Parameters
+    ----------
+    residuals, sizes : ndarray, shape (groups, metrics)
+        As in `mean_bounds`.
+
+    Returns
+    -------
+    error, df : ndarray, shape (metrics,)
+        Standard errors, NaN with a single group or if all residuals are 0, and degrees of freedom.
     """
     sums = design_effect.power_sums(sizes)
     squares = (residuals**2).sum(axis=0)

@@ -108,7 +108,20 @@ class PairedDesign:
         return found if found <= 1 else None
 
     def images_needed(self, difference: float, power: float = POWER) -> int | None:
-        """Compute the number of images for a power, with as many questions on each; None above a billion."""
+        """Compute the number of images for a power, with as many questions on each.
+
+        Parameters
+        ----------
+        difference : float
+            The true difference.
+        power : float
+            The probability to find it.
+
+        Returns
+        -------
+        int or None
+            At least 2; None if it is above a billion.
+        """
         if difference == 0 or self._power(difference, _MOST_IMAGES) < power:
             return None
         if self._power(difference, 2) >= power:

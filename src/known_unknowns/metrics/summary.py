@@ -37,7 +37,7 @@ def headline_metrics(benchmark: str) -> tuple[str, ...]:
 
 
 def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
-    """Return the numbers of one model that compare it with others, by name (``<benchmark>.accuracy``).
+    """Return the numbers of one model that compare it with others.
 
     Parameters
     ----------
@@ -45,6 +45,11 @@ def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
         The model's metrics over all questions, one row each. The first variant of a benchmark is its main variant.
     scorer : str
         The scorer whose metrics are taken.
+
+    Returns
+    -------
+    dict from str to Metric
+        By name (``<benchmark>.accuracy``).
     """
     found = {(m.benchmark, m.variant, m.name): m for m in metrics if m.scorer == scorer}
     main: dict[str, str] = {}
@@ -59,7 +64,7 @@ def model_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
 
 
 def variant_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric]:
-    """Return the headline metrics of one variant by name.
+    """Return the headline metrics of one variant.
 
     Parameters
     ----------
@@ -68,6 +73,11 @@ def variant_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric
     scorer : str
         The scorer whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy and the
         benchmark's own headline metrics are returned (``official.accuracy``).
+
+    Returns
+    -------
+    dict from str to Metric
+        By name.
     """
     found = {}
     for m in metrics:

@@ -60,7 +60,7 @@ def summarise(
 
 
 def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str | None]) -> int:
-    """Write the rows of tables of metrics as one CSV, and return their number.
+    """Write the rows of tables of metrics as one CSV.
 
     Parameters
     ----------
@@ -70,6 +70,11 @@ def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str
         The CSV.
     chosen : mapping of str to (str or None)
         Columns and the value that their rows must have; None for any.
+
+    Returns
+    -------
+    int
+        The number of rows.
     """
     count = 0
     with atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
@@ -92,7 +97,20 @@ def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:
 
 
 def plot_rows(metrics: Iterable[Metric], columns: Mapping[str, tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """Return one row per benchmark and model; a metric that was not measured has no value."""
+    """Return the rows of a plot.
+
+    Parameters
+    ----------
+    metrics : iterable of Metric
+        The metrics of all models over all questions.
+    columns : mapping from str to (str, str, str)
+        Columns, and the variant, scorer and metric of each (`plot_columns`).
+
+    Returns
+    -------
+    list of dict
+        One row per benchmark and model. A metric that was not measured has no value.
+    """
     column_of = {source: column for column, source in columns.items()}
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for metric in metrics:

@@ -30,6 +30,8 @@ class FindingGroup:
 
 @dataclass(frozen=True, slots=True)
 class SeverityGroup:
+    """The findings of one severity."""
+
     name: str
     count: int
     groups: tuple[FindingGroup, ...]

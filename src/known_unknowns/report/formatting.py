@@ -24,8 +24,11 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """``n`` is the number of questions and ``denominator`` the text of a ratio's denominator, where that is another
-    number. ``title`` is shown on hovering, ``note`` is small print, and ``mark`` refers to a footnote."""
+    """A cell of a table.
+
+    ``n`` is the number of questions, and ``denominator`` the text of a ratio's denominator if that is another number.
+    ``title`` is shown on hovering, ``note`` is small print, and ``mark`` refers to a footnote.
+    """
 
     text: str
     interval: str = ""
@@ -115,6 +118,7 @@ def percent(value: float | None, *, signed: bool = False) -> str:
 
 
 def interval(low: float | None, high: float | None, *, signed: bool = False) -> str:
+    """Format an interval in percent: "[67.0, 77.4]"; "" without bounds."""
     if low is None or high is None:
         return ""
     return f"[{percent(low, signed=signed)}, {percent(high, signed=signed)}]"

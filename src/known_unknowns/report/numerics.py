@@ -1,5 +1,7 @@
-"""How replies were computed: the plans of the prefix cache and their checks (docs/shared_prefixes.md), and the replies
-that were asked again (docs/faults.md)."""
+"""How replies were computed, and the recorded replies that were asked again.
+
+docs/shared_prefixes.md describes the plans of the prefix cache and their checks, docs/faults.md the verification.
+"""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _distance(overview: Overview) -> str:
 
 
 def _test(row: PairedRow, best: str) -> str:
-    """+3.0 [+0.8, +5.3] points, p = 0.0210 (Holm, 3 pairs)"""
+    """Return a difference as text: "+3.0 [+0.8, +5.3] points, p = 0.0210 (Holm, 3 pairs)"."""
     sign = 1 if row.model_a == best else -1
     bounds = ""
     if row.low is not None and row.high is not None:
@@ -113,7 +113,7 @@ def _range(overview: Overview, number: Callable[[str], Metric | None]) -> str:
 
 
 def _shown(metric: Metric | None) -> str:
-    """72.2% [67.0, 77.4]"""
+    """Return a metric as text: "72.2% [67.0, 77.4]"."""
     if metric is None or metric.value is None:
         return DASH
     bounds = interval(metric.low, metric.high)

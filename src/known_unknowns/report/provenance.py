@@ -75,6 +75,8 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
+    """What a run was made from, for the page of its provenance."""
+
     edition: str
     seeds: tuple[int, ...]
     statistics: Mapping[str, Any]

@@ -18,6 +18,8 @@ _LARGEST_DRAWN = (128, 128)  # noise does not compress
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
+    """A small copy of an image, as a data URL."""
+
     url: str
     width: int
     height: int

@@ -25,6 +25,7 @@ _COLUMNS = ["question_id", "turn", "scorer", "outcome", "choice", "correct"]
 
 
 def score_path(results: Path, model: str, benchmark: str, variant: str, seed: int) -> Path:
+    """Return the path of a table of scores."""
     return results / "scores" / model / benchmark / variant / f"seed{seed}.parquet"
 
 

@@ -134,6 +134,7 @@ def _chance_cell(run: Run, variant: str) -> Cell:
 
 
 def confidence(run: Run) -> str:
+    """Return the confidence level as text: "95%"."""
     return f"{100 * run.confidence:g}%"
 
 

@@ -1,5 +1,4 @@
-"""The pocket edition of ActiView: all eight sub-classes on large rendered scenes, in the published files and
-layout.
+"""The pocket edition of ActiView: all eight sub-classes on large rendered scenes, in the published format.
 
 The files are ``data.json``, ``groundtruth_views.json`` and ``shifting_level.json``, as described in
 `known_unknowns.benchmarks.actiview.format`, the originals in ``images`` and the images cut from them in
@@ -63,8 +62,9 @@ class Question:
 
     @property
     def starts(self) -> dict[str, int]:
-        """For each level the view, from 0, in which shifting starts (Section 4.1): the first of those with the
-        most whole clues, with a part of a clue, or with none.
+        """The view, from 0, in which shifting starts (Section 4.1), by level.
+
+        It is the first of those with the most whole clues, with a part of a clue, or with none.
         """
         whole = [clue if isinstance(clue, int) else 0 for clue in self.clues]
         return {
@@ -168,9 +168,7 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _draw(scene_image: SceneImage, folder: Path) -> None:
-    """Render the original and cut the other six images from it as `known_unknowns.benchmarks.actiview.views`
-    does.
-    """
+    """Render the original, and cut the other six images as `known_unknowns.benchmarks.actiview.views` does."""
     source, *others = paths(scene_image.stem)
     with atomic_path(folder / source) as partial:
         render(scene_image.scene, scene_image.width, scene_image.height).save(partial, format="PNG")

@@ -36,8 +36,10 @@ _SIDES = ("On the left", "On the right", "Above it", "Below it")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question before its options are ordered. ``clues`` are the ids of the objects that the answer needs;
-    ``distracts`` tells whether other small objects suggest a false option.
+    """A question before its options are ordered.
+
+    ``clues`` are the ids of the objects that the answer needs. ``distracts`` tells whether other small objects suggest
+    a false option.
     """
 
     category: str
@@ -62,9 +64,7 @@ def small(scene: Scene) -> list[int]:
 
 
 def direction(scene: Scene, one: int, other: int) -> str | None:
-    """Return the direction of ``one`` from ``other``; None unless one direction is certain and all others are
-    false.
-    """
+    """Return the direction of ``one`` from ``other``; None unless one is certain and all others are false."""
     verdicts = {name: verdict(scene, one, other, name) for name in DIRECTIONS}
     certain = [name for name, held in verdicts.items() if held]
     return certain[0] if len(certain) == 1 and list(verdicts.values()).count(False) == 3 else None
@@ -103,8 +103,9 @@ def _the(scene: Scene, index: int) -> str:
 
 
 def _among(words: Sequence[str], found: str, rng: random.Random) -> tuple[str, tuple[str, ...]]:
-    """Return the word for a direction and the false ones: the three others, or in a third of the cases the
-    opposite alone.
+    """Return the word for a direction and the false ones.
+
+    The false ones are the three others, or in a third of the cases the opposite alone.
     """
     truth, opposite = (words[DIRECTIONS.index(name)] for name in (found, CONVERSE[found]))
     others = tuple(word for word in words if word != truth)

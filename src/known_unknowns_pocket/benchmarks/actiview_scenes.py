@@ -1,5 +1,4 @@
-"""Scenes of the pocket ActiView: large and nearly empty, with objects too small to be recognised in the full
-image.
+"""Scenes of the pocket ActiView: large, with objects too small to be recognised in the full image.
 
 The full image and each view have an eighth of the original's sides. The box of a small object has at most `LOST`
 pixels a side in the full image, and at least `SEEN` in a view.
@@ -89,8 +88,7 @@ def _share(box: Box, tile: tuple[int, int, int, int]) -> float:
 
 
 def sample(seed: str, width: int, height: int) -> Scene:
-    """Return a scene that depends on the arguments alone: one or two large objects, and eight to twelve small
-    ones.
+    """Return a scene that depends on the arguments alone: one or two large objects, eight to twelve small ones.
 
     Some of the small ones lie across the line between two views. Two to four of them look the same and leave one
     view free.
@@ -152,9 +150,7 @@ class _Placing:
         return column * across, row * down, (column + 1) * across, (row + 1) * down
 
     def _add(self, look: Pair, area: Box, *, across: int | None = None, large: bool = False) -> bool:
-        """Place an object at a free position in the area, on the middle line of an axis (0: x) if ``across`` is
-        given.
-        """
+        """Place an object at a free position in the area; with ``across``, on the middle line of that axis (0: x)."""
         rng = self._rng
         radius = rng.uniform(*_LARGE) if large else rng.uniform(*_SMALL) / self._height
         room = reach(look[1], radius) + _MARGIN

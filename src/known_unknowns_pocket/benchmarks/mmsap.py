@@ -228,9 +228,7 @@ def _beyond(rng: random.Random) -> Maker:
 
 
 def _arranged(subset: str, draft: Draft, right: int, refusal: int, rng: random.Random) -> Question:
-    """Return the draft with its options in order: the truth, if there is one, and the refusal at the given
-    positions.
-    """
+    """Return the draft with its options in order: the truth, if any, and the refusal at the given positions."""
     options = rng.sample(draft.false, len(draft.false))
     if draft.truth:
         # Inserting the earlier one first leaves both at their positions.

@@ -68,8 +68,10 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question before its options are ordered. ``false`` are three options, or four if no option is true
-    (``truth`` is ""). ``note`` are further facts for the files.
+    """A question before its options are ordered.
+
+    ``false`` are three options, or four if no option is true (``truth`` is ""). ``note`` are further facts for the
+    files.
     """
 
     sub_task: str
@@ -89,8 +91,7 @@ def sample(seed: str, wanted: Collection[str], aspect: float) -> Scene:
 def compose(
     scene_image: SceneImage, wanted: Sequence[str], rng: random.Random
 ) -> tuple[SceneImage, tuple[Draft, ...]] | None:
-    """Return the image with what its questions need drawn over it, and one draft for each of the sub-tasks
-    ``wanted``.
+    """Return the image with what its questions need, and one draft for each of the sub-tasks ``wanted``.
 
     None if the scene has no such question or not enough room.
     """
@@ -115,8 +116,9 @@ def compose(
 def _from_kinds(
     scene: Scene, sub_task: str, rng: random.Random, asked: Collection[str], *, shapes_only: bool
 ) -> Draft | None:
-    """Return the first question that was not asked; with ``shapes_only`` none counts "objects", as a sign might
-    be one.
+    """Return the first question that was not asked.
+
+    With ``shapes_only`` no question counts "objects", because a sign might be one.
     """
     allowed = frozenset(ALL_PAIRS)
     for kind in rng.sample(_TEMPLATES[sub_task], len(_TEMPLATES[sub_task])):

@@ -143,9 +143,7 @@ def draws(sub_task: str, rng: random.Random) -> Iterator[Wording]:
 
 
 def draft(wording: Wording, scene: Scene, rng: random.Random) -> Draft | None:
-    """Return the question about an object of the scene, or about one that it lacks; None if there is no such
-    object.
-    """
+    """Return the question about an object of the scene, or about one that it lacks; None without such an object."""
     thing = _absent(scene, rng) if wording.sub_task == ABSENT else _present(scene, rng)
     if thing is None:
         return None

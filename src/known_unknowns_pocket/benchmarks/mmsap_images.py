@@ -109,8 +109,9 @@ def draw(scene_image: SceneImage) -> Image.Image:
 
 
 def place_motion(scene: Scene, motion: Motion, occupied: Sequence[Circle] = ()) -> tuple[Circle, ...] | None:
-    """Return the circles that the cue of a motion covers; None if one is off the canvas, on another object or
-    ``occupied``.
+    """Return the circles that the cue of a motion covers; None if one of them is not free.
+
+    A circle is not free if it is off the canvas, on another object or ``occupied``.
     """
     thing = scene.objects[motion.target]
     covered = tuple(_covered(thing, motion.action))

@@ -102,7 +102,7 @@ def count(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
 
 
 def where(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """Where is one object in relation to another?"""
+    """Yield drafts of "Where is one object in relation to another?"."""
     ids = range(len(scene.objects))
     couples = [(subject, target) for subject in ids for target in ids if subject != target]
     rng.shuffle(couples)
@@ -130,7 +130,7 @@ def where(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterato
 
 
 def related(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """Which object has a relation to another?"""
+    """Yield drafts of "Which object has a relation to another?"."""
     ids = range(len(scene.objects))
     held = [(p, s, t) for t in ids for s in ids if s != t for p in PREDICATES if verdict(scene, s, t, p)]
     for predicate, subject, target in rng.sample(held, len(held)):
@@ -153,7 +153,7 @@ def related(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Itera
 
 
 def colour(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """What colour is an object?"""
+    """Yield drafts of "What colour is an object?"."""
     for index, called in _named(scene, rng, hide="colour"):
         thing = scene.objects[index]
         values = [value for value in COLOURS if (value, thing.shape) in allowed]
@@ -161,7 +161,7 @@ def colour(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterat
 
 
 def shape(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """What shape is an object?"""
+    """Yield drafts of "What shape is an object?"."""
     for index, called in _named(scene, rng, hide="shape"):
         thing = scene.objects[index]
         values = [value for value in SHAPES if (thing.colour, value) in allowed]
@@ -186,7 +186,7 @@ def texture(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Itera
 
 
 def owner(scene: Scene, rng: random.Random, allowed: frozenset[Pair]) -> Iterator[Draft]:
-    """Which object is large, small, plain, striped or dotted?"""
+    """Yield drafts of "Which object is large, small, plain, striped or dotted?"."""
     for value in rng.sample(SIZES + TEXTURES, len(SIZES + TEXTURES)):
         attribute, hide = ("size", ("size",)) if value in SIZES else ("texture", ("texture",))
         ids = range(len(scene.objects))

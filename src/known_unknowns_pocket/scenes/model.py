@@ -82,7 +82,7 @@ class SceneObject:
 
     @property
     def size(self) -> str:
-        """ "small", "large", or "medium" for sizes in between."""
+        """The size as a word: "small", "large", or "medium" for sizes in between."""
         if self.radius <= SMALL_UP_TO:
             return "small"
         return "large" if self.radius >= LARGE_FROM else "medium"

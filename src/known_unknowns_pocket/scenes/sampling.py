@@ -137,9 +137,7 @@ def _background(rng: random.Random) -> Background:
 
 
 def _looks(rng: random.Random, count: int, allowed: list[Pair], preferred: list[Pair]) -> list[Pair]:
-    """Return colour and shape of each object. There are few different ones, so that objects share a colour or a
-    shape.
-    """
+    """Return colour and shape of each object: few different ones, so that objects share a colour or a shape."""
     colours = frozenset(rng.sample(tuple(COLOURS), rng.randint(3, 5)))
     shapes = frozenset(rng.sample(SHAPES, rng.randint(2, 4)))
     usual = [pair for pair in allowed if pair[0] in colours and pair[1] in shapes] or allowed

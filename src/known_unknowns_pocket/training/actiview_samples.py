@@ -128,8 +128,7 @@ def _shown(template: str, first: ActiViewQuestion, rng: random.Random) -> list[i
 def _joined(
     looks: list[Patches], shown: list[int], grid: int, objects: int
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Return where each object is shown in any image and its last anchor, followed by the same for the full image
-    alone.
+    """Return where each object is shown in any image, its last anchor, and the same for the full image alone.
 
     If the full image is not shown, the second half repeats the first (see `ShownScene`).
     """
@@ -257,9 +256,7 @@ def image_pixels(found: Scene, width: int, height: int, shown: list[int], side: 
 
 
 def _rule(image: Image.Image) -> None:
-    """Draw lines between the four parts, red on white, as `known_unknowns.benchmarks.actiview.views.add_grid`
-    does.
-    """
+    """Draw lines between the four parts, as `known_unknowns.benchmarks.actiview.views.add_grid` does."""
     across, down = image.size
     lines = [((across // 2, 0), (across // 2, down)), ((0, down // 2), (across, down // 2))]
     draw = ImageDraw.Draw(image)

@@ -1,5 +1,4 @@
-"""Subtasks of ActiView's questions: the objects that a question names, whether they are shown, where, and the
-answer.
+"""Subtasks of ActiView's questions: which objects a question names, whether and where they are shown, the answer.
 
 A small object has a few pixels in the full image: its colour and position are visible there, its shape hardly. A
 view shows the shape but not the position in the whole. Directions are therefore looked up in the full image if it
@@ -161,8 +160,7 @@ def object_prompts(shown_scene: ShownScene, rng: random.Random) -> Iterator[Trai
 
 
 def _present(shown_scene: ShownScene, shown: Sequence[int], rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Yield objects by colour and shape, and objects by one of these if it identifies them, with the other as
-    label.
+    """Yield objects by colour and shape, or by one of these if it identifies them, with the other as label.
 
     An attribute in the prompt is not a label: the model would read it from the text and not from the image.
     """

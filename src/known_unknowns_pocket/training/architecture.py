@@ -199,8 +199,7 @@ def build_model(tokenizer: PreTrainedTokenizerFast, shape: Shape, *, seed: int) 
 
 
 def _tower(shape: Shape) -> LevitConfig:
-    """Return LeViT's convolutions, 16 pixels a patch, and one stage of its layers, which keeps the number of
-    patches.
+    """Return LeViT's convolutions, 16 pixels a patch, and one stage of its layers with as many patches.
 
     Convolutions learn shapes from a tenth of the images that a vision transformer on plain patches needs.
     """

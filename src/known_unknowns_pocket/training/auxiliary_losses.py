@@ -113,8 +113,7 @@ class AuxiliaryHeads(nn.Module):
 
     @torch.no_grad()
     def initialise_projector(self, model: LlavaForConditionalGeneration, pixels: torch.Tensor, *, seed: int) -> None:
-        """Set the projector of the model to the outputs of the patch heads: one unit for each class, row and
-        column.
+        """Set the model's projector to the outputs of the patch heads: one unit for each class, row and column.
 
         A text model that receives the tower's features treats a colour and a shape as one unit and cannot read
         pairs that it never saw. With separate units it can. The unit of a class initially has the embedding of
@@ -139,8 +138,9 @@ class AuxiliaryHeads(nn.Module):
             start = end
 
     def look(self, model: LlavaForConditionalGeneration, batch: Batch) -> StepResult:
-        """Return the loss of the patches alone: what each shows and where it is. Convolutions alone do not encode
-        the position.
+        """Return the loss of the patches alone: what each shows, and where it is.
+
+        Convolutions alone do not encode the position.
         """
         features = patch_features(model, batch.pixels)
         loss, right = self._patches(features, batch.patches)
@@ -239,8 +239,7 @@ class AuxiliaryHeads(nn.Module):
 def _exclude(
     guesses: torch.Tensor, places: torch.Tensor, held_out_words: torch.Tensor, groups: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Exclude held-out classes from logits, and return a loss that keeps them at the mean of the other wrong
-    classes.
+    """Exclude held-out classes from logits; return a loss that keeps them at the mean of other wrong classes.
 
     Parameters
     ----------

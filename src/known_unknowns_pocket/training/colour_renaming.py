@@ -31,7 +31,8 @@ def mixtures(rng: random.Random) -> torch.Tensor:
 
 
 def embeddings(colours: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
-    """Return embeddings of the stand-ins, (stand-ins, width), with the same mean as those of the colours, (colours,
-    width).
+    """Return embeddings of the stand-ins with the same mean as those of the colours.
+
+    Their shapes are (stand-ins, width) and (colours, width).
     """
     return colours.mean(0) + mixed @ (colours - colours.mean(0))

@@ -206,8 +206,9 @@ class _Run:
                 self.save(stage)
 
     def _new_optimisers(self, stage: Stage) -> list[torch.optim.Optimizer]:
-        """Return Muon for the matrices within the layers, which needs half the steps there, and AdamW for all
-        other parameters.
+        """Return Muon for the matrices within the layers, and AdamW for all other parameters.
+
+        Muon needs half the steps.
         """
         asked = any(self.done[one.name] for one in self.settings.stages if one.mix.asks)
         if stage.mix.asks and not asked:

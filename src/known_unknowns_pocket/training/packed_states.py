@@ -33,8 +33,9 @@ class States:
     chunks: tuple[torch.Tensor, ...]
 
     def at(self, places: torch.Tensor, *, before_last: int = 0) -> torch.Tensor:
-        """Return the chunks' states at places (see `Batch`), ``before_last`` layers before the last: (places,
-        width).
+        """Return the chunks' states at places (see `Batch`), ``before_last`` layers before the last.
+
+        Their shape is (places, width).
         """
         return self.chunks[-1 - before_last].flatten(0, 1)[places]
 

@@ -301,8 +301,7 @@ def _is_checked(option: Option, question: Question) -> bool:
 
 
 def _form(question: Question, rng: random.Random) -> Question:
-    """Return the question as published, as HumbleBench-E with or without the gap in the lettering, or with another
-    option removed.
+    """Return the question as published, as HumbleBench-E with or without the gap, or without another option.
 
     The last form prevents that a gap in the lettering predicts the answer.
     """

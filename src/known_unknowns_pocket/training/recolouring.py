@@ -45,8 +45,9 @@ def near_held_out(colour: np.ndarray, shape: str) -> bool:
 
 
 def colour_map(rng: random.Random) -> ColourMap:
-    """Return a random change of hue and saturation, which may darken hues and leaves greys, and so the
-    background, alone.
+    """Return a random change of hue and saturation.
+
+    It may darken hues. It leaves greys, and so the background, as they are.
     """
     turn, tint = rng.uniform(0, 2 * math.pi), rng.uniform(*_TINTS)
     darkening = rng.choice((0.0, rng.random()))

@@ -47,9 +47,7 @@ def _line(
 
 
 def _present(scene: Scene, rng: random.Random) -> Iterator[TrainingPrompt]:
-    """Yield an expression for each object: one that identifies it, with all its attributes as labels, or colour and
-    shape.
-    """
+    """Yield an expression for each object: one that identifies it, with all its attributes, or colour and shape."""
     for index, thing in enumerate(scene.objects):
         found = expressions(scene, index, rng.choice(_HIDDEN))
         if rng.random() < _SHARE_OF_PAIRS or not found:

@@ -155,7 +155,7 @@ def _panel(turn: AnsweredTurn, question: Question, images: dict[str, Image], fol
 
 
 def _name(image: Image, question: Question, turn: AnsweredTurn) -> str:
-    """ "view 1, upper-left", and the views of images side by side."""
+    """Return the caption of an image ("view 1, upper-left"), or those of images side by side."""
     digests = [other.sha256 for other in question.images]
     if image.sha256 in digests:
         place = digests.index(image.sha256)

@@ -1,4 +1,4 @@
-"""Check of released predictions: are all files there and complete, and do they ask the same questions?
+"""Check of released predictions: whether all files are there and complete, and ask the same questions.
 
 The questions are compared across models and settings: a row must have the text, options and label that the variant
 gives the question as published (`released_questions`).

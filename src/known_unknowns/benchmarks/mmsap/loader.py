@@ -1,5 +1,7 @@
-"""MM-SAP (Wang et al., "MM-SAP: A Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language
-Models in Perception"), in both published versions.
+"""The loader of MM-SAP, in both published versions.
+
+Wang et al., "MM-SAP: A Comprehensive Benchmark for Assessing Self-Awareness of Multimodal Large Language Models in
+Perception".
 
 There are three subsets: the image answers BasicVisQA, KnowVisQA needs knowledge, and no image answers BeyondVisQA. Each
 question has five options. One of them is the refusal, at any position.

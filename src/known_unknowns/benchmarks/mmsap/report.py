@@ -48,6 +48,7 @@ def build(run: Run, compared: Sequence[ComparisonRow], *, results: Path, data: P
 
 
 def layout(name: str) -> Layout:
+    """Return the layout of a published table."""
     return Layout(
         TITLES[name],
         split_heading=_parts,

@@ -106,8 +106,7 @@ class BatchRunner:
                 raise self._budget.exhausted()
 
     def _affordable(self, new: list[PendingTurn]) -> list[PendingTurn]:
-        """Return as many questions as the budget allows besides those in unfinished batches, if each takes its
-        maximum."""
+        """Return the questions that the budget allows besides unfinished batches, if each takes its maximum."""
         free = {one.index for one in new}
         under_way = [one for one in self._pending.values() if one.index not in free]
         total = {"tokens": 0.0, "usd": 0.0}

@@ -181,8 +181,7 @@ def has_logprobs(body: Any) -> bool:
 
 
 def label_logprobs(raw: Any, labels: tuple[str, ...]) -> dict[str, float] | None:
-    """Return the labels' natural log-probabilities at the step of the reply's first bare label, else at its first
-    step.
+    """Return the labels' natural log-probabilities at the reply's first bare label, else at its first step.
 
     Labels that are not among the endpoint's most likely tokens are left out. The result is None if there are none. It
     is also None if a label may be only the first token of another one ("1" of "10", where "10" is not reported as one

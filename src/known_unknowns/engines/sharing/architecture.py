@@ -131,8 +131,10 @@ class Architecture:
 
 
 def has_length_dependent_positions(model: Any) -> bool:
-    """Return whether the angles of all positions depend on the largest position in the batch, as for Phi-4 multimodal.
-    Return whether the angles of all positions depend on the largest position in the batch, as for Phi-4 multimodal."""
+    """Return whether the angles of all positions depend on the largest position in the batch.
+
+    Those of Phi-4 multimodal do.
+    """
     settings = getattr(model.config.get_text_config(), "rope_parameters", None) or {}
     return any(
         kind.get("rope_type") in _LENGTH_DEPENDENT_ROPE

@@ -91,8 +91,7 @@ class EncodedImages:
 
 
 def features_of(model: Any) -> Callable[..., Any] | None:
-    """Return the function of a model, or of its part without the head, that computes image features; None if there is
-    none."""
+    """Return the function of a model that computes image features; None if there is none."""
     parts = (model, getattr(model, "model", None))
     return next((part.get_image_features for part in parts if hasattr(part, "get_image_features")), None)
 

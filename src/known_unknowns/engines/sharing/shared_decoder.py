@@ -93,8 +93,7 @@ class SharedPrefixDecoder:
         return self._architecture.weights
 
     def summary(self) -> dict[str, Any]:
-        """Return what is recorded: prompts per plan, each plan's difference from ``generate``, and the disabled plans.
-        Return what is recorded: prompts per plan, each plan's difference from ``generate``, and the disabled plans."""
+        """Return what is recorded: prompts per plan, differences from ``generate``, and the disabled plans."""
         return {
             "prompts": dict(self.used),
             "checked_on_pictures": self.images_checked,

@@ -82,8 +82,7 @@ class TreePass:
 def build_trees(
     prefix: int, questions: Sequence[int], suffixes: Sequence[Sequence[int]], *, limit: int
 ) -> list[TokenTree]:
-    """Build the trees of one prefix's questions: as few as possible, each with one question or at most ``limit``
-    tokens."""
+    """Build the trees of one prefix's questions: as few as possible, of at most ``limit`` tokens or one question."""
     trees: list[TokenTree] = []
     children: dict[tuple[int, int], int] = {}
     for question, suffix in zip(questions, suffixes, strict=True):

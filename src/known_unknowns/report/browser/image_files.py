@@ -26,8 +26,10 @@ _SUFFIXES = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF":
 
 
 class Copy(NamedTuple):
-    """The copy of an image: its file, how much of it is shown ("", "part",
-    "scaled", or "missing" if it cannot be read), and its recipe if it has one."""
+    """The copy of an image, and the recipe of the image if it has one.
+
+    ``shown`` is how much of it is shown: "", "part", "scaled", or "missing" if it cannot be read.
+    """
 
     file: str
     shown: str
