@@ -38,6 +38,8 @@ MANIFEST = "released.json"
 OTHERS = "other_versions"
 FULL = re.compile(r"[0-9a-f]{40}")
 """A commit that is not abbreviated."""
+_NO_COMMIT = "not our ref"
+"""Part of a server's answer if it has no commit of that name."""
 _FILE_MODE = "100"
 """Modes of regular files start with this. Links and submodules are not fetched."""
 
@@ -225,7 +227,13 @@ class _Repository:
             )
         options = ["--quiet", "--no-tags", "--filter=blob:none"]
         if FULL.fullmatch(revision):
-            self._run("fetch", *options, "--depth=1", "origin", revision)
+            try:
+                self._run("fetch", *options, "--depth=1", "origin", revision)
+            except MachineError as error:
+                if _NO_COMMIT not in str(error):
+                    raise
+                message = f"{redacted(self.address)} has no commit {revision}; correct it in params.yaml"
+                raise MachineError(message) from error
         else:
             self._run("fetch", *options, "origin", "+refs/heads/*:refs/remotes/origin/*")
             if not self._has(revision):

@@ -172,8 +172,10 @@ def test_what_cannot_be_fetched_is_said(server, tmp_path):
     out = tmp_path / "raw/humblebench"
     with pytest.raises(MachineError, match="has the commit 0123456"):
         fetch(entry(commits, revision="0123456"), out)
-    with pytest.raises(MachineError, match="Check the connection"):
+    with pytest.raises(MachineError, match=f"has no commit {'0' * 40}; correct it in params.yaml"):
         fetch(entry(commits, revision="0" * 40), out)
+    with pytest.raises(MachineError, match="Check the connection"):
+        fetch(entry(commits, repository="https://github.com/no/such"), out.with_name("other"))
     with pytest.raises(DataError, match=r"no file matches \*\.csv"):
         fetch(entry(commits, files=["*.csv"]), out)
     with pytest.raises(MachineError, match="not a git repository with the commit"):

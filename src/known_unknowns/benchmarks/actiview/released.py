@@ -32,6 +32,8 @@ from known_unknowns.protocols import ANSWER
 from known_unknowns.records import OVERALL, Image, Question, Reply
 
 _PLACE = re.compile(r"(?:.*/)?results/(?P<model>[^/]+)/(?P<history>action_history_)?(?P<setting>[^/]+)\.json")
+_FIRST_VIEW = 2
+"""View v is image 2 + v of a question (`known_unknowns.benchmarks.actiview.format.IMAGES`)."""
 _HISTORIES: Mapping[str, Callable[..., Any]] = {"mixed": mixed}
 """Variants whose history can be replayed, and the protocol."""
 
@@ -78,7 +80,10 @@ def replies(
     file = _files(files, entry, history=False).get((model, variant))
     if file is None:
         return ReleasedCell({}, (), ("no file was released",))
-    answers, _ = _read(raw / file.place)
+    try:
+        answers, _ = _read(raw / file.place)
+    except DataError as error:
+        return ReleasedCell({}, (file,), (str(error),))
     notes = [] if len(answers) == len(questions) else [f"{len(answers)} replies to {len(questions)} questions"]
     turns = {
         question.id: [ReleasedTurn(answer) if isinstance(answer, str) else ReleasedTurn("", NO_PREDICTION)]
@@ -87,9 +92,13 @@ def replies(
     history = _files(files, entry, history=True).get((model, variant))
     if history is None or variant not in _HISTORIES:
         return ReleasedCell(turns, (file,), tuple(notes))
-    steps = read_json(raw / history.place)
+    try:
+        steps = read_json(raw / history.place)
+    except DataError as error:
+        return ReleasedCell(turns, (file,), (*notes, f"{error}; only the answers are used"))
     if not isinstance(steps, list) or len(steps) != len(answers):
-        return ReleasedCell(turns, (file,), (*notes, f"{history.path} is not a history of these replies; not used"))
+        text = f"{history.path} is not a history of these replies; only the answers are used"
+        return ReleasedCell(turns, (file,), (*notes, text))
     odd = []
     for question, answer, of_question in zip(questions, answers, steps, strict=False):
         replayed = _replay(_HISTORIES[variant], question, of_question, answer)
@@ -103,11 +112,16 @@ def replies(
 
 
 def _replay(protocol: Callable[..., Any], question: Question, steps: Any, answer: Any) -> list[ReleasedTurn] | None:
-    """The turns that the protocol asks if it gets the replies of the history; None if it asks others."""
+    """The turns that the protocol asks if it gets the replies of the history; None if it asks others.
+
+    The answer must be given to the views that the toolkit parsed.
+    """
     try:
         said = [step["init"] if "init" in step else step["inter"] for step in steps]
         if steps[-1]["answer"] != answer or not all(isinstance(text, str) for text in said):
             return None
+        parsed = next((step["rst"] for step in reversed(steps) if step["rst"] is not None), [])
+        views = tuple(question.images[_FIRST_VIEW + number].sha256 for number in parsed)
     except (KeyError, TypeError, IndexError):
         return None
     dialogue, found = protocol(question), []
@@ -119,7 +133,8 @@ def _replay(protocol: Callable[..., Any], question: Question, steps: Any, answer
             turn = dialogue.send(Reply(text))
         except StopIteration:
             break
-    return found if len(found) == len(said) + 1 and found[-1].step == ANSWER else None
+    is_same = len(found) == len(said) + 1 and found[-1].step == ANSWER and found[-1].images[1:] == views
+    return found if is_same else None
 
 
 def _read(path: Path) -> tuple[list[Any], float | None]:
@@ -141,18 +156,18 @@ def published(
     """Return the stated accuracies as cells, and whether the replies reproduce them by the released rule."""
     cells, rows = [], []
     for (model, variant), file in _files(files, entry, history=False).items():
-        answers, stated = _read(raw / file.place)
+        try:
+            answers, stated = _read(raw / file.place)
+        except DataError as error:
+            rows.append(_row(model, variant, file) | {"outcome": "unreadable", "reason": str(error)})
+            continue
         asked = questions(variant)
         if stated is None or not asked:
             continue
         accuracy = _accuracy(answers, asked)
         rows.append(
-            {
-                "model": model,
-                "setting": variant,
-                "log": file.path,
-                "commit": file.commit,
-                "replies": f"{file.path} at {file.commit[:12]}",
+            _row(model, variant, file)
+            | {
                 "outcome": "exact" if accuracy == stated else "differs",
                 "reason": "" if accuracy == stated else f"stated {stated!r}, recomputed {accuracy!r}",
                 "numbers": 1,
@@ -181,6 +196,11 @@ def published(
     return cells, rows
 
 
+def _row(model: str, variant: str, file: ReleasedFile) -> dict[str, Any]:
+    replies = f"{file.path} at {file.commit[:12]}"
+    return {"model": model, "setting": variant, "log": file.path, "commit": file.commit, "replies": replies}
+
+
 def _accuracy(answers: Sequence[Any], questions: Sequence[Question]) -> float:
     pairs = zip(answers, questions, strict=False)
     right = [official(text, q).choice == q.answer for text, q in pairs if isinstance(text, str)]
@@ -197,13 +217,10 @@ def check(raw: Path, settings: Mapping[str, Any]) -> tuple[list[Quantity], list[
         if not any(of == variant for _, of in found):
             state.add(WARNING, "missing-predictions", variant, "no replies were released; not run")
     for (model, variant), file in found.items():
-        try:
-            cell = replies(raw, files, settings, model, variant, questions)
-        except DataError as error:
-            state.add(ERROR, "unreadable-file", file.path, str(error))
-            continue
+        cell = replies(raw, files, settings, model, variant, questions)
         for note in cell.notes:
-            state.add(ERROR if "replies to" in note else WARNING, "replies", file.path, note)
+            severity = ERROR if not cell.turns or "replies to" in note else WARNING
+            state.add(severity, "replies" if cell.turns else "unreadable-file", file.path, note)
         if (model, variant) not in histories:
             state.add(NOTE, "no-history", file.path, "the turns before the answer were not released")
     quantities = [Quantity("questions", len(questions), 325, "data.json"), Quantity("files of replies", len(found))]

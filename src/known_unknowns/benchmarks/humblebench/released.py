@@ -110,8 +110,8 @@ def _turn(row: ReleasedRow, problem: str | None) -> ReleasedTurn:
 
 def file_problems(parsed: ReleasedReplies) -> Iterator[str]:
     """Yield what is wrong with a file, whatever the questions are."""
-    if parsed.is_pointer:
-        yield "the file is a pointer to Git LFS, not the predictions"
+    if parsed.other_form:
+        yield f"the file is {parsed.other_form}, not lines of JSON"
     if parsed.unreadable:
         end = ", and the file ends within a line" if parsed.is_cut else ""
         yield f"{len(parsed.unreadable)} unreadable lines, the first is {parsed.unreadable[0]}{end}"

@@ -90,14 +90,14 @@ def _check_file(raw: Path, slot: Slot, questions: Mapping[str, Question], state:
     file = slot.replies[0]
     parsed = read_replies(raw / file.place)
     for problem in file_problems(parsed):
-        state.add(ERROR if parsed.is_pointer or parsed.unreadable else WARNING, "unreadable-file", file.path, problem)
+        state.add(ERROR if parsed.other_form or parsed.unreadable else WARNING, "unreadable-file", file.path, problem)
     missing = [name for name in questions if name not in parsed.rows]
     if missing:
         text = f"{len(missing)} of {len(questions)} questions have no prediction, {_some(missing)}; counted as failed"
         state.add(ERROR, "missing-rows", file.path, text)
     unknown = [name for name in parsed.rows if name not in questions]
     if unknown:
-        text = f"{len(unknown)} predictions have no question in any file, {_some(unknown)}; not used"
+        text = f"{len(unknown)} predictions are of no question of the other files, {_some(unknown)}; not used"
         state.add(ERROR, "unknown-question", file.path, text)
     state.findings += _row_findings(file.path, parsed, questions, slot.setting)
     return len(questions) - len(missing)

@@ -22,14 +22,21 @@ from known_unknowns.data.released import ReleasedFile
 from known_unknowns.variants import Variant
 
 PROPRIETARY = "proprietary"
+"""The setting of files without questions."""
 ANSWERS_ONLY = "answers only"
 """The outcome for a file without questions and without a setting in its name."""
-"""The setting of files without questions."""
 REPLIES, LOG = "jsonl", "log"
 _PLACE = re.compile(r"(?:.*/)?(?P<setting>[^/]+)/(?P<model>[^/]+)/(?P=model)\.(?P<kind>jsonl|log)")
 _ANSWERS_ONLY = re.compile(rf"(?:.*/)?{PROPRIETARY}/(?P<model>[^/]+)\.jsonl")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_LFS = b"version https://git-lfs.github.com/spec/"
+_OTHER_FORMS: Mapping[bytes, str] = {
+    b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS",
+    b"\x1f\x8b": "compressed with gzip",
+    b"PK\x03\x04": "a zip archive",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+}
+"""The first bytes of files that are no lines of JSON, and what the file is."""
 
 
 class Setting(NamedTuple):
@@ -131,8 +138,8 @@ class ReleasedReplies:
         Numbers of the lines that are not rows, from 1.
     repeated : dict of str to int
         Ids that occur several times, and how many different predictions they have.
-    is_pointer : bool
-        Whether the file is a pointer to Git LFS in place of the content.
+    other_form : str
+        What the file is in place of lines of JSON, such as a pointer to Git LFS; empty for lines of JSON.
     is_cut : bool
         Whether the last line is incomplete.
     """
@@ -141,20 +148,21 @@ class ReleasedReplies:
     lines: list[ReleasedRow]
     unreadable: list[int]
     repeated: dict[str, int]
-    is_pointer: bool = False
+    other_form: str = ""
     is_cut: bool = False
 
 
 def read_replies(path: Path) -> ReleasedReplies:
     """Read a file of predictions. Nothing that it contains raises an error."""
     content = path.read_bytes()
-    if content.startswith(_LFS):
-        return ReleasedReplies({}, [], [], {}, is_pointer=True)
+    for start, form in _OTHER_FORMS.items():
+        if content.startswith(start):
+            return ReleasedReplies({}, [], [], {}, other_form=form)
     rows: dict[str, ReleasedRow] = {}
     lines: list[ReleasedRow] = []
     unreadable: list[int] = []
     predictions: dict[str, set[str | None]] = {}
-    parts = content.decode("utf-8", errors="replace").split("\n")
+    parts = content.decode("utf-8-sig", errors="replace").split("\n")
     for number, line in enumerate(parts, start=1):
         if not line.strip():
             continue
@@ -173,16 +181,15 @@ def read_replies(path: Path) -> ReleasedReplies:
 
 def _row(values: Mapping[str, Any]) -> tuple[str, ReleasedRow]:
     name = values["question_id"]
-    if isinstance(name, bool) or not isinstance(name, int | str):
+    if isinstance(name, bool) or not isinstance(name, int | str) or _clean(str(name)) != str(name):
         raise ValueError(f"the id is {name!r}")
     if "model_answer" in values:
         return str(name), ReleasedRow(None, "", "", "", _clean(values["model_answer"]))
-    image = values.get("image") or {}
-    text, label, kind = values["question"], values["label"], values["type"]
-    if not all(isinstance(value, str) for value in (text, label, kind)):
+    text, label, kind = (_clean(values[key]) for key in ("question", "label", "type"))
+    if text is None or label is None or kind is None:
         raise ValueError("a field is not a text")
-    path = image.get("path") or ""
-    return str(name), ReleasedRow(_clean(text), label, kind, path, _clean(values["prediction"]))
+    path = _clean((values.get("image") or {}).get("path")) or ""
+    return str(name), ReleasedRow(text, label, kind, path, _clean(values["prediction"]))
 
 
 def _clean(value: Any) -> str | None:

@@ -62,7 +62,7 @@ def read_log(path: Path) -> dict[str, float]:
     content = _object(text)
     try:
         numbers = {name: float(value) for part in _PARTS for name, value in content[part].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise DataError("not a log of the released code: no object with Accuracy and Proportions", file=path) from error
     for name, value in numbers.items():
         if not 0 <= value <= 100:

@@ -25,17 +25,26 @@ OLD_TYPES = {"Category": "Object", "Location": "Attribute", "Weather": "Attribut
 NOISE_PATH = ".cache/noise_image.png"
 
 
+_AGAINST_ONE = 3
+"""If one file has a question, and at least as many others have not, the question does not exist."""
+
+
 class Originals:
-    """The questions as published, from the rows of all files. A row is added with `add`."""
+    """The questions as published, from the rows of all files. The rows of a file are added with `add`."""
 
     def __init__(self) -> None:
         self._texts: dict[str, Counter[tuple[str, str, str]]] = {}
         self._paths: dict[str, str] = {}
+        self._sizes: list[int] = []
+        self._only_in: dict[str, int | None] = {}
 
     def add(self, setting: str, rows: Mapping[str, ReleasedRow]) -> None:
         """Add the rows of a file: the paths of images, and the texts if its setting keeps the options."""
         prefix, keeps_text = SETTINGS[setting].prefix, SETTINGS[setting].keeps_text
+        number = len(self._sizes)
+        self._sizes.append(len(rows))
         for name, row in rows.items():
+            self._only_in[name] = None if name in self._only_in else number
             if keeps_text and row.text is not None and row.text.startswith(prefix):
                 found = row.text.removeprefix(prefix), row.label, OLD_TYPES.get(row.type, row.type)
                 self._texts.setdefault(name, Counter())[found] += 1
@@ -46,7 +55,7 @@ class Originals:
         """Return the questions by id, in the order of their numbers, and the reasons for rows that are none."""
         found: dict[str, Question] = {}
         unreadable: dict[str, str] = {}
-        for name in sorted(self._texts, key=_order):
+        for name in sorted(self._texts.keys() - self._strangers(), key=_order):
             for (text, label, kind), _ in self._texts[name].most_common():
                 try:
                     found[name] = _question(name, text, label, kind, self._paths.get(name, ""))
@@ -54,6 +63,14 @@ class Originals:
                 except ValueError as error:
                     unreadable.setdefault(name, str(error))
         return found, {name: reason for name, reason in unreadable.items() if name not in found}
+
+    def _strangers(self) -> set[str]:
+        """The ids that one file has and no other. Where they are most of their file, the files are of other parts."""
+        if len(self._sizes) <= _AGAINST_ONE:
+            return set()
+        alone = {name: number for name, number in self._only_in.items() if number is not None}
+        counts = Counter(alone.values())
+        return {name for name, number in alone.items() if 2 * counts[number] < self._sizes[number]}
 
 
 def _order(name: str) -> tuple[int, str]:

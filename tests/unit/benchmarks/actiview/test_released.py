@@ -79,6 +79,34 @@ def test_the_history_is_replayed_through_the_protocol(raw):
     ]
 
 
+def test_an_answer_to_other_views_than_the_released_ones_is_not_replayed(raw):
+    shifted = [{"init": '{"part": "1,2"}', "rst": [1, 2]}]
+    shifted.append({"inter": '{"keep": "1", "shift": "3"}', "rst": [1, 2, 3], "answer": "A. No;"})
+    files = write(raw, mix={"preds": PREDS[:1], "acc": 1.0}, action_history_mix=[shifted])
+    questions = list(released.load(raw, raw / "out", ENTRY))[:1]
+    cell = released.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
+    assert cell.notes == ("1 histories differ from the protocol, such as q0; only their answers are used",)
+    assert [turn.text for turn in cell.turns["q0"]] == ["A. No;"]
+
+
+@pytest.mark.parametrize("broken", ["mix", "action_history_mix"])
+def test_a_cut_file_ends_nothing(raw, broken):
+    files = write(raw, mix={"preds": PREDS, "acc": 0.5}, action_history_mix=HISTORY)
+    path = raw / f"results/qwen2vl/{broken}.json"
+    path.write_text(path.read_text(encoding="utf-8")[:-9], encoding="utf-8")
+    questions = list(released.load(raw, raw / "out", ENTRY))
+    cell = released.replies(raw, files, ENTRY, "qwen2vl", "mixed", questions)
+    assert f"{broken}.json" in cell.notes[0] and "not a readable JSON file" in cell.notes[0]
+    assert {name: len(turns) for name, turns in cell.turns.items()} == (
+        {} if broken == "mix" else dict.fromkeys(("q0", "q1", "q2", "q3"), 1)
+    )
+    _, (row,) = released.published(raw, files, ENTRY, {}, lambda _: questions)
+    assert row["outcome"] == ("unreadable" if broken == "mix" else "exact")
+    _, found = released.check(raw, ENTRY)
+    expected = ("error", "unreadable-file") if broken == "mix" else ("warning", "replies")
+    assert expected in [(f.severity, f.code) for f in found]
+
+
 def test_stated_accuracies_are_cells_and_are_recomputed(raw):
     files = write(raw, shifting={"preds": PREDS, "acc": 0.5})
     assert released.variants_in_files(files, ENTRY) == {"qwen2vl": ["shifting_r"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import asdict, replace
 from functools import cache
@@ -185,7 +186,7 @@ def test_rows_that_ask_something_else_are_not_scored(folder):
     assert f"error other-question {path}: 1 rows: the row has another label" in found
     assert f"warning other-question {path}: 1 rows: the row asks the same options with another text" in found
     assert f"warning no-prediction {path}: 1 rows" in found
-    assert f"error unknown-question {path}: 1 predictions have no question in any file, such as 999" in found
+    assert f"error unknown-question {path}: 1 predictions are of no question of the other files, such as 999" in found
     turns = folder.replies("Phi-4", "original").turns
     assert [turns[str(n)][0].error is None for n in range(1, 5)] == [False, False, True, False]
     assert "999" not in turns
@@ -237,10 +238,77 @@ def test_a_log_with_an_impossible_number_is_unreadable(folder):
     assert any("E_proportion 143.5 is not a percentage" in text for text in folder.findings())
 
 
-def test_pointers_to_large_files_are_named(folder):
+@pytest.mark.parametrize(
+    ("start", "form"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "a pointer to Git LFS"),
+        (gzip.compress(as_lines(rows(PUBLISHED, "Phi-4", "common")).encode()), "compressed with gzip"),
+        (as_lines(rows(PUBLISHED, "Phi-4", "common")).encode("utf-16"), "text in UTF-16"),
+    ],
+)
+def test_files_of_another_form_are_named(folder, start, form):
     folder.add_model("Cambrian", "common")
-    folder.add("results/common/Phi-4/Phi-4.jsonl", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
-    assert any("pointer to Git LFS" in text for text in folder.findings())
+    path = "results/common/Phi-4/Phi-4.jsonl"
+    folder.add(path, "x")
+    (folder.raw / path).write_bytes(start)
+    assert f"error unreadable-file {path}: the file is {form}, not lines of JSON" in folder.findings()
+    cell = folder.replies("Phi-4", "original")
+    assert (cell.turns, cell.notes[0]) == ({}, f"the file is {form}, not lines of JSON")
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(folder):
+    folder.add_model("Cambrian", "common")
+    path = "results/common/Phi-4/Phi-4.jsonl"
+    lines, logged = rows(PUBLISHED, "Phi-4", "common"), "results/common/Phi-4/Phi-4.log"
+    folder.add(path, as_lines(lines))
+    folder.add(logged, log(lines, "Phi-4", "common"))
+    for changed in (path, logged):
+        text = (folder.raw / changed).read_text(encoding="utf-8")
+        (folder.raw / changed).write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
+    cell = folder.replies("Phi-4", "original")
+    assert [turns[0].text for turns in cell.turns.values()] == [line["prediction"] for line in lines]
+    assert cell.notes == ()
+    assert not [text for text in folder.findings() if "Phi-4.jsonl" in text or "Phi-4.log" in text]
+
+
+def test_a_question_that_one_of_many_files_has_does_not_exist(folder):
+    for model in ("Cambrian", "Gemma-3", "Mulberry"):
+        folder.add_model(model, "common")
+    folder.add_model("Phi-4", "common", lambda lines: [*lines, lines[0] | {"question_id": 999}])
+    assert len(list(load(folder.raw, folder.raw / "out", settings=entry()))) == 14
+    path = "results/common/Phi-4/Phi-4.jsonl"
+    errors = [text for text in folder.findings() if text.startswith("error")]
+    assert errors == [
+        f"error unknown-question {path}: 1 predictions are of no question of the other files, such as 999; not used"
+    ]
+    assert "1 predictions have no question, such as 999" in folder.replies("Phi-4", "original").notes
+
+
+def test_files_of_different_questions_are_all_used(folder):
+    """Each has questions of its own, as excerpts have: most of a file cannot be wrong ids."""
+    for place, model in enumerate(("Cambrian", "Gemma-3", "Mulberry", "Phi-4")):
+        own = slice(3 * place, 3 * place + 3)
+        folder.add_model(model, "common", lambda lines, own=own: lines[own])
+    assert [q.id for q in load(folder.raw, folder.raw / "out", settings=entry())] == [str(n) for n in range(1, 13)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"image": {"path": 5}}, {"image": ["x"]}, {"type": "\ud800"}, {"label": "\ud800"}, {"question_id": "\ud800"}],
+)
+def test_no_line_ends_the_import(folder, changes):
+    folder.add_model("Cambrian", "common")
+    folder.add_model("Phi-4", "common")
+    path = folder.raw / "results/common/Cambrian/Cambrian.jsonl"  # the first file
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[3] = json.dumps(json.loads(lines[3]) | changes)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    found = list(load(folder.raw, folder.raw / "out", settings=entry()))
+    assert len(found) == 14
+    tables.write_questions(folder.raw / "questions.parquet", found)
+    cell = folder.replies("Cambrian", "original")
+    assert len(cell.turns) == 14 or cell.notes
+    folder.findings()
 
 
 def test_own_images_are_used_if_id_and_text_agree(whole, tmp_path):
