@@ -16,7 +16,7 @@ if SOURCE.is_dir():
     sys.path.insert(0, str(SOURCE))
 
 from known_unknowns.config import read as read_config
-from known_unknowns.data import rerun_stamp, up_to_date
+from known_unknowns.data import up_to_date
 from known_unknowns.errors import KnownUnknownsError
 from known_unknowns.verification.summaries import files_digest as verified_digest
 from known_unknowns.workflow import (
@@ -28,6 +28,7 @@ from known_unknowns.workflow import (
     run as workflow_run,
 )
 from known_unknowns.workflow.rerun_digest import code_of
+from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
 from known_unknowns.workflow.targets import Targets, any_of, plot_file
 
 # Snakemake's own reader keeps the last of two equal keys and fails on deep nesting.
@@ -75,6 +76,13 @@ if workflow.is_main_process:
     os.environ[workflow_run.SETTINGS_VARIABLE] = (
         SETTINGS.as_posix()
     )  # for jobs of a cluster, which parse this file
+FUNCTIONS = RuleFunctions(
+    PARAMS,
+    DATA,
+    RESULTS,
+    JOURNAL,
+    object_store=workflow.storage_settings.default_storage_provider is not None,
+)
 ASKED = TARGETS.asked_models
 SHARDED = [model for model in ASKED if rule_parameters.shards(PARAMS, model)]
 METRICS = TARGETS.per_pair("<results>/metrics/{model}/{benchmark}.parquet")
@@ -123,102 +131,3 @@ wildcard_constraints:
     benchmark=any_of(PARAMS.benchmarks),
     variant=any_of(TARGETS.variants),
     seed=r"\d+",
-
-
-def code(step):
-    """The digest of the code that does a step for the benchmark of the wildcards."""
-    return lambda wildcards: code_of(step, [wildcards.benchmark])
-
-
-def code_of_source(wildcards):
-    """The code of rendered data; nothing for downloaded data, which depend on their revision only."""
-    rendered = PARAMS.data(wildcards.benchmark).source == "scenes"
-    return code_of("render", [wildcards.benchmark]) if rendered else ""
-
-
-def data_entry(wildcards):
-    return PARAMS.data(wildcards.benchmark).as_dict()
-
-
-def table_threads(wildcards):
-    return rule_parameters.table_threads(PARAMS, wildcards.benchmark)
-
-
-def stored_replies(benchmark=None):
-    """The tables of replies as inputs of a job that fetches its inputs from an object store, and none otherwise.
-
-    On a file system, engine.json stands for them. It has their digest, and they would be thousands of inputs.
-    """
-    if workflow.storage_settings.default_storage_provider is None:
-        return []
-    return TARGETS.per_cell(
-        "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet", benchmark
-    )
-
-
-def own_questions(wildcards):
-    """The benchmark's own questions, if they are there: released replies get their images."""
-    folder = data_entry(wildcards).get("questions")
-    table = Path(folder or "", "questions.parquet")
-    return [local(table.as_posix())] if folder and table.is_file() else []
-
-
-def data_lock(wildcards):
-    """Changes if params.lock.yaml has another state of the benchmark's source."""
-    entry = PARAMS.data(wildcards.benchmark)
-    return rerun_stamp.rule_parameter(Path(DATA, "raw", wildcards.benchmark), entry)
-
-
-# Files that git tracks or the user has are local, also with a default storage provider (profiles/kubernetes).
-
-
-def pin(wildcards):
-    """The .dvc file that pins a benchmark's published files, if there is one."""
-    path = f"{DATA}/raw/{wildcards.benchmark}.dvc"
-    return [local(path)] if Path(path).is_file() else []
-
-
-def of_model(function, *arguments):
-    """A function of a model's entry as a function of the wildcards."""
-    return lambda wildcards: function(PARAMS, wildcards.model, *arguments)
-
-
-def of_attempt(function):
-    """A function of a model's entry and the attempt, which is 1 unless a job of a cluster failed before."""
-    return lambda wildcards, attempt: function(PARAMS, wildcards.model, attempt)
-
-
-def weights(wildcards):
-    """The files of a model in a local folder."""
-    return [local(path) for path in rule_parameters.weights(PARAMS, wildcards.model)]
-
-
-def endpoint(wildcards):
-    """The check of a model's endpoint. Its age does not matter."""
-    check, journal = (
-        Path(RESULTS, "served", f"{wildcards.model}.json"),
-        Path(JOURNAL, wildcards.model),
-    )
-    needed = rule_parameters.needs_endpoint_check(
-        PARAMS, wildcards.model, check=check, journal=journal
-    )
-    return ancient(check.as_posix()) if needed else []
-
-
-def folder_of(name, levels):
-    """The folder that many levels above the first of the input files ``name``."""
-    return lambda wildcards, input: Path(input[name][0]).parents[levels - 1].as_posix()
-
-
-def constructed(function, *arguments):
-    """A function of an entry of the section construction as a function of the wildcards."""
-    return lambda wildcards: function(PARAMS, wildcards.construction, *arguments)
-
-
-def step_code(part):
-    """The digest of the code of a step, and of the benchmark's generators and format."""
-    return lambda wildcards: code_of(
-        "construct",
-        [PARAMS.construction(wildcards.construction).benchmark],
-        modules=[f"known_unknowns.construction.{part}"],
-    )

@@ -14,7 +14,7 @@ wildcard_constraints:
 
 rule construct_graphs:
     input:
-        constructed(construction_rules.annotation),
+        FUNCTIONS.of_construction(construction_rules.annotation),
     output:
         "construction/{construction}/graphs.jsonl",
     log:
@@ -22,8 +22,8 @@ rule construct_graphs:
     conda:
         "../envs/construction.yaml"
     params:
-        entry=constructed(construction_rules.settings, "scenes", "psg"),
-        code=step_code("importing"),
+        entry=FUNCTIONS.of_construction(construction_rules.settings, "scenes", "psg"),
+        code=FUNCTIONS.code_of_construction("importing"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns construct graphs {wildcards.construction} --params {params.settings} > {log} 2>&1"
@@ -40,9 +40,9 @@ rule construct_attributes:
     conda:
         "../envs/construction.yaml"
     params:
-        entry=constructed(construction_rules.settings, "attributes"),
-        code=step_code("attributes"),
-        endpoint=constructed(construction_rules.endpoint_wrapper),
+        entry=FUNCTIONS.of_construction(construction_rules.settings, "attributes"),
+        code=FUNCTIONS.code_of_construction("attributes"),
+        endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
         settings=RESOLVED,
     shell:
         "{params.endpoint} python -m known_unknowns construct attributes {wildcards.construction}"
@@ -51,7 +51,7 @@ rule construct_attributes:
 
 rule construct_generate:
     input:
-        constructed(construction_rules.graphs),
+        FUNCTIONS.of_construction(construction_rules.graphs),
     output:
         candidates="construction/{construction}/candidates.{generator}.jsonl",
         counts="construction/{construction}/generation.{generator}.json",
@@ -60,9 +60,11 @@ rule construct_generate:
     conda:
         "../envs/construction.yaml"
     params:
-        entry=constructed(construction_rules.settings, "generators", "seed"),
-        code=step_code("running"),
-        endpoint=constructed(construction_rules.endpoint_wrapper),
+        entry=FUNCTIONS.of_construction(
+            construction_rules.settings, "generators", "seed"
+        ),
+        code=FUNCTIONS.code_of_construction("run_generator"),
+        endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
         settings=RESOLVED,
     shell:
         "{params.endpoint} python -m known_unknowns construct generate {wildcards.construction} {wildcards.generator}"
@@ -71,7 +73,7 @@ rule construct_generate:
 
 rule construct_filter:
     input:
-        graphs=constructed(construction_rules.graphs),
+        graphs=FUNCTIONS.of_construction(construction_rules.graphs),
         candidates=lambda wildcards: expand(
             "construction/{{construction}}/candidates.{generator}.jsonl",
             generator=PARAMS.construction(wildcards.construction).generators,
@@ -85,9 +87,9 @@ rule construct_filter:
     conda:
         "../envs/construction.yaml"
     params:
-        entry=constructed(construction_rules.settings, "filters", "seed"),
-        code=step_code("filters"),
-        endpoint=constructed(construction_rules.endpoint_wrapper),
+        entry=FUNCTIONS.of_construction(construction_rules.settings, "filters", "seed"),
+        code=FUNCTIONS.code_of_construction("filters"),
+        endpoint=FUNCTIONS.of_construction(construction_rules.endpoint_wrapper),
         settings=RESOLVED,
     shell:
         "{params.endpoint} python -m known_unknowns construct filter {wildcards.construction}"
@@ -105,7 +107,7 @@ rule construct_release:
     conda:
         "../envs/construction.yaml"
     params:
-        code=step_code("release"),
+        code=FUNCTIONS.code_of_construction("release"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns construct release {wildcards.construction} --params {params.settings} > {log} 2>&1"

@@ -4,7 +4,7 @@
 
 rule fetch:
     input:
-        pin=pin,
+        pin=FUNCTIONS.pin,
     output:
         directory("<data>/raw/{benchmark}"),
     log:
@@ -13,9 +13,9 @@ rule fetch:
     conda:
         "../envs/core.yaml"
     params:
-        entry=data_entry,
-        code=code_of_source,
-        lock=data_lock,
+        entry=FUNCTIONS.data_entry,
+        code=FUNCTIONS.code_of_source,
+        lock=FUNCTIONS.data_lock,
         settings=RESOLVED,
     shell:
         "python -m known_unknowns fetch {wildcards.benchmark} --out {output} --params {params.settings} > {log} 2>&1"
@@ -24,7 +24,7 @@ rule fetch:
 rule questions:
     input:
         raw="<data>/raw/{benchmark}",
-        own=own_questions,
+        own=FUNCTIONS.own_questions,
     output:
         table="<data>/questions/{benchmark}/questions.parquet",
         images=directory("<data>/questions/{benchmark}/images"),
@@ -35,11 +35,11 @@ rule questions:
         "prepare"
     conda:
         "../envs/core.yaml"
-    threads: table_threads
+    threads: FUNCTIONS.table_threads
     params:
-        entry=data_entry,
+        entry=FUNCTIONS.data_entry,
         out=subpath(output.table, parent=True),
-        code=code("questions"),
+        code=FUNCTIONS.code("questions"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns questions {wildcards.benchmark} --raw {input.raw} --out {params.out}"
@@ -59,8 +59,8 @@ rule check:
     conda:
         "../envs/core.yaml"
     params:
-        entry=data_entry,
-        code=code("check"),
+        entry=FUNCTIONS.data_entry,
+        code=FUNCTIONS.code("check"),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns check {wildcards.benchmark} --raw {input.raw} --json --params {params.settings}"

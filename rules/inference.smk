@@ -13,7 +13,7 @@ rule served:
     conda:
         "../envs/models.yaml"
     params:
-        entry=of_model(rule_parameters.reply_settings),
+        entry=FUNCTIONS.of_model(rule_parameters.reply_settings),
         settings=RESOLVED,
     shell:
         "python -m known_unknowns served {wildcards.model} --out {output} --params {params.settings} > {log} 2>&1"
@@ -29,9 +29,9 @@ for benchmark in PARAMS.benchmarks:
                 "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet", benchmark
             ),
             images=f"<data>/questions/{benchmark}/images",
-            weights=weights,
-            endpoint=endpoint,
-            shards=of_model(rule_parameters.shard_records, RESULTS, benchmark),
+            weights=FUNCTIONS.weights,
+            endpoint=FUNCTIONS.endpoint,
+            shards=FUNCTIONS.of_model(rule_parameters.shard_records, RESULTS, benchmark),
         output:
             replies=TARGETS.per_question_set(
                 "<results>/replies/{model}/{benchmark}/{variant}/seed{seed}.parquet",
@@ -45,20 +45,20 @@ for benchmark in PARAMS.benchmarks:
         wildcard_constraints:
             model=any_of(ASKED),
         group:
-            of_model(job_needs.group)
+            FUNCTIONS.of_model(job_needs.group)
         conda:
             "../envs/models.yaml"
-        threads: of_model(rule_parameters.threads)
+        threads: FUNCTIONS.of_model(rule_parameters.threads)
         resources:
-            gpu=of_model(rule_parameters.gpus_besides_shards),
-            mem_mb=of_attempt(job_needs.table_memory_mb),
-            disk_mb=of_model(job_needs.disk_mb),
-            runtime=of_model(job_needs.table_minutes, benchmark, Path(DATA)),
+            gpu=FUNCTIONS.of_model(rule_parameters.gpus_besides_shards),
+            mem_mb=FUNCTIONS.of_attempt(job_needs.table_memory_mb),
+            disk_mb=FUNCTIONS.of_model(job_needs.disk_mb),
+            runtime=FUNCTIONS.of_model(job_needs.table_minutes, benchmark, Path(DATA)),
         params:
-            entry=of_model(rule_parameters.reply_settings),
+            entry=FUNCTIONS.of_model(rule_parameters.reply_settings),
             protocols=rule_parameters.protocols(PARAMS, benchmark),
             scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
-            code=of_model(rule_parameters.engine_code, benchmark),
+            code=FUNCTIONS.of_model(rule_parameters.engine_code, benchmark),
             benchmark=benchmark,
             questions=subpath(input.images, parent=True),
             out=subpath(output.engine, parent=True),
@@ -79,7 +79,7 @@ for benchmark in PARAMS.benchmarks:
                     benchmark,
                 ),
                 images=f"<data>/questions/{benchmark}/images",
-                weights=weights,
+                weights=FUNCTIONS.weights,
             output:
                 record=f"<results>/replies/{{model}}/{benchmark}/shards/{{shard}}-of-{{shards}}.json",
             log:
@@ -91,20 +91,20 @@ for benchmark in PARAMS.benchmarks:
                 shard=r"\d+",
                 shards=r"\d+",
             group:
-                of_model(job_needs.group)
+                FUNCTIONS.of_model(job_needs.group)
             conda:
                 "../envs/models.yaml"
-            threads: of_model(rule_parameters.threads)
+            threads: FUNCTIONS.of_model(rule_parameters.threads)
             resources:
-                gpu=of_model(rule_parameters.gpus),
-                mem_mb=of_attempt(job_needs.memory_mb),
-                disk_mb=of_model(job_needs.disk_mb),
-                runtime=of_model(job_needs.minutes, benchmark, Path(DATA)),
+                gpu=FUNCTIONS.of_model(rule_parameters.gpus),
+                mem_mb=FUNCTIONS.of_attempt(job_needs.memory_mb),
+                disk_mb=FUNCTIONS.of_model(job_needs.disk_mb),
+                runtime=FUNCTIONS.of_model(job_needs.minutes, benchmark, Path(DATA)),
             params:
-                entry=of_model(rule_parameters.reply_settings),
+                entry=FUNCTIONS.of_model(rule_parameters.reply_settings),
                 protocols=rule_parameters.protocols(PARAMS, benchmark),
                 scorers=rule_parameters.refusal_scorers(PARAMS, benchmark),
-                code=of_model(rule_parameters.engine_code, benchmark),
+                code=FUNCTIONS.of_model(rule_parameters.engine_code, benchmark),
                 benchmark=benchmark,
                 questions=subpath(input.images, parent=True),
                 out=subpath(output.record, ancestor=2),
@@ -138,11 +138,11 @@ rule verify_model:
         model=any_of(ASKED),
     conda:
         "../envs/models.yaml"
-    threads: of_model(rule_parameters.threads)
+    threads: FUNCTIONS.of_model(rule_parameters.threads)
     resources:
-        gpu=of_model(rule_parameters.gpus),
-        mem_mb=of_attempt(job_needs.memory_mb),
-        disk_mb=of_model(job_needs.disk_mb),
+        gpu=FUNCTIONS.of_model(rule_parameters.gpus),
+        mem_mb=FUNCTIONS.of_attempt(job_needs.memory_mb),
+        disk_mb=FUNCTIONS.of_model(job_needs.disk_mb),
     params:
         out=subpath(output[0], ancestor=2),
         settings=RESOLVED,

@@ -126,7 +126,7 @@ rule released_numbers:
         "../envs/core.yaml"
     params:
         models={name: PARAMS.model(name).as_dict() for name in PARAMS.models},
-        code=code("release"),
+        code=FUNCTIONS.code("release"),
         questions=folder_of("questions", 2),
         settings=RESOLVED,
     shell:

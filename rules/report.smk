@@ -15,7 +15,7 @@ rule report:
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=stored_replies(),
+        replies=FUNCTIONS.stored_replies(),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         checks=CHECKS,
         released=[*RELEASED_NUMBERS, *REPLY_TABLES],

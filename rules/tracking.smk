@@ -10,7 +10,7 @@ rule track:
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
-        replies=stored_replies(),
+        replies=FUNCTIONS.stored_replies(),
         engines=TARGETS.per_pair("<results>/replies/{model}/{benchmark}/engine.json"),
         figures=rules.report.output.figures,
     output:

@@ -1,7 +1,7 @@
 """Generators of questions: their interface, and candidates from what they made.
 
 A generator yields a dialogue for each image. The dialogue of a generator that uses a model yields turns, as a protocol
-does; that of a template generator yields none. Both return `Generated`.
+does; that of a template generator yields none. Both return `GenerationResult`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,81 @@
+"""Functions of wildcards: the inputs and parameters that they give a job."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from known_unknowns.workflow import configuration, rule_parameters
+from known_unknowns.workflow.rule_functions import RuleFunctions, folder_of
+from tests.paths import ROOT
+
+
+@pytest.fixture
+def functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RuleFunctions:
+    """The functions of the pocket edition, in an empty folder."""
+    params = configuration.load(ROOT / "params.yaml")
+    monkeypatch.chdir(tmp_path)
+    return RuleFunctions(params, "data/pocket", "results/pocket", "journal/pocket")
+
+
+def of(**wildcards: str) -> SimpleNamespace:
+    return SimpleNamespace(**wildcards)
+
+
+def test_a_pin_is_a_local_input_if_it_exists(functions: RuleFunctions) -> None:
+    wildcards = of(benchmark="humblebench")
+    assert functions.pin(wildcards) == []
+    pin = Path("data/pocket/raw/humblebench.dvc")
+    pin.parent.mkdir(parents=True)
+    pin.write_text("outs: []\n")
+    (found,) = functions.pin(wildcards)
+    assert found == pin.as_posix() and found.flags["local"]
+
+
+def test_released_replies_get_the_benchmarks_own_questions_if_they_exist(functions: RuleFunctions) -> None:
+    raw = dict(functions.params.raw)
+    entry = raw["benchmarks"]["humblebench"]
+    source = {"source": "scenes", "seed": 1, "images": 4, "questions_per_image": 1, "revision": "unpinned"}
+    raw["benchmarks"] = raw["benchmarks"] | {"humblebench": entry | {"data": {"pocket": source}}}
+    assert functions.own_questions(of(benchmark="humblebench")) == []
+    released = functions.params.raw["benchmarks"]["humblebench"]["data"]["released"]
+    raw["benchmarks"]["humblebench"]["data"]["pocket"] = released | {"questions": "mine"}
+    functions = RuleFunctions(type(functions.params)(raw), "data/pocket", "results/pocket", "journal/pocket")
+    assert functions.own_questions(of(benchmark="humblebench")) == []
+    Path("mine").mkdir()
+    Path("mine/questions.parquet").write_bytes(b"")
+    assert functions.own_questions(of(benchmark="humblebench")) == ["mine/questions.parquet"]
+
+
+def test_only_rendered_data_depend_on_code(functions: RuleFunctions) -> None:
+    assert len(functions.code_of_source(of(benchmark="humblebench"))) == 16
+    full = configuration.load(ROOT / "params.yaml", edition="full")
+    assert RuleFunctions(full, "data/full", "", "").code_of_source(of(benchmark="humblebench")) == ""
+
+
+def test_replies_are_inputs_in_an_object_store_alone(functions: RuleFunctions) -> None:
+    assert functions.stored_replies("humblebench") == []
+    stored = RuleFunctions(functions.params, "data/pocket", "results/pocket", "journal/pocket", object_store=True)
+    assert "<results>/replies/oracle/humblebench/noise/seed0.parquet" in stored.stored_replies("humblebench")
+    assert not [path for path in stored.stored_replies("humblebench") if "/mmsap/" in path]
+
+
+def test_models_and_attempts_of_a_job(functions: RuleFunctions) -> None:
+    assert functions.of_model(rule_parameters.threads)(of(model="pocket")) == 1
+    doubled = functions.of_attempt(lambda params, model, attempt: f"{model} {attempt}")
+    assert doubled(of(model="pocket"), 2) == "pocket 2"
+    assert functions.endpoint(of(model="oracle")) == []
+
+
+def test_the_folder_of_an_input() -> None:
+    inputs = {"questions": ["data/pocket/questions/humblebench/noise/seed0.parquet"]}
+    assert folder_of("questions", 2)(None, inputs) == "data/pocket/questions/humblebench"
+
+
+def test_the_rules_of_a_construction_name_modules_that_exist(functions: RuleFunctions) -> None:
+    text = (ROOT / "rules/construction.smk").read_text(encoding="utf-8")
+    parts = set(re.findall(r'code_of_construction\("(\w+)"\)', text))
+    assert len({functions.code_of_construction(part)(of(construction="pocket")) for part in parts}) == len(parts) > 3
