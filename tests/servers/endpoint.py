@@ -237,12 +237,12 @@ class Endpoint:
             if self._latency:
                 await asyncio.sleep(self._latency)
             response = self.respond(request)
+            whole = response.sound and response.cut is None and not response.hang
+            if request.question and response.status == 200 and whole:
+                self.answered[request.question] += 1  # before the client can have it
             await connection.send(response)
         finally:
             self.under_way -= 1
-        whole = response.sound and response.cut is None and not response.hang
-        if request.question and response.status == 200 and whole:
-            self.answered[request.question] += 1
 
 
 class _Connection(asyncio.Protocol):
