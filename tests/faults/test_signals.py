@@ -80,7 +80,7 @@ def test_a_second_signal_ends_it_without_a_traceback(infer):
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=15)[1]
+        said = process.communicate(timeout=60)[1]
     assert process.returncode not in (0, 5) and "Traceback" not in said
 
 
@@ -103,7 +103,7 @@ def slow_workflow(project):
 def test_the_workflow_forwards_sigterm(slow_workflow):
     project, process = slow_workflow
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=55)
     assert process.returncode != 0
     assert (project.root / "told").is_file()
 
@@ -115,5 +115,5 @@ def test_ctrl_c_twice_ends_the_workflow_without_a_traceback(slow_workflow):
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
             time.sleep(0.3)
-    said = process.communicate(timeout=30)[0]
+    said = process.communicate(timeout=55)[0]
     assert process.returncode != 0 and "Traceback" not in said, said

@@ -136,7 +136,7 @@ def test_the_cost_of_every_reply_is_recorded(tmp_path, monkeypatch):
 
 def test_a_lost_reply_counts_its_bound_and_a_refused_connection_nothing(tmp_path):
     with Endpoint({"q0": ["hang"]}) as server:
-        answering = engine(server.url, timeout=0.3)
+        answering = engine(server.url, timeout=2)
         list(answering.answer([turn("q0")], folder=Path()))
         assert answering.about["spent"]["tokens"] == (11 + 64 + 16) + 62
     with Endpoint({"q0": ["500", "429"]}) as server:
