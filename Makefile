@@ -64,8 +64,8 @@ $(SITE): scripts/docs.txt $(INSTALLED)
 docs: $(SITE) ## Build the documentation site in build/docs; a broken link is an error
 	@PYTHONPATH=$(VENV)/site $(VENV)/bin/python scripts/docs.py $(ARGS)
 
-test: $(INSTALLED) $(PEERS) ## Run all tests
-	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+test: $(INSTALLED) $(PEERS) ## Run all tests (three processes on two cores: many tests wait for servers)
+	@$(IN_VENV) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(INSTALLED) ## Check format, lint and the workflow, changing nothing
 	@$(IN_VENV) ruff format --check .
