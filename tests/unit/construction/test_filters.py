@@ -89,6 +89,10 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
         ("How many dogs are there in the image?", ("0", "1", "2", "3", NONE), "B", "option B is false"),
         ("How many unicorns are there?", ("0", "1", "2", "3", NONE), "B", None),
         ("How many skies are there?", ("1", "2", "3", "4", NONE), "B", None),
+        ("How many wine glasses can be seen in the picture?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
+        ("How many cats are sitting on the cup?", ("1", "2", "3", "4", NONE), "A", None),  # one of the two may sit
+        ("Which red object is in the image?", ("A cup", "A cat", "x", "y", NONE), "A", None),
+        ("Which red object is in the image?", ("A dog", "A cat", "x", "y", NONE), "A", "option A is false"),
         ("How many red cats are there in the image?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
         (
             "Which of these objects is in the image?",
@@ -120,10 +124,30 @@ def test_contradictions_with_the_graph(question, options, answer, reason):
     assert (found is None) if reason is None else (found is not None and reason in found)
 
 
+@pytest.mark.parametrize(
+    ("question", "group", "reason"),
+    [
+        ("How many skies are there?", "1", "counts sky, which the annotation does not count"),
+        (
+            "How many people are there in the image?",
+            "2",
+            "counts a crowd of person, which the annotation does not count",
+        ),
+        ("How many people are wearing a hat?", "2", None),
+        ("How many dogs are there in the image?", "2", None),
+        ("Is there a sky?", "1", None),
+    ],
+)
+def test_counts_of_stuff_and_crowds(question, group, reason):
+    assert reasons("uncountable", candidate(question, group=group)).get("c1") == reason
+
+
 def test_a_second_true_option_is_found():
     options = ("A cup", "A dog", "The wine glass", "x", NONE)
     found = reasons("two_correct", candidate("Which of these objects is in the image?", options, "A"))
     assert found == {"c1": "option C is true as well, by the annotation"}
+    restricted = candidate("Which red object is in the image?", ("A cat", "A cup", "x", "y", NONE), "A")
+    assert reasons("two_correct", restricted) == {}  # the cup is in the image, but not red
 
 
 @pytest.mark.parametrize(
@@ -199,8 +223,8 @@ def test_near_duplicates_are_found_within_an_image():
 
 
 def test_words_are_compared_in_the_singular():
-    assert [singular(word) for word in ("crosses", "boxes", "cats", "glass", "bus")] == [
-        *("cross", "box", "cat", "glass", "bus")
+    assert [singular(word) for word in ("crosses", "boxes", "cats", "glass", "bus", "people", "ties", "berries")] == [
+        *("cross", "box", "cat", "glass", "bus", "person", "tie", "berry")
     ]
     assert words("The Cats, a cup") == ["cat", "cup"]
 
@@ -260,6 +284,15 @@ def test_balance_flags_what_is_too_frequent():
     assert Counter(reason.split()[0] for reason in found.values()) == {"A": 2, "B": 6}
     assert "B is the answer to 12 of 20 questions of the kind object; at most 6" in " ".join(found.values())
     assert found == reasons("balance", *many)
+
+
+def test_balance_flags_a_kind_that_is_too_frequent():
+    """Of 20 questions of 2 kinds, at most 1.5 * 20 / 2 = 15 may be of the same kind; labels are balanced."""
+    many = [candidate(answer="ABCDE"[k % 5], number=k, kind="object" if k < 17 else "relation") for k in range(20)]
+    assert list(reasons("balance", *many).values()) == [
+        *["17 of 20 questions are of the kind object; at most 15 are balanced"] * 2
+    ]
+    assert reasons("balance", *many[:17]) == {}
 
 
 def test_filters_are_optional_and_counted():

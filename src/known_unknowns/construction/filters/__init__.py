@@ -24,11 +24,12 @@ FILTERS: Mapping[str, Filter] = {
     ),
     "repeated_option": Filter(texts.repeated_options, "two options that are the same or synonyms", True),
     "leak": Filter(texts.leaks, "an object's index, a class name, or a mention of the captions", True),
+    "uncountable": Filter(graph.uncountable, "a count of stuff or of a crowd, which is not annotated", True, "graphs"),
     "contradiction": Filter(graph.contradictions, "an answer that the scene graph proves false", True, "graphs"),
     "two_correct": Filter(graph.two_correct, "a second option that the scene graph proves true", True, "graphs"),
     "solvable": Filter(answers.solvable_without_image, "models answer it without the image", True, "models"),
     "models_disagree": Filter(answers.models_disagree, "all models agree on another answer", False, "models"),
-    "balance": Filter(answers.balance, "an answer label that is too frequent in its kind", False),
+    "balance": Filter(answers.balance, "a kind, or an answer label in its kind, that is too frequent", False),
 }
 """The filters by name, in the order in which they run."""
 

@@ -13,7 +13,7 @@ from known_unknowns.errors import ConfigError
 ALPHA = 0.01
 """A question is solvable without its image if as many right answers have at most this probability under guessing."""
 TOLERANCE = 1.5
-"""A label may be the answer this many times as often as it would be if all were equally frequent."""
+"""A label or a kind may be this many times as frequent as it would be if all were equally frequent."""
 
 
 def solvable_without_image(candidates: Sequence[Candidate], context: Context) -> Iterator[Finding]:
@@ -63,22 +63,32 @@ def models_disagree(candidates: Sequence[Candidate], context: Context) -> Iterat
 
 
 def balance(candidates: Sequence[Candidate], context: Context) -> Iterator[Finding]:
-    """Find the candidates of each kind, drawn at random, whose answer label is too frequent.
+    """Find candidates, drawn at random, of a too frequent kind, and those of each kind with a too frequent answer.
 
-    Of n candidates of a kind with m options, at most 1.5 n / m may have the same label.
+    Of n candidates of K kinds, at most 1.5 n / K may be of the same kind. Of n candidates of a kind with m options, at
+    most 1.5 n / m may have the same label.
     """
-    groups: dict[str, list[Candidate]] = defaultdict(list)
+    kinds: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
-        groups[candidate.kind].append(candidate)
+        kinds[candidate.kind].append(candidate)
+    reasons: dict[str, list[str]] = defaultdict(list)
     rng = random.Random(f"balance/{context.seed}")
-    for kind, members in sorted(groups.items()):
+    for kind, members in sorted(kinds.items()):
         options = max(len(candidate.options) for candidate in members)
-        most = max(1, int(TOLERANCE * len(members) / options))
         for label in sorted({candidate.answer for candidate in members}):
             having = [candidate for candidate in members if candidate.answer == label]
-            for candidate in rng.sample(having, max(0, len(having) - most)):
-                yield (
-                    candidate.id,
-                    f"{label} is the answer to {len(having)} of {len(members)} questions of the kind {kind}; "
-                    f"at most {most} are balanced",
-                )
+            text = f"{label} is the answer to {len(having)} of {len(members)} questions of the kind {kind}"
+            for candidate, most in _surplus(having, len(members) / options, rng):
+                reasons[candidate.id].append(f"{text}; at most {most} are balanced")
+    for kind, members in sorted(kinds.items()):
+        text = f"{len(members)} of {len(candidates)} questions are of the kind {kind}"
+        for candidate, most in _surplus(members, len(candidates) / len(kinds), rng):
+            reasons[candidate.id].append(f"{text}; at most {most} are balanced")
+    yield from ((name, ". ".join(found)) for name, found in reasons.items())
+
+
+def _surplus(having: Sequence[Candidate], equal: float, rng: random.Random) -> Iterator[tuple[Candidate, int]]:
+    """Yield as many candidates as there are too many, with the number that may be there."""
+    most = max(1, int(TOLERANCE * equal))
+    for candidate in rng.sample(having, max(0, len(having) - most)):
+        yield candidate, most

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from known_unknowns.construction.candidates import Candidate
 from known_unknowns.construction.filters._interface import Context, Finding, refusal_index
-from known_unknowns.construction.filters.statements import Vocabulary, reversed_relation, verdicts
+from known_unknowns.construction.filters.statements import Vocabulary, counted, reversed_relation, verdicts
 from known_unknowns.construction.scene_graph import SceneGraph
 
 
@@ -33,6 +33,16 @@ def two_correct(candidates: Sequence[Candidate], context: Context) -> Iterator[F
             others = [candidate.labels[k] for k, verdict in enumerate(found) if verdict and k != right]
             if others and found[right] is not False:
                 yield candidate.id, f"option {others[0]} is true as well, by the annotation"
+
+
+def uncountable(candidates: Sequence[Candidate], context: Context) -> Iterator[Finding]:
+    """Find counts of what an annotation does not count: stuff such as trees, and crowds (rule 6 of Figure A1)."""
+    for candidate, graph, vocabulary in _with_graphs(candidates, context):
+        for node in counted(candidate.question, graph, vocabulary) or ():
+            if not node.countable:
+                what = f"a crowd of {node.spoken}" if node.crowd else node.spoken
+                yield candidate.id, f"counts {what}, which the annotation does not count"
+                break
 
 
 def _with_graphs(

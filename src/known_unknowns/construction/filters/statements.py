@@ -14,12 +14,21 @@ from known_unknowns.construction.candidates import Candidate
 from known_unknowns.construction.filters.texts import singular
 from known_unknowns.construction.scene_graph import Node, SceneGraph
 
-_COUNT = re.compile(r"^how many (?P<noun>.+?) (?:are|is|can|do|does|appear)\b", re.I)
+_COUNT = re.compile(r"^how many (?P<noun>.+?) (?:are|is|can|do|does|appear)\b(?P<rest>.*)$", re.I)
+_ANYWHERE = frozenset(
+    {"there", "be", "you", "we", "see", "seen", "visible", "present", "shown", "depicted", "in", "on", "the", "this"}
+    | {"image", "picture", "photo", "photograph", "scene", "total", "altogether", "contain", "show"}
+)
+"""Words after the noun of a count that do not restrict what is counted."""
 _EXISTENCE = re.compile(
-    r"^(?:which|what) (?:of (?:these|the following|the) )?[\w ]*?(?:is|are|can be seen|appears?|exists?) "
+    r"^(?:which|what) (?P<noun>(?:[\w ]* )??)(?:is|are|can be seen|appears?|exists?) "
     r"(?:present |visible |shown |seen |found )?(?:in|on) (?:the|this) (?:image|picture|photo|scene)\W*$",
     re.I,
 )
+_ANY_CLASS = frozenset(
+    {"of", "these", "those", "the", "following", "object", "thing", "item", "shape", "class", "option"}
+)
+"""Words before the verb of a question for an object that do not restrict its class."""
 _NEGATED = re.compile(r"\b(?:not|no|never|absent|missing|except|n't)\b|n't\b", re.I)
 _ARTICLE = re.compile(r"^(?:a|an|the|one|some)\s+", re.I)
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -44,7 +53,7 @@ class Vocabulary:
         attributes: set[str] = set()
         for graph in graphs:
             for node in graph.objects:
-                classes.add(_key(node.spoken))
+                classes.add(_name(node))
                 attributes.update(map(_key, node.attributes))
                 values.update(_key(value) for value in node.attributes.values())
         return cls(frozenset(classes), frozenset(values), frozenset(attributes))
@@ -56,10 +65,15 @@ def verdicts(candidate: Candidate, graph: SceneGraph, vocabulary: Vocabulary) ->
     unknown: list[bool | None] = [None] * len(candidate.options)
     if _NEGATED.search(question):
         return unknown
-    if found := _COUNT.match(question):
-        return _counts(found["noun"], candidate.options, graph, vocabulary)
-    if _EXISTENCE.match(question):
-        return [_present(option, graph, vocabulary) for option in candidate.options]
+    if _COUNT.match(question):
+        return _counts(counted(question, graph, vocabulary), candidate.options)
+    if found := _EXISTENCE.match(question):
+        present = [_present(option, graph, vocabulary) for option in candidate.options]
+        return (
+            present
+            if _ANY_CLASS.issuperset(_tokens(found["noun"]))
+            else [False if p is False else None for p in present]
+        )
     asked = [name for name in vocabulary.attributes if re.search(rf"\b{name}\b", _key(question))]
     objects = named_objects(question, graph, vocabulary)
     if len(asked) == 1 and len(objects) == 1:
@@ -67,6 +81,14 @@ def verdicts(candidate: Candidate, graph: SceneGraph, vocabulary: Vocabulary) ->
     if len(objects) == 2:
         return [_relation(objects[0], objects[1], option, graph) for option in candidate.options]
     return unknown
+
+
+def counted(question: str, graph: SceneGraph, vocabulary: Vocabulary) -> list[Node] | None:
+    """Return the objects that a question counts; None if it is no such question, or counts only some of a class."""
+    found = _COUNT.match(" ".join(question.split()))
+    if found is None or _NEGATED.search(question) or not _ANYWHERE.issuperset(_tokens(found["rest"])):
+        return None
+    return matching(_tokens(found["noun"]), graph, vocabulary)
 
 
 def reversed_relation(candidate: Candidate, graph: SceneGraph, vocabulary: Vocabulary) -> str | None:
@@ -114,14 +136,13 @@ def matching(tokens: Sequence[str], graph: SceneGraph, vocabulary: Vocabulary) -
             return [
                 node
                 for node in graph.objects
-                if (noun in _ANY_OBJECT or _key(node.spoken) == noun)
+                if (noun in _ANY_OBJECT or _name(node) == noun)
                 and set(before) <= {_key(value) for value in node.attributes.values()}
             ]
     return None
 
 
-def _counts(noun: str, options: Sequence[str], graph: SceneGraph, vocabulary: Vocabulary) -> list[bool | None]:
-    found = matching(_tokens(noun), graph, vocabulary)
+def _counts(found: Sequence[Node] | None, options: Sequence[str]) -> list[bool | None]:
     numbers = [_number(option) for option in options]
     if found is None or not all(node.countable for node in found):
         return [None] * len(options)
@@ -158,6 +179,11 @@ def _predicate_in(option: str, subject: Node, target: Node, graph: SceneGraph) -
 
 def _tokens(text: str) -> list[str]:
     return [singular(token) for token in re.findall(r"[^\W_]+", _ARTICLE.sub("", _key(text.strip())))]
+
+
+def _name(node: Node) -> str:
+    """Return the class of an object as `_tokens` has it."""
+    return " ".join(singular(word) for word in re.findall(r"[^\W_]+", _key(node.spoken)))
 
 
 def _number(option: str) -> int | None:

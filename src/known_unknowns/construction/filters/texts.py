@@ -36,6 +36,11 @@ _SAME = {
     **dict.fromkeys(("within",), "in"),
     **dict.fromkeys(("inside",), "in"),
 }
+_IRREGULAR = {
+    **{"people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "feet": "foot"},
+    **{"knives": "knife", "shelves": "shelf", "leaves": "leaf", "loaves": "loaf", "skies": "sky", "buses": "bus"},
+    **{"movies": "movie", "cookies": "cookie"},
+}
 _LEAKS = (
     (re.compile(r"\b[^\W\d_][\w-]*_\d+\b"), "an object's index"),
     (re.compile(r"-(?:other-)?merged\b|\ba crowd of \w+_"), "the name of an annotated class"),
@@ -128,9 +133,13 @@ def words(text: str) -> list[str]:
 
 
 def singular(word: str) -> str:
-    """Return the singular of a regular English plural."""
+    """Return the singular of a regular English plural, and of the irregular ones of common classes."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     if len(word) > 3 and word.endswith(("ches", "shes", "sses", "xes")):
         return word[:-2]
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
