@@ -89,7 +89,7 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
         ("How many dogs are there in the image?", ("0", "1", "2", "3", NONE), "B", "option B is false"),
         ("How many unicorns are there?", ("0", "1", "2", "3", NONE), "B", None),
         ("How many skies are there?", ("1", "2", "3", "4", NONE), "B", None),
-        ("How many wine glasses can be seen in the picture?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
+        ("How many wine glasses can be seen in this picture?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
         ("How many cats are sitting on the cup?", ("1", "2", "3", "4", NONE), "A", None),  # one of the two may sit
         ("Which red object is in the image?", ("A cup", "A cat", "x", "y", NONE), "A", None),
         ("Which red object is in the image?", ("A dog", "A cat", "x", "y", NONE), "A", "option A is false"),

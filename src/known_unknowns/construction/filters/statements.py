@@ -86,7 +86,7 @@ def verdicts(candidate: Candidate, graph: SceneGraph, vocabulary: Vocabulary) ->
 def counted(question: str, graph: SceneGraph, vocabulary: Vocabulary) -> list[Node] | None:
     """Return the objects that a question counts; None if it is no such question, or counts only some of a class."""
     found = _COUNT.match(" ".join(question.split()))
-    if found is None or _NEGATED.search(question) or not _ANYWHERE.issuperset(_tokens(found["rest"])):
+    if found is None or _NEGATED.search(question) or not _ANYWHERE.issuperset(re.findall(r"\w+", _key(found["rest"]))):
         return None
     return matching(_tokens(found["noun"]), graph, vocabulary)
 
