@@ -180,7 +180,18 @@ def test_moving_and_outlines(ann, server):
     press(ann, "o", "+")
     assert ann.evaluate(visible) != "none"
     assert ann.evaluate(width) == pytest.approx(1.5 * before, abs=1)
-    assert ann.evaluate("getComputedStyle(document.querySelector('.stage')).overflowX") == "auto"
+    press(ann, "+", "+", "+")
+    shown = (
+        "(() => { const s = document.querySelector('.stage'), i = s.firstChild;"
+        " return [(s.scrollLeft + s.clientWidth / 2) / i.offsetWidth,"
+        " (s.scrollTop + s.clientHeight / 2) / i.offsetHeight]; })()"
+    )
+    # The boxes of the three objects reach from 110 to 620 of 640 pixels, and from 150 to 370 of 400.
+    assert ann.evaluate(shown) == pytest.approx([365 / 640, 260 / 400], abs=0.01)
+    ann.evaluate("document.querySelector('.stage').focus()")
+    press(ann, "ArrowRight")  # scrolls the zoomed image
+    at(ann, 3)
+    press(ann, "-", "-", "-")
     press(ann, "?")
     assert ann.evaluate("document.getElementById('help').open")
 

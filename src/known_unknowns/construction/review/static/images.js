@@ -39,11 +39,25 @@ function stage(item, image, place, number) {
   inner.append(shown);
   if (number === 0 && item.objects.length) inner.append(overlay(item.objects, image));
   inner.dataset.ratio = image.width / image.height;
+  [inner.dataset.x, inner.dataset.y] = middle(number === 0 ? item.objects : [], image);
+  for (const event of ["wheel", "pointerdown", "keydown"]) {
+    holder.addEventListener(event, () => (holder.dataset.scrolled = "yes"), { passive: true });
+  }
   holder.tabIndex = 0; // a zoomed image is scrolled by keyboard
   holder.setAttribute("role", "group");
   holder.setAttribute("aria-label", `Image ${number + 1}`);
   holder.append(inner);
   return holder;
+}
+
+/** The middle of the objects, or of the image, as shares of its width and height. */
+function middle(objects, image) {
+  if (objects.length === 0) return [0.5, 0.5];
+  const ends = (start, size) => {
+    const first = Math.min(...objects.map((object) => object.box[start]));
+    return (first + Math.max(...objects.map((object) => object.box[start] + object.box[size]))) / 2;
+  };
+  return [ends(0, 2) / image.width, ends(1, 3) / image.height];
 }
 
 function overlay(objects, image) {
@@ -112,6 +126,15 @@ export function zoomBy(step) {
   setZoom(step === 0 ? 1 : STEPS[Math.min(STEPS.length - 1, Math.max(0, place + step))]);
 }
 
+/** What stays in the middle of a zoomed image: its objects, or what the reviewer scrolled to. */
+function focus(holder, inner) {
+  if (!holder.dataset.scrolled) return [Number(inner.dataset.x), Number(inner.dataset.y)];
+  return [
+    (holder.scrollLeft + holder.clientWidth / 2) / inner.offsetWidth,
+    (holder.scrollTop + holder.clientHeight / 2) / inner.offsetHeight,
+  ];
+}
+
 function setZoom(value) {
   zoom = value;
   byId("zoom").value = `${Math.round(zoom * 100)}%`;
@@ -119,7 +142,10 @@ function setZoom(value) {
     const holder = inner.parentElement;
     const height = parseFloat(getComputedStyle(holder).maxHeight) - 2;
     const fitting = Math.min(holder.clientWidth, height * Number(inner.dataset.ratio));
+    const [x, y] = focus(holder, inner);
     inner.style.width = `${fitting * zoom}px`;
+    holder.scrollLeft = x * inner.offsetWidth - holder.clientWidth / 2;
+    holder.scrollTop = (y * inner.offsetWidth) / Number(inner.dataset.ratio) - holder.clientHeight / 2;
   }
 }
 

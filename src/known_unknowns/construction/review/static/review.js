@@ -336,6 +336,8 @@ function pressed(event) {
   const writing = event.target.matches?.("input, textarea");
   if (event.key === "Escape" && (mode !== "view" || unsaved())) return discard();
   if (event.key === "Enter" && event.ctrlKey && mode === "edit") return saveChange();
+  const pans = event.target.matches?.(".stage") && event.target.scrollWidth > event.target.clientWidth + 1;
+  if (pans && event.key.startsWith("Arrow")) return undefined; // the browser scrolls the zoomed image
   if (writing || event.ctrlKey || mode === "edit") return undefined;
   const digit = /^[1-9]$/.test(event.key) ? Number(event.key) - 1 : -1;
   const others = session.adjudicates && mode === "view" ? TAKE.indexOf(event.key) : -1;
