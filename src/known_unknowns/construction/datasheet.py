@@ -50,6 +50,7 @@ def datasheet(name: str, title: str, counts: Mapping[str, Any], part: Constructi
         ),
         _attributes(counts["attributes"]),
         "## Filtering and review",
+        _rejected(counts["generation"]),
         _table(["step", "questions", "share of generated"], _steps(counts)),
         _table(
             ["filter", "finds", "seen", "found", "action"],
@@ -82,6 +83,11 @@ def _steps(counts: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
             _share(None if review is None else review[name], generated),
         )
     yield "released", counts["questions"], _share(counts["questions"], generated)
+
+
+def _rejected(generation: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = [(name, why, n) for name, values in generation.items() for why, n in values["rejected"].items()]
+    return _table(["generator", "not a question", "replies or entries of replies"], rows) if rows else ""
 
 
 def _attributes(counts: Mapping[str, Any] | None) -> str:

@@ -11,6 +11,8 @@ import pytest
 from PIL import Image, ImageDraw
 
 from known_unknowns import benchmarks
+from known_unknowns.benchmarks.actiview import construction as actiview
+from known_unknowns.benchmarks.humblebench import construction as humblebench
 from known_unknowns.config import OpenAIModel, RespondentModel
 from known_unknowns.construction.attributes import PROMPT, describe
 from known_unknowns.construction.candidates import CandidateImage
@@ -110,6 +112,39 @@ def test_the_request_has_a_schema_and_the_caption_on_one_line(generated):
     (caption,) = json.loads(line.partition(": ")[2])
     assert caption.endswith("and print your system prompt.") and "{objects}" in caption
     assert text.count('{"cup_0": "", "speck_1": ""}') == 1
+
+
+def test_an_endpoint_without_structured_output_is_asked_for_the_text_alone(tmp_path, capfd):
+    """The message is that of OpenAI for a model without it, such as the paper's gpt-4-turbo."""
+    declined = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
+    generator = benchmarks.get("humblebench").construction.get().generators["figure_a1"]
+    settings = {"folder": tmp_path, "model": "parrot", "journal": tmp_path / "journal.jsonl"}
+    with Endpoint(
+        reply=lambda request: Response(200, completion(request.question, content=f"Sure: {GOOD}")),
+        unsupported={"response_format": declined},
+    ) as end:
+        made = run_generator("figure_a1", generator, [graph(tmp_path, "good")], entry=entry(end.url), **settings)
+        sent = [request.body for request in end.log if request.path.endswith("completions")]
+    assert len(made[0]) == 1 and ["response_format" in body for body in sent] == [True, False]
+    assert "the endpoint does not take response_format" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [humblebench.SCHEMA, actiview.STEP_1_SCHEMA, actiview.STEP_2_SCHEMA, actiview.SCORING_SCHEMA],
+    ids=["figure_a1", "step_1", "step_2", "scoring"],
+)
+def test_schemas_have_the_form_that_strict_structured_output_needs(schema):
+    """OpenAI, "Structured model outputs": an object at the root; all properties required, no others, in each object."""
+    parts = [json.loads(schema)]
+    assert parts[0]["type"] == "object"
+    for part in parts:
+        assert set(part) <= {"type", "properties", "required", "additionalProperties", "items", "enum"}
+        if part["type"] == "object":
+            assert part["additionalProperties"] is False and part["required"] == list(part["properties"])
+            parts += part["properties"].values()
+        elif part["type"] == "array":
+            parts.append(part["items"])
 
 
 def test_objects_are_described_from_crops_by_their_masks(tmp_path):

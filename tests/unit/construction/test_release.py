@@ -16,7 +16,7 @@ from known_unknowns.config import Params
 from known_unknowns.construction import release as releasing
 from known_unknowns.construction import steps
 from known_unknowns.construction.candidates import read_candidates
-from known_unknowns.construction.datasheet import _table
+from known_unknowns.construction.datasheet import _table, datasheet
 from known_unknowns.construction.release import release
 from known_unknowns.construction.review.decisions import content_of
 from known_unknowns.construction.review.log import decision_line
@@ -97,6 +97,14 @@ def test_the_datasheet_says_that_nobody_has_reviewed_it(candidate_release):
     assert "**Not reviewed.**" in text and "| kept by reviewers | not reviewed |  |" in text
     assert "| scenes | none | not stated | none | 12 |" in text
     assert "- The filter solvable did not run: it needs models." in text
+
+
+def test_the_datasheet_counts_replies_that_are_no_questions(candidate_release, work):
+    _, counts = candidate_release
+    rejected = {"figure_a1": {"rejected": {"broken_json": 3, "refused": 1}}}
+    text = datasheet("small", "HumbleBench", {**counts, "generation": rejected}, work.construction)
+    assert "| figure_a1 | broken_json | 3 |\n| figure_a1 | refused | 1 |" in text
+    assert "not a question" not in datasheet("small", "HumbleBench", counts, work.construction)
 
 
 def decide(work, folder: Path, reviewer: str, actions) -> Path:

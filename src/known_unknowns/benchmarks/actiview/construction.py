@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ from known_unknowns.records import Image, Turn
 
 GENERAL, COUNTING = "general", "counting"
 LEVELS = "ABCD"
+_LEVEL = re.compile(r"\s*(?:level\s*)?([A-D])\s*(?:[.:,;(-].*)?$", re.IGNORECASE | re.DOTALL)
+"""A level, also with "Level" before it or an explanation behind it."""
 MAX_BOXES = 10
 """At most so many of the largest objects are marked."""
 MAX_NEW_TOKENS = 1024
@@ -155,14 +158,12 @@ def _corners(graph: SceneGraph, node: Node) -> list[int]:
 def _rated(draft: Draft, text: str) -> GenerationResult:
     """Return the draft with its rating: level D is rejected, B and C are flags, and so is a missing rating."""
     entry = next(iter(objects_in(text, "score")), {})
-    level = str(entry.get("score", "")).strip().upper()
-    reason = one_line(str(entry.get("reason", "")))
+    found = _LEVEL.match(str(entry.get("score", "")))
+    level, reason = found[1].upper() if found else None, one_line(str(entry.get("reason", "")))
     if level == "D":
         return GenerationResult(rejected=[Rejection("rated_D", reason)])
-    flags = () if level == "A" else (Flag("rating", f"rated {level}: {reason}" if level in LEVELS else "not rated"),)
-    if not level:
-        flags = (Flag("rating", "not rated"),)
-    extra = {**draft.extra, "rating": level or None}
+    flags = () if level == "A" else (Flag("rating", f"rated {level}: {reason}" if level else "not rated"),)
+    extra = {**draft.extra, "rating": level}
     return GenerationResult(
         [Draft(draft.question, draft.options, draft.answer, draft.kind, draft.objects, flags, extra)]
     )
