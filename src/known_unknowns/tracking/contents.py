@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -41,6 +42,7 @@ class RunContents:
     parameters: dict[str, str]
     metrics: dict[str, float]
     artifacts: dict[str, str]
+    tags: dict[str, str] = field(default_factory=dict)
     replies: tuple[Path, ...] = ()
     dataset: Mapping[str, str] = field(default_factory=dict)
     below: Sequence[RunContents] = ()
@@ -55,7 +57,7 @@ class RunContents:
         """Return a sha256 of what these runs hold, and of the version of this package. It is the same in any folder."""
         found: list[Any] = [__version__]
         for run in self.tree():
-            found += [run.path, run.parameters, run.metrics, run.artifacts]
+            found += [run.path, run.parameters, run.metrics, run.artifacts, run.tags]
             found += [sha256(file.read_bytes()).hexdigest() for file in run.replies if file.is_file()]
         return sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
@@ -72,15 +74,18 @@ class ModelResults:
 
     def contents(self) -> RunContents:
         """Return the contents of the model's run, with those of the runs of its benchmarks and cells below it."""
-        settings = {"model": self.params.model(self.model)}
+        settings = self.params.model(self.model)
+        unused = {key: value for key, value in settings.items() if key in settings.not_in_the_reply}
+        used = {key: value for key, value in settings.items() if key not in unused}
         numbers = summary.model_headline(self._headline, self._scorer)
         columns, rows = summary.headline_rows(self._headline)
         return RunContents(
             path=(self.params.edition, self.model),
             name=self.model,
-            parameters={"edition": self.params.edition, **texts(settings), "model": self.model},
+            parameters={"edition": self.params.edition, **texts({"model": used}), "model": self.model},
             metrics=_values(numbers, with_interval=[f"{benchmark}.accuracy" for benchmark in self.files]),
             artifacts={"headline.json": table(columns, ([row.get(c) for c in columns] for row in rows))},
+            tags=texts({"model": unused}),
             below=[self._benchmark(name) for name in self.files],
         )
 
@@ -109,6 +114,7 @@ class ModelResults:
             parameters=texts(settings) | {"scorers": ", ".join(self.params.scorers)} | names,
             metrics=_values(main | duals, with_interval=["accuracy", *duals]),
             artifacts=artifacts,
+            tags=texts({"engine.about": engine.get("about", {})}),
             dataset={"name": benchmark, "digest": pin["digest"], **source},
             below=[self._cell(benchmark, variant, seed) for variant, seed in cells],
         )
@@ -133,7 +139,14 @@ class ModelResults:
 
     @cached_property
     def _metrics(self) -> dict[str, list[Metric]]:
-        return {benchmark: tables.read_metrics(file) for benchmark, file in self.files.items()}
+        metrics = {benchmark: tables.read_metrics(file) for benchmark, file in self.files.items()}
+        for benchmark, rows in metrics.items():
+            if {(m.model, m.benchmark) for m in rows} != {(self.model, benchmark)}:
+                raise DataError(f"not metrics of {self.model} on {benchmark}", file=self.files[benchmark])
+            keys = Counter((m.variant, m.seed, m.scorer, m.category, m.name) for m in rows)
+            if twice := [key for key, times in keys.items() if times > 1]:
+                raise DataError(f"has the metric {twice[0]} twice", file=self.files[benchmark])
+        return metrics
 
     @cached_property
     def _headline(self) -> list[Metric]:

@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -106,9 +105,10 @@ class _Writer:
         digest, trees = model.digest(), self._trees[model.name]
         for tree, runs in list(trees.items()):
             complete = any(run.data.tags.get("level") == "model" and run.info.status == "FINISHED" for run in runs)
-            if tree == digest:  # some may have been deleted since
+            if tree == digest:  # runs and artifacts may have been deleted since
                 complete &= len(runs) == len(list(model.tree()))
-            if not complete:
+                complete &= all(map(self._store.has_artifacts, runs))
+            if tree and not complete:  # runs of earlier versions have no digest
                 for run in trees.pop(tree):
                     self._client.delete_run(run.info.run_id)
         ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]} or self._create(model, digest)
@@ -152,7 +152,8 @@ class _Writer:
     def _tags(self, contents: RunContents, artifacts: Iterable[str], tree: str) -> dict[str, str]:
         shown = [{"path": name, "type": "table"} for name in artifacts if name != "engine.json"]
         return {
-            **({"mlflow.source.git.commit": commit} if (commit := self._provenance.get("provenance.commit")) else {}),
+            **contents.tags,
+            **({"mlflow.source.git.commit": commit} if (commit := self._provenance.get("git.commit")) else {}),
             "tree": tree,
             "cell": "/".join(contents.path),
             "edition": contents.path[0],
@@ -166,4 +167,9 @@ class _Writer:
 
 def _provenance() -> dict[str, str]:
     """Return tags for the code, the packages and the machine. Unknown values have no tag."""
-    return {name: value for name, value in texts({"provenance": asdict(collect())}).items() if value != "null"}
+    found = collect()
+    hardware = {"system": found.system, "cpu": found.cpu, "cores": found.cores, "memory_gib": found.memory_gib}
+    hardware["gpus"] = ", ".join(found.gpus) or "none"
+    git = {"commit": found.commit, "dirty": found.dirty}
+    tags = texts({"git": git, "python": found.python, "hardware": hardware, "package": found.packages})
+    return {name: value for name, value in tags.items() if value != "null"}

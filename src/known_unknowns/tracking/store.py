@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.config import without_password
@@ -28,7 +29,6 @@ _ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",  # MLflow's own limits are 7 retries of 120 seconds each, without a message
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
 }
-_MOST_RUNS = 50_000  # MLflow's own limit
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # model training, not traces
 _REMEDIES: dict[str, tuple[type[KnownUnknownsError], str]] = {
     "max retries exceeded|failed with exception": (
@@ -37,10 +37,6 @@ _REMEDIES: dict[str, tuple[type[KnownUnknownsError], str]] = {
     ),
     "could not be acquired": (MachineError, "another run is writing to it; wait for that run, or stop it,"),
     "is locked": (MachineError, "another program is writing to it; close it"),
-    "current state is deleted": (
-        DataError,
-        "the experiment was deleted in MLflow; restore it, or set tracking.experiment to another name,",
-    ),
     "disk is full|no space left|quota exceeded": (MachineError, "the disk is full; free some space"),
     "readonly|unable to open": (MachineError, "it or its folder cannot be written; change its permissions"),
     "not a database|malformed": (DataError, "not a valid SQLite database; move it away (its runs are lost)"),
@@ -59,9 +55,19 @@ class Store:
     client: MlflowClient
     experiment_id: str
 
-    def search(self, where: str) -> list[Run]:
-        """Return the experiment's runs, the latest first."""
-        return list(self.client.search_runs([self.experiment_id], where, max_results=_MOST_RUNS))
+    def search(self, where: str) -> Iterator[Run]:
+        """Yield the experiment's runs, the latest first."""
+        token: str | None = ""
+        while token is not None:
+            page = self.client.search_runs([self.experiment_id], where, page_token=token or None)
+            yield from page
+            token = page.token or None
+
+    def has_artifacts(self, run: Run) -> bool:
+        """Whether the run's folder of artifacts has any. `MlflowClient.list_artifacts` would read the run once more."""
+        from mlflow.artifacts import list_artifacts
+
+        return bool(list_artifacts(artifact_uri=run.info.artifact_uri, tracking_uri=self.client.tracking_uri))
 
 
 @contextmanager
@@ -140,6 +146,13 @@ def _experiment(client: MlflowClient, name: str, artifacts: Path | None, store: 
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         return client.create_experiment(name, artifacts and artifacts.as_uri(), _EXPERIMENT_TAGS)
+    if experiment.lifecycle_stage != "active":
+        restore = f"MLFLOW_TRACKING_URI={quote(store)} mlflow experiments restore"
+        raise DataError(
+            f"the experiment {name!r} was deleted in MLflow; set tracking.experiment to another name, or restore it "
+            f"with\n  {restore} --experiment-id {experiment.experiment_id}",
+            file=store,
+        )
     # MLflow stores an absolute path: after the project was moved, artifacts would go to the old place.
     stored = local_file_uri_to_path(experiment.artifact_location)
     if artifacts and Path(stored).resolve() != artifacts.resolve():

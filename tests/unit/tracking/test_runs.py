@@ -98,7 +98,7 @@ def test_the_models_are_the_latest_runs_in_the_order_of_the_params(tracked: Worl
 
 
 def test_the_parameters_of_each_level(tracked: World) -> None:
-    model = {"edition": "pocket", "model": "always_a", "model.behaviour": "always_a", "model.seconds_per_reply": "0.5"}
+    model = {"edition": "pocket", "model": "always_a", "model.behaviour": "always_a"}
     assert model.items() <= run_of(tracked, "always_a").data.params.items()
     benchmark = {
         "model": "always_a",
@@ -123,6 +123,8 @@ def test_the_parameters_of_each_level(tracked: World) -> None:
         "protocol.max_new_tokens": "16",
     }
     assert cell.items() <= cell_of(tracked, "always_a", "nota_only_relettered").data.params.items()
+    for run in runs(tracked):
+        assert "model.seconds_per_reply" not in run.data.params  # it changes no reply
 
 
 def test_intervals_and_n_are_metrics_of_the_upper_levels_only(tracked: World) -> None:
@@ -231,9 +233,10 @@ def test_tags_give_the_provenance(world: World) -> None:
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
     world.track()
     tags = run_of(world, "always_a").data.tags
-    assert (tags["provenance.commit"], tags["provenance.dirty"]) == (commit.strip(), "true")
-    assert tags["provenance.packages.mlflow"]
-    assert int(tags["provenance.cores"]) >= 1
+    assert (tags["git.commit"], tags["git.dirty"]) == (commit.strip(), "true")
+    assert tags["package.mlflow"]
+    assert int(tags["hardware.cores"]) >= 1
+    assert tags["model.seconds_per_reply"] == "0.5"
     tags = cell_of(world, "always_a", "original").data.tags
     assert tags["mlflow.source.git.commit"] == commit.strip()
 
@@ -326,12 +329,31 @@ def test_a_changed_model_makes_new_runs_at_every_level(world: World) -> None:
     assert parents - {None} <= now
 
 
+def test_runs_of_an_earlier_version_are_superseded(world: World) -> None:
+    world.track()
+    store = client(world)
+    experiment = store.get_experiment_by_name("known-unknowns").experiment_id
+    tags = {"edition": "pocket", "cell": "pocket/oracle/humblebench/original/seed0", "superseded": "false"}
+    old = store.create_run(experiment, tags=tags).info.run_id
+    world.track()
+    assert store.get_run(old).data.tags["superseded"] == "true"
+    assert len(current(world, "oracle")) == 2 + len(VARIANTS)
+
+
 def test_another_version_of_this_package_writes_new_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same tables may then give other contents."""
     first = world.track()
     monkeypatch.setattr("known_unknowns.tracking.contents.__version__", "999")
     assert not {r["run_id"] for r in world.track()} & {r["run_id"] for r in first}
     assert len(current(world, "oracle")) == 2 + len(VARIANTS)
+
+
+def test_settings_that_change_no_reply_are_tags(world: World) -> None:
+    world.track()
+    world.raw["models"]["always_a"]["seconds_per_reply"] = 0.25
+    world.track()
+    (run,) = runs(world, "tags.cell = 'pocket/always_a' and tags.superseded = 'false'")
+    assert run.data.tags["model.seconds_per_reply"] == "0.25"
 
 
 def test_other_data_make_new_runs(world: World) -> None:
@@ -362,6 +384,16 @@ def test_runs_of_a_model_are_written_again_if_one_was_deleted(world: World, path
     assert len(current(world, "oracle")) == 2 + len(VARIANTS)
 
 
+def test_missing_artifacts_are_restored(world: World) -> None:
+    world.track()
+    shutil.rmtree(world.folder / "mlartifacts")
+    world.track()
+    assert len(runs(world)) == 2 * len(MODELS) + len(CELLS)
+    for run in cells(world):
+        assert artifact(world, run, "questions.json").is_file()
+    assert artifact(world, run_of(world, "oracle", "humblebench"), "engine.json").is_file()
+
+
 def test_failed_run_is_not_finished(world: World) -> None:
     world.track()
     before, listing = current(world, "oracle"), world.out.read_bytes()
@@ -379,11 +411,17 @@ def test_failed_run_is_not_finished(world: World) -> None:
     assert len(current(world, "oracle")) == 2 + len(VARIANTS)
 
 
-def test_a_variant_without_metrics_is_an_error(world: World) -> None:
+def test_inconsistent_tables_are_errors(world: World) -> None:
     file = world.metrics_file("oracle")
     metrics = tables.read_metrics(file)
     tables.write_metrics(file, [m for m in metrics if m.variant != "nota_only_relettered"])
     with pytest.raises(DataError, match=r"oracle.*no metric of variant 'nota_only_relettered', seed 0"):
+        world.track()
+    tables.write_metrics(file, [*metrics, metrics[0]])
+    with pytest.raises(DataError, match=r"oracle.*metric .*'official', 'Overall', 'accuracy'.* twice"):
+        world.track()
+    tables.write_metrics(file, tables.read_metrics(world.metrics_file("always_a")))
+    with pytest.raises(DataError, match=r"oracle.*not metrics of oracle on humblebench"):
         world.track()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -42,12 +43,19 @@ def test_relative_uri_is_relative_to_the_working_directory(
         pass
 
 
-def test_a_deleted_experiment_can_be_restored(world: World) -> None:
+def test_a_deleted_experiment_can_be_restored_as_the_error_says(world: World) -> None:
     with open_store(world.params.tracking) as store:
         store.client.delete_experiment(store.experiment_id)
-    with pytest.raises(DataError, match=r"mlflow\.db: .*deleted in MLflow; restore it"):
-        world.track()
-    MlflowClient(f"sqlite:///{world.folder}/mlflow.db").restore_experiment(store.experiment_id)
+    with (
+        pytest.raises(DataError, match=r"mlflow\.db: .*deleted in MLflow") as raised,
+        open_store(world.params.tracking),
+    ):
+        pass
+    uri = f"sqlite:///{world.folder}/mlflow.db"
+    command = shlex.split(str(raised.value).splitlines()[1])
+    assert command[0] == f"MLFLOW_TRACKING_URI={uri}"
+    assert command[1:] == ["mlflow", "experiments", "restore", "--experiment-id", store.experiment_id]
+    MlflowClient(uri).restore_experiment(store.experiment_id)
     with open_store(world.params.tracking) as again:
         assert again.experiment_id == store.experiment_id
 
