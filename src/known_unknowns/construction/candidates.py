@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, overload
 
 from known_unknowns.errors import DataError
 
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Labels of options. The first option is A."""
 
-Outline = tuple[tuple[float, float], ...]
-"""A polygon as (x, y) corners in pixels of the image. The last corner is joined to the first."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -57,6 +56,45 @@ class CandidateImage:
             raise ValueError(f"the image's size {self.width} x {self.height} is not positive")
 
 
+class Outline(Sequence[tuple[float, float]]):
+    """A polygon as (x, y) corners in pixels of the image. The last corner is joined to the first.
+
+    A corner takes 16 bytes. As a tuple of tuples it takes 112, and the outlines would be most of a scene graph.
+    """
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, corners: Iterable[tuple[float, float]]) -> None:
+        self._numbers = array("d", (value for x, y in corners for value in (x, y)))
+        if not all(map(math.isfinite, self._numbers)):
+            raise ValueError("an outline is not made of finite numbers")
+
+    def __len__(self) -> int:
+        return len(self._numbers) // 2
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[float, float]: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[tuple[float, float], ...]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        return tuple(self)[place] if isinstance(place, slice) else self._corner(range(len(self))[place])
+
+    def _corner(self, place: int) -> tuple[float, float]:
+        return self._numbers[2 * place], self._numbers[2 * place + 1]
+
+    def __iter__(self) -> Iterator[tuple[float, float]]:
+        return zip(self._numbers[::2], self._numbers[1::2], strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outline) and self._numbers == other._numbers
+
+    def __hash__(self) -> int:
+        return hash(self._numbers.tobytes())
+
+    def __deepcopy__(self, memo: object) -> Outline:  # it does not change
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class SceneObject:
     """An object that a candidate is about.
@@ -79,9 +117,8 @@ class SceneObject:
     outline: tuple[Outline, ...] = ()
 
     def __post_init__(self) -> None:
-        numbers = [*self.box, *(value for polygon in self.outline for corner in polygon for value in corner)]
-        if len(self.box) != 4 or not all(map(math.isfinite, numbers)):
-            raise ValueError(f"object {self.id}: the box or the outline is not made of finite numbers")
+        if len(self.box) != 4 or not all(map(math.isfinite, self.box)):
+            raise ValueError(f"object {self.id}: the box is not made of four finite numbers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +243,7 @@ def write_candidates(path: str | Path, candidates: Iterable[Candidate]) -> int:
 
 def candidate_line(candidate: Candidate) -> bytes:
     """Return the line of a candidate, with its line feed."""
-    return json.dumps(asdict(candidate), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    return json.dumps(asdict(candidate), ensure_ascii=False, allow_nan=False, default=list).encode() + b"\n"
 
 
 def _parse(line: bytes, path: Path, number: int) -> Candidate:
@@ -252,7 +289,7 @@ def candidate_from_dict(values: Mapping[str, Any]) -> Candidate:
 
 def _object(entry: Mapping[str, Any]) -> SceneObject:
     left, top, width, height = map(float, entry["box"])
-    outline = tuple(tuple((float(x), float(y)) for x, y in polygon) for polygon in entry.get("outline", ()))
+    outline = tuple(map(Outline, entry.get("outline", ())))
     return SceneObject(_text(entry, "id"), _text(entry, "name"), (left, top, width, height), outline)
 
 

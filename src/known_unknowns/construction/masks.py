@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from known_unknowns.construction.candidates import Outline
+
 if TYPE_CHECKING:
     from PIL import Image as Pillow
 
-    from known_unknowns.construction.candidates import Outline
 
 TOLERANCE = 1.0
 """Largest distance, in pixels, between a polygon and the boundary of its mask."""
@@ -57,7 +58,7 @@ def outlines(mask: np.ndarray, *, tolerance: float = TOLERANCE) -> tuple[Outline
     lines = [np.asarray(line) + offset for line in contour_generator(z=part, name="serial").lines(0.5)]
     lines = sorted((line for line in lines if _area(line) >= _SMALLEST_AREA), key=len, reverse=True)
     found = (_simplified(line, tolerance) for line in lines)
-    return tuple(tuple((round(float(x), 1), round(float(y), 1)) for x, y in line[:-1]) for line in found)
+    return tuple(Outline((round(float(x), 1), round(float(y), 1)) for x, y in line[:-1]) for line in found)
 
 
 def _area(line: np.ndarray) -> float:

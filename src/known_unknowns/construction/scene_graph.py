@@ -166,7 +166,7 @@ def write_graphs(path: str | Path, graphs: Iterable[SceneGraph]) -> int:
     count = 0
     with atomic_path(Path(path)) as partial, partial.open("wb") as file:
         for graph in graphs:
-            file.write(json.dumps(asdict(graph), ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps(asdict(graph), ensure_ascii=False, allow_nan=False, default=list).encode() + b"\n")
             count += 1
     return count
 
@@ -184,6 +184,6 @@ def _graph(values: Mapping[str, Any]) -> SceneGraph:
 
 
 def _node(entry: Mapping[str, Any]) -> Node:
-    outline = tuple(tuple((float(x), float(y)) for x, y in polygon) for polygon in entry["outline"])
+    outline = tuple(map(Outline, entry["outline"]))
     left, top, width, height = map(float, entry["box"])
     return Node(**{**entry, "box": (left, top, width, height), "outline": outline})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from known_unknowns.construction.candidates import (
     Candidate,
     CandidateImage,
     Flag,
+    Outline,
     SceneObject,
     candidate_line,
     read_candidates,
@@ -19,7 +21,8 @@ from known_unknowns.construction.candidates import (
 from known_unknowns.errors import DataError
 
 IMAGE = CandidateImage("images/1.png", "0" * 64, 40, 30, "CC-BY-4.0")
-SQUARE = ((1.0, 2.0), (11.0, 2.0), (11.0, 12.0), (1.0, 12.0))
+CORNERS = ((1.0, 2.0), (11.0, 2.0), (11.0, 12.0), (1.0, 12.0))
+SQUARE = Outline(CORNERS)
 
 
 def candidate(number: int = 1) -> Candidate:
@@ -43,6 +46,21 @@ def test_candidates_survive_the_file(tmp_path: Path) -> None:
     assert write_candidates(path, iter(written)) == 3
     assert list(read_candidates(path)) == written
     assert written[0].labels == ("A", "B", "C") and written[0].answer_index == 1
+
+
+def test_outlines_are_small_sequences_of_corners() -> None:
+    assert tuple(SQUARE) == CORNERS and len(SQUARE) == 4
+    assert (SQUARE[1], SQUARE[-1], SQUARE[1:3]) == (CORNERS[1], CORNERS[3], CORNERS[1:3])
+    assert SQUARE == Outline(CORNERS) != Outline(CORNERS[1:]) and len({SQUARE, Outline(CORNERS)}) == 1
+    with pytest.raises(ValueError, match="not made of finite numbers"):
+        Outline([(1.0, float("inf"))])
+    tracemalloc.start()
+    try:
+        large = Outline((float(k), 0.5) for k in range(100_000))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(large) == 100_000 and held < 20 * 100_000  # 16 bytes for each corner
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,10 @@ def _item(review: Review, reviewer: str, place: int) -> dict[str, Any]:
 
 
 def _objects(item: Item) -> list[dict[str, Any]]:
-    return [{"name": each.name, "box": list(each.box), "outline": each.outline} for each in item.objects]
+    return [
+        {"name": each.name, "box": list(each.box), "outline": [list(polygon) for polygon in each.outline]}
+        for each in item.objects
+    ]
 
 
 def _shown(decision: Decision) -> dict[str, Any]:

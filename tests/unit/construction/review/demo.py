@@ -12,7 +12,14 @@ from pathlib import Path
 from PIL import Image as Pillow
 from PIL import ImageDraw
 
-from known_unknowns.construction.candidates import Candidate, CandidateImage, Flag, SceneObject, write_candidates
+from known_unknowns.construction.candidates import (
+    Candidate,
+    CandidateImage,
+    Flag,
+    Outline,
+    SceneObject,
+    write_candidates,
+)
 
 HOSTILE = '<img src=x onerror=document.title="owned"> </script><script>alert(1)</script>'
 COLOURS = {"red": "#c22f2f", "blue": "#2f5fc2", "green": "#2f9e44", "yellow": "#e0b400"}
@@ -51,11 +58,11 @@ def _candidate(number: int, image: CandidateImage, *, hostile: bool) -> Candidat
     flags = [Flag("balance", "the answer A is more frequent than the others")] if number % 5 == 3 else []
     flags += [Flag("synonyms", HOSTILE)] if hostile else []
     left, top, right, bottom = BALL
-    ball = tuple((float(x), float(y)) for x, y in _octagon((left + right) / 2, (top + bottom) / 2, (right - left) / 2))
+    ball = Outline(_octagon((left + right) / 2, (top + bottom) / 2, (right - left) / 2))
     objects = (
         SceneObject("1", "box", BOX),
         SceneObject("2", HOSTILE if hostile else "ball", (left, top, right - left, bottom - top), (ball,)),
-        SceneObject("3", "pyramid", (500.0, 180.0, 120.0, 150.0), (PYRAMID,)),
+        SceneObject("3", "pyramid", (500.0, 180.0, 120.0, 150.0), (Outline(PYRAMID),)),
     )
     options = (*names, "None of the above")
     return Candidate(
