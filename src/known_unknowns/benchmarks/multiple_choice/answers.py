@@ -57,10 +57,12 @@ def detect(rows: Sequence[tuple[Any, Sequence[Option]]]) -> str:
         if place is not None:
             value, options = rows[place]
             named = " or ".join(
-                f"{options[min(found[each][place])].line!r} as a {each}" for each in (first, kind) if found[each][place]
+                f"{options[min(found[each][place])].line!r} as {'an' if each == 'index' else 'a'} {each}"
+                for each in (first, kind)
+                if found[each][place]
             )
             raise ValueError(
-                f"the answer {value!r} can be {named}; set answer_is in params.yaml to {', '.join(fitting)}"
+                f"the answer {value!r} can be {named}; set answer_is in params.yaml to {' or '.join(fitting)}"
             )
     return first
 

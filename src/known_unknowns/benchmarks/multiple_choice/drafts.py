@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from known_unknowns.benchmarks.multiple_choice import answers, refusals, row_images
-from known_unknowns.benchmarks.multiple_choice.options import ColumnError, read_options, text_of
-from known_unknowns.benchmarks.multiple_choice.settings import RECOGNISE, Settings, is_empty
+from known_unknowns.benchmarks.multiple_choice.options import ColumnError, NoColumnError, read_options, text_of
+from known_unknowns.benchmarks.multiple_choice.settings import LETTERS, RECOGNISE, Settings, is_empty
 from known_unknowns.benchmarks.multiple_choice.table_files import SourceRow, question_files, rows
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
@@ -46,6 +46,8 @@ class Problem:
 
     def line(self, root: Path) -> str:
         """Return the mistake with its place."""
+        if self.file == root:
+            return self.text
         name = self.file.relative_to(root).as_posix() if self.file.is_relative_to(root) else str(self.file)
         return f"{name}{'' if self.number is None else f', row {self.number}'}: {self.text}"
 
@@ -62,6 +64,8 @@ class Drafts:
         What the answers are (`answers.MEANINGS`).
     columns : dict
         Part of a question to the columns that it was read from.
+    unused : list of str
+        Columns that no part of a question was read from.
     """
 
     folder: Path
@@ -69,6 +73,7 @@ class Drafts:
     problems: list[Problem] = field(default_factory=list)
     answer_is: str = ""
     columns: dict[str, set[str]] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
 
     def check(self) -> None:
         """Raise a DataError that lists the mistakes, if there are any."""
@@ -82,6 +87,10 @@ class Drafts:
             "\n  ".join([f"{number} mistake{'s' * (number > 1)} in the questions; nothing is used:", *lines]),
             file=self.folder,
         )
+
+    def has(self, problem: Problem) -> bool:
+        """Return whether another row of the same file has the same mistake."""
+        return any((known.file, known.text) == (problem.file, problem.text) for known in self.problems)
 
     def refusal_texts(self) -> Counter[str]:
         """Count the texts of the refusal options."""
@@ -119,7 +128,13 @@ def read_drafts(folder: Path, settings: Settings, *, check_images: bool = True) 
     for file in files:
         _read_file(file, drafts, settings, prefix=f"{file.stem}-" if len(files) > 1 else "")
     if not drafts.questions and not drafts.problems:
-        drafts.problems.append(Problem(folder, None, f"no rows in {', '.join(file.name for file in files)}"))
+        drafts.problems.append(
+            Problem(folder, None, f"no rows in {', '.join(file.name for file in files)}; add one per question")
+        )
+    used = {name for names in drafts.columns.values() for name in names}
+    listed = settings.fields.get("options")
+    used.update(listed if isinstance(listed, list) else LETTERS)
+    drafts.unused = [name for name in drafts.unused if name not in used]
     _find_duplicates(drafts)
     _resolve_answers(drafts, settings)
     _check_named_refusal(drafts, settings)
@@ -132,6 +147,7 @@ def read_drafts(folder: Path, settings: Settings, *, check_images: bool = True) 
 def _read_file(file: Path, drafts: Drafts, settings: Settings, *, prefix: str) -> None:
     with _collecting(drafts, file):
         for row in rows(file):
+            drafts.unused += [name for name in row.values if name and name not in drafts.unused]
             with _collecting(drafts, file, row.number):
                 drafts.questions.append(_draft(row, settings, drafts.columns, prefix))
 
@@ -152,7 +168,9 @@ class _collecting:
             self._drafts.problems.append(Problem(self._file, number, text))
             return True
         if isinstance(error, ValueError | TypeError | OSError | OverflowError):
-            self._drafts.problems.append(Problem(self._file, self._number, str(error)))
+            problem = Problem(self._file, self._number, str(error))
+            if not isinstance(error, NoColumnError) or not self._drafts.has(problem):
+                self._drafts.problems.append(problem)
             return True
         return False
 
@@ -166,13 +184,14 @@ def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], pre
     except ValueError as error:
         raise ColumnError(option_columns, str(error)) from error
     answer_column = settings.column("answer", values)
-    if answer_column is None or is_empty(values[answer_column]):
-        raise ColumnError(answer_column or "answer", f"no answer; the columns are {', '.join(values)}")
+    if answer_column is None:
+        raise NoColumnError("answer", values)
+    if is_empty(values[answer_column]):
+        raise ColumnError(answer_column, "no answer; fill it in, or remove the row")
     found = {part: settings.column(part, values) for part in ("id", "category", "hint", "image")}
     image = found["image"]
     if image is None and not settings.without_image:
-        message = f"no such column; there are {', '.join(values)}. Name it with fields, or set without_image: true"
-        raise ColumnError("image", message)
+        raise NoColumnError("image", values, ", or set without_image: true")
     if image is not None and is_empty(values[image]):
         if not settings.without_image:
             raise ColumnError(image, "no image; add it, or set without_image: true if the question needs none")

@@ -19,7 +19,7 @@ from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Question
 
 NAME = "multiple_choice"
-_SHOWN_TEXTS = 5
+_SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
 
 
 def contents(folder: Path, *, settings: Mapping[str, Any] | None = None) -> Contents:
@@ -37,7 +37,7 @@ def contents(folder: Path, *, settings: Mapping[str, Any] | None = None) -> Cont
         questions=len(drafts.questions),
         with_refusal=sum(draft.refusal is not None for draft in drafts.questions),
         with_images=sum(bool(draft.image_column) for draft in drafts.questions),
-        notes=(refusal_note(drafts, chosen),),
+        notes=(refusal_note(drafts, chosen), *unused_note(drafts)),
     )
 
 
@@ -51,9 +51,18 @@ def refusal_note(drafts: Drafts, settings: Settings) -> str:
     parts = []
     for text, count in texts.most_common(_SHOWN_TEXTS):
         numbers = [d.number for d in drafts.questions if d.refusal is not None and d.options[d.refusal].text == text]
-        parts.append(f"{text[:80]!r} in {count} (rows {ranges(numbers)})")
+        parts.append(f"{text[:80]!r} in {count} (row{'s' * (count > 1)} {ranges(numbers)})")
     more = f", and {len(texts) - _SHOWN_TEXTS} other texts" if len(texts) > _SHOWN_TEXTS else ""
     return f"{sum(texts.values())} of {total} questions have a refusal option, {how}: {', '.join(parts)}{more}"
+
+
+def unused_note(drafts: Drafts) -> tuple[str, ...]:
+    """Name the columns without a use, such as a misspelt one; no note if there are none."""
+    if not drafts.unused:
+        return ()
+    shown = ", ".join(name[:40] for name in drafts.unused[:_SHOWN_COLUMNS])
+    more = f" and {len(drafts.unused) - _SHOWN_COLUMNS} more" if len(drafts.unused) > _SHOWN_COLUMNS else ""
+    return (f"columns that are not used: {shown}{more}",)
 
 
 def ranges(numbers: list[int], most: int = 10) -> str:

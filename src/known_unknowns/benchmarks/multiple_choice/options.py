@@ -25,6 +25,18 @@ class ColumnError(ValueError):
         super().__init__(f"column {column}: {message}" if column else message)
 
 
+class NoColumnError(ColumnError):
+    """A column that a file does not have: one mistake, and not one in each row."""
+
+    def __init__(self, column: str, values: Mapping[str, Any], otherwise: str = "") -> None:
+        there = ", ".join(values) or "none"
+        super().__init__(
+            column,
+            f"no such column; there are {there}. Correct the header, or name the column with fields{otherwise}. "
+            "If the file has no questions, name the others with files",
+        )
+
+
 def text_of(value: Any, column: str) -> str:
     """Return a cell as a text.
 
@@ -56,8 +68,10 @@ def read_options(values: Mapping[str, Any], settings: Settings) -> tuple[str, tu
         If there are fewer than 2 or more than 26 options, or if an option is empty.
     """
     question_column = settings.column("question", values)
-    if question_column is None or is_empty(values[question_column]):
-        raise ColumnError(question_column or "question", f"no question; the columns are {', '.join(values)}")
+    if question_column is None:
+        raise NoColumnError("question", values)
+    if is_empty(values[question_column]):
+        raise ColumnError(question_column, "no question; fill it in, or remove the row")
     stem = text_of(values[question_column], question_column)
     columns = settings.option_columns(values)
     column = None if columns else settings.column("options", values)

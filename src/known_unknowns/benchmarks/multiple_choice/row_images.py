@@ -142,7 +142,7 @@ def _decoded(text: str, column: str) -> bytes:
     try:
         return _bounded(base64.b64decode("".join(text.split()), validate=True), column)
     except (binascii.Error, ValueError):
-        raise ColumnError(column, f"{text[:40]!r} is neither an image in the folder nor base64") from None
+        raise ColumnError(column, f"{text[:40]!r} is neither an image in the folder nor base64; correct it") from None
 
 
 def _bounded(data: bytes, column: str) -> bytes:

@@ -193,7 +193,7 @@ def test_answers_are_letters_texts_indices_or_numbers(given, expected, tmp_path)
 def test_an_answer_with_two_meanings_is_settled_in_params_yaml(tmp_path):
     """1, 2 and 3 of four options can be indices from 0, or numbers from 1."""
     folder = own_folder(tmp_path / "own", [row(number, answer=str(number + 1)) for number in range(3)])
-    with pytest.raises(DataError, match=r"set answer_is in params\.yaml to index, number"):
+    with pytest.raises(DataError, match=r"set answer_is in params\.yaml to index or number"):
         load(folder, tmp_path / "out")
     assert [q.answer for q in load(folder, tmp_path / "out", answer_is="number")] == [0, 1, 2]
     assert [q.answer for q in load(folder, tmp_path / "out", answer_is="index")] == [1, 2, 3]

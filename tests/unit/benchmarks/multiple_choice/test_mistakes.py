@@ -22,18 +22,18 @@ from tests.unit.benchmarks.multiple_choice.own_files import (
 )
 
 CHANGES = {
-    "no answer": ({"answer": ""}, "column answer: no answer"),
+    "no answer": ({"answer": ""}, "column answer: no answer; fill it in, or remove the row"),
     "another answer": ({"answer": "E"}, "column answer: 'E' is none of the options A. Red / B. Green / C. Blue"),
     "an empty option": ({"B": " "}, "column B: the option is empty, and C is not"),
     "one option": ({"B": "", "C": "", "D": ""}, "column A to D: 1 option(s); a question needs 2 to 26"),
-    "no question": ({"question": ""}, "column question: no question"),
+    "no question": ({"question": ""}, "column question: no question; fill it in, or remove the row"),
     "no image": ({"image": ""}, "column image: no image; add it, or set without_image: true"),
     "a missing image": ({"image": "images/9.png"}, "column image: there is no image 'images/9.png' in the folder"),
     "a path outside": ({"image": "../secret.png"}, "column image: the path '../secret.png' leads out of the folder"),
     "an absolute path": ({"image": "/etc/passwd.png"}, "column image: the path '/etc/passwd.png' leads out"),
     "an address": ({"image": "https://example.org/0.png"}, "column image: 'https://example.org/0.png' is an address"),
     "no image at all": ({"image": "questions.csv"}, "bytes that are not an image"),
-    "bad base64": ({"image": BASE64[0][:-3] + "!"}, "is neither an image in the folder nor base64"),
+    "bad base64": ({"image": BASE64[0][:-3] + "!"}, "is neither an image in the folder nor base64; correct it"),
     "an id twice": ({"id": "q0"}, "the id 'q0' is already that of row 2 of questions.csv"),
     "a null character": ({"question": "a\0b"}, "column question: it has a null character"),
     "two refusals": ({"C": "I don't know"}, "are refusals, and only one option can be"),
@@ -65,12 +65,24 @@ def test_all_mistakes_are_listed_at_once(tmp_path):
     [
         ("q.csv", "image,question,A,B,answer\n1.png,a,b\n", "q.csv, row 2: 3 cells under 5 columns"),
         ("q.csv", "image,image\n", "the column 'image' is there twice"),
+        ("q.csv", "image;question;;\n", "q.csv, row 1: 2 columns without a name; name or remove them"),
+        ("q.csv", "image\tquestion\n1.png\tWhat?\n", "row 1: one column, and tabs in its name; name the file .tsv"),
+        ("q.tsv", "image,question\n1.png,What?\n", "row 1: one column, and commas in its name; name the file .csv"),
+        ("q.csv", "image|question\n1.png|What?\n", "one column, and vertical bars in its name; save it with commas"),
         ("q.csv", b"image,question\n\xff\xfe,1\n", "not UTF-8 text; save the file as UTF-8"),
-        ("q.csv", 'a,b\n"x,y\n', "not readable as a table"),
-        ("q.csv", "image,question,A,B,answer\n", "no rows in q.csv"),
-        ("q.csv", "picture,frage\n1.png,Was?\n", "column question: no question; the columns are picture, frage"),
-        ("q.jsonl", "{}\n", "q.jsonl, row 1: column question: no question"),
-        ("q.jsonl", "[1]\n", "is not an object with keys"),
+        (
+            "q.csv",
+            'a,b\n"x,y\n',
+            "q.csv, row 2: not readable as a table (unexpected end of data); check the double quotes",
+        ),
+        ("q.csv", "image,question,A,B,answer\n", "nothing is used:\n  no rows in q.csv; add one per question"),
+        (
+            "q.csv",
+            "picture,frage\n1.png,Was?\n",
+            "row 2: column question: no such column; there are picture, frage. Correct the header, or",
+        ),
+        ("q.jsonl", "{}\n", "q.jsonl, row 1: column question: no such column; there are none. Correct"),
+        ("q.jsonl", "[1]\n", "is not an object with keys; write one object per line"),
         ("q.jsonl", "{broken\n", "not JSON"),
         ("q.jsonl", "[" * 100_000, "not JSON"),
         ("q.json", '[{"question": "a"}, 3]', "'3' is not an object"),
@@ -80,6 +92,35 @@ def test_all_mistakes_are_listed_at_once(tmp_path):
 def test_a_file_that_is_no_table(name, content, expected, tmp_path):
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     assert expected in problems(tmp_path)
+
+
+@pytest.mark.parametrize("column", ["question", "answer", "image"])
+def test_a_missing_column_is_one_mistake(column, tmp_path):
+    """It is named once, and not in each row."""
+    rows = [{name: value for name, value in row(n).items() if name != column} for n in range(3)]
+    message = problems(own_folder(tmp_path / "own", rows))
+    assert "1 mistake in the questions" in message and message.count("no such column") == 1
+    assert f"questions.csv, row 2: column {column}: no such column; there are id, " in message
+    assert ("without_image: true" in message) == (column == "image")
+
+
+def test_an_ambiguous_answer_names_both_readings(tmp_path):
+    folder = own_folder(tmp_path / "own", [row(0, answer="1"), row(1, answer="2")])
+    assert (
+        "\n  the answer '1' can be 'B. Green' as an index or 'A. Red' as a number; "
+        "set answer_is in params.yaml to index or number" in problems(folder)
+    )
+
+
+def test_columns_without_a_use_are_named(tmp_path):
+    """A misspelt optional column is no mistake, and is not overlooked."""
+    folder = own_folder(tmp_path / "own", [row(0, categroy="colour", level="1")])
+    notes = BENCHMARK.contents.get()(folder, settings={}).notes
+    assert notes[1:] == ("columns that are not used: categroy, level",)
+    named = {"fields": {"category": "level", "options": ["A", "B", "D"]}}
+    notes = BENCHMARK.contents.get()(folder, settings=named).notes
+    assert notes[1:] == ("columns that are not used: C, categroy",)
+    assert "no column 'X'" in problems(folder, fields={"options": ["A", "X"]})
 
 
 def test_a_folder_without_questions_names_what_is_there(tmp_path):

@@ -92,7 +92,7 @@ def test_the_rows_of_recognised_refusals_are_stated(tmp_path):
     assert contents.with_refusal == 4
     assert contents.notes == (
         "4 of 5 questions have a refusal option, recognised by its phrasing: "
-        "'None of the above' in 3 (rows 2-4), 'Not sure' in 1 (rows 6)",
+        "'None of the above' in 3 (rows 2-4), 'Not sure' in 1 (row 6)",
     )
 
 
