@@ -200,3 +200,14 @@ def test_arguments_are_checked():
         variants.check_arguments({"function": "blank", "relettered": True}, path="variants.x")
     with pytest.raises(ConfigError, match="did you mean 'gaussian'"):
         variants.check_arguments({"function": "gausian"}, path="variants.x")
+
+
+def test_a_seed_is_passed_to_the_functions_that_take_one():
+    def with_seed(changed: Question, *, seed: int) -> Question:
+        return replace(changed, text=f"seed {seed}")
+
+    def without_seed(changed: Question) -> Question:
+        return replace(changed, text="no seed")
+
+    assert variants.Variant(with_seed)(question(), seed=3).text == "seed 3"
+    assert variants.Variant(without_seed)(question(), seed=3).text == "no seed"

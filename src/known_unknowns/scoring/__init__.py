@@ -15,7 +15,11 @@ from known_unknowns.scoring.official import official
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
 from known_unknowns.scoring.robust import robust
 
-SCORERS: dict[str, Scorer] = {"official": official, "robust": robust, "likelihood": likelihood}
+SCORERS: dict[str, Scorer] = {
+    "official": official,
+    "robust": robust,
+    "likelihood": likelihood,
+}
 """The scorers that need nothing but the reply. The scorer "judge" (`known_unknowns.scoring.judge`) needs verdicts."""
 
 NEED_TEXT_ONLY = frozenset(("official", "robust"))

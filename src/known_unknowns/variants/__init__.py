@@ -15,6 +15,7 @@ import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -42,7 +43,7 @@ class Variant:
     Parameters
     ----------
     function : callable
-        A function of a question and ``seed``. It may take settings of params.yaml as further keyword arguments.
+        A function of a question. It may take ``seed``, and settings of params.yaml, as keyword arguments.
     needs : str, optional
         `REFUSAL` or `IMAGE`: what the function changes, so that it is of no use for a question without it.
     removes : frozenset of str
@@ -60,27 +61,32 @@ class Variant:
 
     def __call__(self, question: Question, *, seed: int = 0, **arguments: Any) -> Question:
         """Return the changed question."""
-        return self.function(question, seed=seed, **arguments)
+        if "seed" in _parameters(self.function):
+            arguments["seed"] = seed
+        return self.function(question, **arguments)
 
     def fits(self, question: Question) -> bool:
         """Whether the question has what the variant needs."""
         return {REFUSAL: question.refusal is not None, IMAGE: bool(question.images), None: True}[self.needs]
 
 
-def original(question: Question, *, seed: int = 0) -> Question:
+@cache
+def _parameters(function: Callable[..., Question]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def original(question: Question) -> Question:
     """Return the question as published."""
     return question
 
 
-def nota_only(question: Question, *, seed: int = 0, relettered: bool = False) -> Question:
+def nota_only(question: Question, *, relettered: bool = False) -> Question:
     """Remove the correct option, so that the refusal is the only correct answer.
 
     Parameters
     ----------
     question : Question
         A question with a refusal option and a correct option.
-    seed : int
-        Not used.
     relettered : bool
         Whether the remaining options get the question's first labels, in the prompt too (A to D). By default, they keep
         their labels ("A, C, D, E"). The difference between the two is the effect of the gap.
@@ -126,15 +132,13 @@ def _relettered(question: Question, labels: Sequence[str]) -> Question:
     return replace(question, options=options, extra=dict(question.extra) | {"relettered": True})
 
 
-def without_refusal(question: Question, *, seed: int = 0, relettered: bool = False) -> Question:
+def without_refusal(question: Question, *, relettered: bool = False) -> Question:
     """Remove the refusal option, so that the model must choose another option.
 
     Parameters
     ----------
     question : Question
         Any question. It is returned unchanged if it has no refusal option.
-    seed : int
-        Not used.
     relettered : bool
         Whether the remaining options get the question's first labels. By default, they keep their labels, so that a
         label means the same option with and without the refusal.
@@ -163,15 +167,13 @@ def without_refusal(question: Question, *, seed: int = 0, relettered: bool = Fal
     return _relettered(changed, question.labels) if relettered else changed
 
 
-def noise(question: Question, *, seed: int = 0, noise_seed: int = OFFICIAL_NOISE_SEED) -> Question:
+def noise(question: Question, *, noise_seed: int = OFFICIAL_NOISE_SEED) -> Question:
     """Replace every image by the same image of uniform noise. The refusal becomes the correct answer.
 
     Parameters
     ----------
     question : Question
         Any question. Without a refusal option, its answer does not change.
-    seed : int
-        Not used.
     noise_seed : int
         Seed of the noise image.
 
@@ -207,7 +209,7 @@ def gaussian(question: Question, *, seed: int = 0) -> Question:
     )
 
 
-def blank(question: Question, *, seed: int = 0) -> Question:
+def blank(question: Question) -> Question:
     """Replace each image by a grey image of the same size. The refusal becomes the correct answer.
 
     No paper uses this variant. Its images have no content and, unlike those of `noise`, no texture.
@@ -221,7 +223,7 @@ def _with_images(question: Question, images: list[Image]) -> Question:
     return replace(question, images=tuple(images), answer=answer)
 
 
-def text_only(question: Question, *, seed: int = 0) -> Question:
+def text_only(question: Question) -> Question:
     """Remove all images and keep the published answer.
 
     The accuracy shows how far questions can be answered from their text alone [1]_.
@@ -365,7 +367,7 @@ def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Variant] = 
     name = entry["function"]
     if name not in known:
         raise ConfigError(unknown_name(name, known), path=path)
-    parameters = inspect.signature(known[name].function).parameters
+    parameters = _parameters(known[name].function)
     takes = set(parameters) - {"question", "seed"}
     for key in sorted(takes - set(entry)):
         if parameters[key].default is inspect.Parameter.empty:

@@ -117,15 +117,13 @@ class Corrections:
             )
 
 
-def corrected(question: Question, *, seed: int = 0, corrections: str) -> Question:
+def corrected(question: Question, *, corrections: str) -> Question:
     """Correct the question as a review of the published questions found (docs/review.md).
 
     Parameters
     ----------
     question : Question
         A published question.
-    seed : int
-        Not used.
     corrections : str
         The file of corrections, relative to the project's folder. The questions that it leaves out are not in the table
         of the variant (`dropped`).

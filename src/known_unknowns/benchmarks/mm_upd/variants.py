@@ -9,15 +9,13 @@ from known_unknowns.records import Option, Question
 from known_unknowns.variants import REFUSAL, Variant, by_name
 
 
-def relabelled_refusal(question: Question, *, seed: int = 0, label: str = "F") -> Question:
+def relabelled_refusal(question: Question, *, label: str = "F") -> Question:
     """Give the refusal option another label, such as F after A to D. The other options keep theirs.
 
     Parameters
     ----------
     question : Question
         Any question. It is returned unchanged if its refusal has this label.
-    seed : int
-        Not used.
     label : str
         The refusal's new label. It takes part in the prompt too, unless the protocol does not show the refusal.
 
