@@ -12,6 +12,7 @@ import pytest
 
 from known_unknowns import benchmarks
 from tests.paths import ROOT, SOURCE
+from tests.results_page import unexplained
 
 MOST_LINES = 400
 CODE = {".py", ".smk", ".js", ".css", ".html", ".j2"}
@@ -55,6 +56,15 @@ def test_every_path_on_the_page_exists(page: str) -> None:
     paths = [ROOT / path for path in named] + [(ROOT / page).parent / path for path in linked]
     assert named
     assert not [str(path) for path in paths if not path.exists()]
+
+
+def test_the_outputs_of_the_rules_are_explained() -> None:
+    """tests/workflow/test_run.py compares the page with the files of a run."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk")]
+    named = {path for text in texts for path in re.findall(r'[">]<results>/([^"{]*(?:\{[^"]*)?\.\w+)"', text)}
+    assert len(named) > 15
+    assert unexplained([re.sub(r"\{+[\w.]+\}+", "name", path) for path in sorted(named)]) == []
+    assert unexplained(["metrics/oracle/humblebench.csv", "logs"]) == ["metrics/oracle/humblebench.csv", "logs"]
 
 
 def test_imports_keep_the_layers() -> None:

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from known_unknowns import tables
 from known_unknowns.records import OVERALL, Metric
+from tests.results_page import unexplained
 from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import RESPONDENTS, Project
 
@@ -51,6 +52,7 @@ def test_every_documented_file_is_written(finished):
         assert (project.root / f"journal/pocket/{model}/humblebench.jsonl").is_file()
     assert [path for path in expected if not (results / path).is_file()] == []
     assert list(results.rglob("*.part")) == []
+    assert unexplained([str(path.relative_to(results)) for path in results.rglob("*") if path.is_file()]) == []
 
 
 def test_the_run_ends_with_its_results_and_their_paths(finished):
