@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,14 +77,8 @@ class Quantity:
         return round(self.observed, digits) == self.expected
 
     def as_json(self) -> dict[str, Any]:
-        """Return the entry of the check's result file, whose keys are stable."""
-        return {
-            "what": self.name,
-            "found": self.observed,
-            "promised": self.expected,
-            "source": self.source,
-            "kept": self.agrees,
-        }
+        """Return the entry of the check's result file."""
+        return asdict(self) | {"agrees": self.agrees}
 
 
 @dataclass
@@ -147,7 +141,7 @@ def leaks(options: Sequence[Option]) -> Iterator[str]:
 def option_findings(options: Sequence[Option], *, expected: int | None, where: str) -> Iterator[Finding]:
     """What is wrong with the options of one question."""
     if expected is not None and len(options) != expected:
-        yield Finding(WARNING, "option-count", where, f"{len(options)} options, where {expected} are promised")
+        yield Finding(WARNING, "option-count", where, f"{len(options)} options, where {expected} are expected")
     labels = [option.label for option in options]
     if labels != [chr(ord("A") + place) for place in range(len(labels))]:
         yield Finding(WARNING, "lettering", where, f"the options are lettered {', '.join(labels)}")

@@ -75,7 +75,7 @@ class Load(Protocol):
 
 
 class Check(Protocol):
-    """Compare published files with what their papers promise, without stopping at the first mistake."""
+    """Compare published files with what their papers state, without stopping at the first mistake."""
 
     def __call__(
         self, raw: Path, *, settings: Mapping[str, Any] | None = None

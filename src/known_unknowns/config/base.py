@@ -124,7 +124,7 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
 
 
 class WithArguments(Entry):
-    """An entry whose other keys are the arguments of a function. Whoever knows the function checks them."""
+    """An entry whose other keys are the arguments of a function. The function's module checks them."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -80,7 +80,7 @@ def _broken(number: Quantity) -> Finding:
 def as_json(checked: CheckResult) -> str:
     """Return one JSON object with a checksum.
 
-    It is {"benchmark", "raw", "worst", "counts": {severity: n}, "held": [], "findings": [], "checksum"}.
+    It is {"benchmark", "raw", "worst", "counts": {severity: n}, "quantities": [], "findings": [], "checksum"}.
     """
     counts = Counter(finding.severity for finding in checked.findings)
     whole = {
@@ -88,7 +88,7 @@ def as_json(checked: CheckResult) -> str:
         "raw": str(checked.raw),
         "worst": checked.worst,
         "counts": {severity: counts[severity] for severity in reversed(SEVERITIES)},
-        "held": [number.as_json() for number in checked.quantities],
+        "quantities": [number.as_json() for number in checked.quantities],
         "findings": [asdict(finding) for finding in checked.findings],
     }
     return json_files.dumps(whole).removesuffix("\n")

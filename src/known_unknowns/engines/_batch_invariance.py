@@ -2,7 +2,7 @@
 
 In half precision no way of batching guarantees the same answer, because rows of different length or number are summed
 in a different order. In float32 a shared prefix must give the same answer; the check at the first use covers two
-images only, so the check goes on during the run. A sample of the turns is asked again, alone, through ``generate``.
+images only, so the check continues during the run. A sample of the turns is asked again, alone, through ``generate``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A checkpoint's image processor, with the pixels of each image computed once in whatever prompt it stands.
+"""A checkpoint's image processor, with the pixels of each image computed once, whichever prompt it is part of.
 
 Processors treat images separately, but some pad or cut an image differently beside others. So the result for several
 images is put together from the results for each image only after this gave exactly the processor's own result for the

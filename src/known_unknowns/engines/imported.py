@@ -1,4 +1,4 @@
-"""The engine of a model whose replies were imported: there is nobody to ask."""
+"""The engine of a model whose replies were imported. It cannot be asked."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ class ImportedEngine:
     """Raises ConfigError: the replies are there already (`known_unknowns.exchange.import_predictions`)."""
 
     def __new__(cls, name: str, entry: Mapping[str, Any]) -> NoReturn:
-        message = "cannot be asked: its replies are somebody else's (known-unknowns rescore --import)"
+        message = "cannot be asked: its replies were imported (known-unknowns rescore --import)"
         raise ConfigError(message, path=f"models.{name}")

@@ -62,7 +62,7 @@ def counted(folder: Path | None, benchmark: str) -> dict[str, float]:
     path = None if folder is None else folder / f"{benchmark}.json"
     if path is None or not path.is_file():
         return {}
-    return {number["what"].strip(): number["found"] for number in json_files.read(path)["held"]}
+    return {number["name"].strip(): number["observed"] for number in json_files.read(path)["quantities"]}
 
 
 def _read(path: Path, benchmark: str) -> CheckSummary:
@@ -71,28 +71,28 @@ def _read(path: Path, benchmark: str) -> CheckSummary:
         if raw["benchmark"] != benchmark:
             raise ValueError(f"it is a check of {raw['benchmark']!r}")
         title = section(benchmark).title
-        return CheckSummary(title, _numbers_table(title, raw["held"]), tuple(_severities(raw["findings"])))
+        return CheckSummary(title, _numbers_table(title, raw["quantities"]), tuple(_severities(raw["findings"])))
     except (ValueError, KeyError, TypeError, OSError) as error:
         reason = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not the JSON of a check ({reason}); delete it and run again", file=path) from error
 
 
 def _numbers_table(title: str, numbers: Sequence[Mapping[str, Any]]) -> Table:
-    if all(number["promised"] is None for number in numbers):
-        observed = tuple(Row((Head(number["what"]),), _cells(number)[:1]) for number in numbers)
+    if all(number["expected"] is None for number in numbers):
+        observed = tuple(Row((Head(number["name"]),), _cells(number)[:1]) for number in numbers)
         return Table(f"{title}: observed numbers", ("Number",), (Head("observed"),), observed)
-    rows = tuple(Row((Head(number["what"]),), _cells(number)) for number in numbers)
+    rows = tuple(Row((Head(number["name"]),), _cells(number)) for number in numbers)
     columns = (Head("observed"), Head("expected"), Head("agrees"), Head("source"))
     return Table(f"{title}: expected and observed numbers", ("Number",), columns, rows)
 
 
 def _cells(number: Mapping[str, Any]) -> tuple[Cell, ...]:
     """Return the observed and the expected number, whether they agree, and the source."""
-    found, kept = Cell(_number(number["found"])), number["kept"]
-    if number["promised"] is None:
+    found, agrees = Cell(_number(number["observed"])), number["agrees"]
+    if number["expected"] is None:
         return found, *(Cell(DASH, kind="plain") for _ in range(3))
-    verdict = Cell(_AGREES[kept], kind="plain" if kept else "number")
-    return found, Cell(_number(number["promised"]), kind="plain"), verdict, Cell(number["source"], kind="text")
+    verdict = Cell(_AGREES[agrees], kind="plain" if agrees else "number")
+    return found, Cell(_number(number["expected"]), kind="plain"), verdict, Cell(number["source"], kind="text")
 
 
 def _number(value: float) -> str:

@@ -27,7 +27,7 @@ FIRST, LATER, END = 0, 1, 2
 LETTERS = "ABCDE"
 SINK = 0
 """The position in the prefix for attention without a target: ``<s>``."""
-_NOBODY = -1
+_NO_OWNER = -1
 _BLOCKED = -1e4
 _LEAST, _MULTIPLE = 64, 8  # tokens of a chunk
 _LABELS = {
@@ -213,7 +213,7 @@ class Packer:
         made.shown = _marked([places for _, chunk in chunks for places in chunk.shown], before)
         made.samples = torch.tensor([number for number, _ in chunks])
         made.tokens, made.positions = padded("tokens", self.pad), padded("positions", 0)
-        made.mask = attention_mask(padded("owners", _NOBODY), (made.prefix != self.pad)[made.samples])
+        made.mask = attention_mask(padded("owners", _NO_OWNER), (made.prefix != self.pad)[made.samples])
         made.names = torch.tensor([self._names(sample) for sample in samples])
         made.mixed = mixtures(rng)
         return made

@@ -238,7 +238,9 @@ def test_the_json_and_the_table_agree(tmp_path):
     assert told["worst"] == WARNING
     assert told["counts"] == {"error": 0, "warning": 7 + 1, "note": 0}  # and there are more than three types
     assert len(told["findings"]) == 8
-    assert {"what": "questions", "found": 10, "promised": 10, "source": "params.yaml", "kept": True} in told["held"]
+    assert {"name": "questions", "observed": 10, "expected": 10, "source": "params.yaml", "agrees": True} in told[
+        "quantities"
+    ]
     table = as_table(checked)
     assert "0 errors, 8 warnings, 0 notes" in table
     assert "warning type: and 2 more (--json has all)" in table

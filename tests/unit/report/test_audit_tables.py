@@ -24,8 +24,8 @@ def test_every_finding_is_in_the_table():
 
 
 def test_numbers_about_the_data_are_beside_those_of_the_check(tmp_path):
-    held = [{"what": "questions", "found": 22831}, {"what": "  questions labelled E", "found": 3300.0}]
-    (tmp_path / "humblebench.json").write_text(json.dumps({"held": held}), encoding="utf-8")
+    observed = [{"name": "questions", "observed": 22831}, {"name": "  questions labelled E", "observed": 3300.0}]
+    (tmp_path / "humblebench.json").write_text(json.dumps({"quantities": observed}), encoding="utf-8")
     counted = checks.counted(tmp_path, "humblebench")
     table = audit_tables.tables("humblebench", "HumbleBench", counted)["data"]
     assert cells(table, "Total Questions, Number") == ["22,831", "22,831"]

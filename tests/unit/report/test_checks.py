@@ -19,7 +19,7 @@ from .conftest import write
 from .fake_run import make
 from .pages import parse
 
-HELD = (
+QUANTITIES = (
     Quantity("questions", 22831, 22831, "Section 3"),
     Quantity("chance, percent", 34.2411, 33.95, "Section 5"),
     Quantity("originals", 3582.0),
@@ -28,7 +28,7 @@ HELD = (
 
 def save(folder: Path, *findings: Finding, benchmark: str = "humblebench") -> Path:
     folder.mkdir(exist_ok=True)
-    checked = CheckResult(benchmark, Path("data/raw"), HELD, findings)
+    checked = CheckResult(benchmark, Path("data/raw"), QUANTITIES, findings)
     (folder / f"{benchmark}.json").write_text(f"{as_json(checked)}\n", encoding="utf-8")
     return folder
 
@@ -69,8 +69,8 @@ def test_benchmarks_are_in_the_order_of_the_run_and_may_be_absent(tmp_path: Path
     ("text", "said"),
     [
         ("{", "not a JSON file"),
-        ('{"benchmark": "mmsap", "held": [], "findings": []}', "it is a check of 'mmsap'"),
-        ('{"benchmark": "humblebench", "findings": []}', "the key 'held' is missing"),
+        ('{"benchmark": "mmsap", "quantities": [], "findings": []}', "it is a check of 'mmsap'"),
+        ('{"benchmark": "humblebench", "findings": []}', "the key 'quantities' is missing"),
         ("[]", "not a JSON object"),
     ],
 )

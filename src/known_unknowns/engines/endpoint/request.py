@@ -157,7 +157,7 @@ class Requester:
                 self.capabilities.observe(parameters, returned=returned)
             if not self._exceeded_limit(reply, turn, parameters):
                 return reply
-        raise RetryableError("the endpoint goes on declining parameters")
+        raise RetryableError("the endpoint keeps declining parameters")
 
     def _exceeded_limit(self, reply: Reply, turn: Turn, parameters: Mapping[str, Any]) -> bool:
         """Return whether the length limit was ignored, as by servers that know its old name only."""

@@ -1,4 +1,4 @@
-"""Image features: the output of a model's vision encoder, computed once for each image in whatever prompt it stands.
+"""Image features: the output of a model's vision encoder, computed once for each image.
 
 The encoder treats images separately. So the features of a prompt's images are those of each image alone, and the
 language model takes them in place of the pixels (``mm_encoder_outputs``). `prefix.PrefixCache` compares the first
