@@ -1,4 +1,4 @@
-"""Inference: how questions are asked (`asking`), and one model that answers one benchmark (`model_run`)."""
+"""Inference: how questions are asked (`bound_protocols`), and one model that answers one benchmark (`model_run`)."""
 
 from known_unknowns.config import ModelEntry
 

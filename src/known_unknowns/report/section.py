@@ -1,7 +1,7 @@
 """The declaration of what the report shows of one benchmark: names, headline, figures and notes.
 
-`section` returns it. A benchmark without a section of its own gets the generic tables, the figure of its answers and
-the sample questions. This module imports no plotting or numeric library, so that the workflow can read the list of
+`section` returns it. A benchmark without a section of its own gets the generic tables and the figure of its answers.
+This module imports no plotting or numeric library, so that the workflow can read the list of
 figures.
 """
 

@@ -41,7 +41,7 @@ class LogComparison:
     outcome : str
         `EXACT`, `DIFFERS`, `NO_REPLIES` or `UNREADABLE`.
     reason : str
-        Why the outcome is not exact, or which file or reading is.
+        Why the outcome is not exact, or which file and which rows give the logged numbers.
     logged, recomputed : mapping of str to float
         Name of each number to its value in percent.
     """

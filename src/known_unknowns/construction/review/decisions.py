@@ -206,7 +206,7 @@ class AppliedDecisions:
 
 
 def counts_of(outcomes: Iterable[Outcome]) -> dict[str, int]:
-    """Return the number of items in each state, as `Applied.counts` has them."""
+    """Return the number of items in each state, as `AppliedDecisions.counts` has them."""
     every = list(outcomes)
     found = Counter(each.state for each in every)
     return {

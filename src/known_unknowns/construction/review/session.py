@@ -171,7 +171,7 @@ class Review:
 
         Raises
         ------
-        Refused
+        RejectedRequest
             If the decision is not possible.
         MachineError
             If it cannot be written.
@@ -288,7 +288,7 @@ def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | N
 
     Raises
     ------
-    Refused
+    RejectedRequest
         If the action is not one of ``actions``, or what it needs is missing or not sound.
     """
     if request.action not in actions:
