@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import re
 import shutil
 import subprocess
@@ -56,6 +57,20 @@ def test_every_path_on_the_page_exists(page: str) -> None:
     paths = [ROOT / path for path in named] + [(ROOT / page).parent / path for path in linked]
     assert named
     assert not [str(path) for path in paths if not path.exists()]
+
+
+def test_the_page_has_the_layers_that_are_checked() -> None:
+    """The plugins, which use every layer, are a further line of the page."""
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    shown = page.partition("## Layers")[2].split("```")[1]
+    contract = configparser.ConfigParser()
+    contract.read(ROOT / ".importlinter")
+    layers = contract["importlinter:contract:layers"]["layers"].split("\n")
+    expected = [set(re.findall(r"\w+", line)) for line in layers if line and line != "__main__"]
+    found = [set(re.findall(r"\w+", line.replace("(registry)", ""))) for line in shown.split("\n") if line]
+    assert [names for names in found if "plugins" not in names] == expected
+    named = {name for names in expected for name in names}
+    assert {path.stem for path in SOURCE.iterdir() if (path / "__init__.py").is_file()} <= named
 
 
 def test_the_outputs_of_the_rules_are_explained() -> None:
