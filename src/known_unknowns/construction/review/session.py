@@ -311,6 +311,9 @@ def checked(request: Request, item: Item, actions: Iterable[str]) -> Content | N
     repeated = {text.strip().casefold() for text in after.options}
     if len(repeated) < len(after.options) and after.options != before.options:
         raise RejectedRequest("two options have the same text")
+    for old, new in zip((before.question, *before.options), (after.question, *after.options), strict=True):
+        if len(new.splitlines()) > max(1, len(old.splitlines())):
+            raise RejectedRequest("a text has a new line break")
     return after
 
 

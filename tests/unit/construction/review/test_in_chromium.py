@@ -149,6 +149,14 @@ def test_hostile_texts_stay_text(ann, server):
     press(ann, "Escape")
 
 
+def test_enter_without_a_change_says_so(ann, server, folder):
+    show(ann, server, "ann")
+    before = len(lines(folder))
+    press(ann, "Enter")
+    ann.wait_for("document.getElementById('message').textContent === 'Nothing is changed; k keeps the question.'")
+    assert len(lines(folder)) == before
+
+
 def test_undo_brings_the_question_back(ann, server, folder):
     show(ann, server, "ann")
     at(ann, 51)

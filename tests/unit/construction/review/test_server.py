@@ -91,6 +91,7 @@ def test_a_modification_keeps_labels_and_number_of_options(open_server):
         ({"question": " "}, "need a text"),
         ({"options": ["red", *content["options"][:4]]}, "two options have the same text"),
         ({"answer": "Z"}, "not one of the labels"),
+        ({"question": "What color\nis it?"}, "a new line break"),
     ):
         sent = decision(open_server, 1, action="modify", after=content | changed)
         status, reply, _ = open_server.ask("api/decision", sent)

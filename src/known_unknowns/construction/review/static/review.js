@@ -344,7 +344,10 @@ function pressed(event) {
   const known = keysOf().find(([key]) => key === event.key);
   if (digit >= 0) byDigit(digit);
   else if (others >= 0 && others < item.others.length) take(others);
-  else if (event.key === "Enter" && mode === "view" && unsaved() && !event.target.matches?.("button")) saveChange();
+  else if (event.key === "Enter" && mode === "view" && !tags() && !event.target.matches?.("button")) {
+    if (unsaved()) saveChange();
+    else message("Nothing is changed; k keeps the question.");
+  }
   else if (known && mode === "view") known[2]();
   else return undefined;
   event.preventDefault();
