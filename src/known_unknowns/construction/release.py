@@ -27,6 +27,8 @@ import yaml
 from known_unknowns import __version__
 from known_unknowns.construction.candidates import Candidate, read_candidates, write_candidates
 from known_unknowns.construction.datasheet import datasheet
+from known_unknowns.construction.filters import Context
+from known_unknowns.construction.filters.texts import broken_schema
 from known_unknowns.construction.interface import Construction
 from known_unknowns.construction.review.agreement import agreement
 from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions, standing
@@ -68,7 +70,8 @@ def release(
     ConfigError
         If the benchmark has no published format, or the review is not finished.
     DataError
-        If no question is left.
+        If no question is left, or one does not have the benchmark's form, for example because a reviewer edited the
+        refusal.
     """
     part, place = work.construction, {graph.id: number for number, graph in enumerate(read_graphs(work.graphs))}
     if part.write is None:
@@ -76,6 +79,7 @@ def release(
     found = _reviewed(work, decisions, required=required, partial=partial)
     if not found.questions:
         raise DataError("no question is left to release", file=work.filtered)
+    _check_form(found.questions, part, work.filtered)
     found.questions.sort(key=lambda candidate: place.get(candidate.group, len(place)))  # by image
     out = work.folder / ("release" if decisions else "release_candidate")
     files = part.write(found.questions, folder=work.folder, out=out / "data")
@@ -86,6 +90,18 @@ def release(
     write_text(out / "README.md", datasheet(work.name, work.benchmark.title, counts, part))
     write_text(out / "params.yaml", _params_entry(work, out))
     return out, counts
+
+
+def _check_form(questions: Sequence[Candidate], part: Construction, file: Path) -> None:
+    context = Context(options=part.options, refusal=part.refusal, kinds=frozenset(part.kinds))
+    problems = list(broken_schema(questions, context))
+    if problems:
+        name, why = problems[0]
+        raise DataError(
+            f"{len(problems):,} of {len(questions):,} questions do not have the benchmark's form; the first is {name}: "
+            f"{why}. Review them again",
+            file=file,
+        )
 
 
 def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) -> dict[str, Any]:

@@ -151,6 +151,18 @@ def test_reviewed_questions_are_kept_modified_or_deleted(work, tmp_path):
     assert len(modified) == 2 and all(candidate.question.endswith("Now?") for candidate in modified)
 
 
+def test_a_reviewed_question_of_another_form_is_refused(work, tmp_path):
+    """The reviewer edits the refusal of the first question."""
+    edited = decide(work, tmp_path, "first", ["modify", *["keep"] * 11])
+    line = json.loads(edited.read_bytes().splitlines()[0])
+    line["after"]["options"][4] = "None of these"
+    del line["crc32"]
+    changed = decision_line(Decision.from_dict(line))
+    edited.write_bytes(changed + b"".join(edited.read_bytes().splitlines(keepends=True)[1:]))
+    with pytest.raises(DataError, match=r"1 of 12 questions do not .*scenes-\w+-0: the last option is 'None of these'"):
+        release(work, [edited])
+
+
 def test_a_review_that_is_not_finished_is_refused(work, tmp_path):
     some = decide(work, tmp_path, "first", ["keep"] * 5)
     with pytest.raises(ConfigError, match="7 questions have no decision and 0 are disputed"):
