@@ -1,11 +1,11 @@
-"""Time and memory of the edition released on generated files: every step of one model times the number of models.
+"""Time and memory of the edition released on generated files: the workflow, from fetching to tracking.
 
-    python bench/scale/measure.py --share 0.01 --models 10 --out scale.json
+    PYTHONPATH=src:. python bench/scale/measure.py --share 0.1 --models 10
 
-Files of ``share`` times 22,831 questions, six settings for each model, are written to a repository on this disk and
-fetched from it. Then each step runs as the workflow runs it, in a process of its own. The CPU seconds are those of the
-process and its children; the memory is the largest of any process: VmHWM of the step's own, which starts at 0 with the
-program, and ru_maxrss of its workers. ru_maxrss of the step itself would include the memory of its parent.
+Files of ``share`` times 22,831 questions, six settings for each model, are written to a repository on this disk, which
+stands for the one on GitHub. Then Snakemake runs as ``make run EDITION=released`` runs it: once to fetch, and once for
+all other steps. The memory of the run is the largest sum over all processes at one time. The CPU seconds of a step are
+those of its process and its workers.
 """
 
 from __future__ import annotations
@@ -13,19 +13,51 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from bench.scale.files import SETTINGS, questions, write_repository
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = 22_831
-BENCHMARK = "humblebench"
+BENCHMARK, REPOSITORY = "humblebench", "maifoundations/HumbleBench"
+USED = """\
+import os, resource
+
+def used():
+    own, workers = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = sum(each.ru_utime + each.ru_stime for each in (own, workers))
+    # VmHWM starts at 0 with the program. ru_maxrss of this process would include the memory of its parent.
+    with open("/proc/self/status") as lines:
+        peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    return f"{seconds} {max(peak, workers.ru_maxrss) / 1024}"
+"""
+"""The CPU seconds and the peak memory in MiB of a process, as code for another process."""
+HOOK = f"""{USED}
+import atexit, multiprocessing, sys, time
+
+START = time.monotonic()
+
+def record():
+    words = sys.argv[:2]
+    if multiprocessing.parent_process() is None and words[0].endswith(("known_unknowns/__main__.py", "bin/snakemake")):
+        step = words[1] if words[0].endswith(".py") else "snakemake"
+        line = f"{{step}} {{used()}} {{time.monotonic() - START}}\\n"
+        with open(os.environ["KNOWN_UNKNOWNS_USED"], "a") as out:
+            out.write(line)
+
+atexit.register(record)
+"""
+"""A sitecustomize.py: each step, and Snakemake, adds a line to a file when it ends. Workers count for their step."""
 
 
 def configure(folder: Path, models: list[str], commits: list[str]) -> None:
@@ -37,26 +69,22 @@ def configure(folder: Path, models: list[str], commits: list[str]) -> None:
     params["editions"] = {"released": params["editions"]["released"]}
     entry = params["benchmarks"][BENCHMARK]["data"]["released"]
     entry |= {"revision": commits[0], "further_revisions": commits[1:]}
-    params["tracking"]["enabled"] = False
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 
 def run(folder: Path, *command: str) -> dict[str, Any]:
     """Run a command of the package in ``folder``; return its CPU seconds and its peak memory in MiB."""
-    program = (
-        "import os, resource, runpy, sys\n"
-        "out = os.dup(1)\n"
-        "os.dup2(os.open(os.devnull, os.O_WRONLY), 1)\n"
-        "code = 0\n"
-        "try:\n"
-        "    runpy.run_module('known_unknowns', run_name='__main__', alter_sys=True)\n"
-        "except SystemExit as end:\n"
-        "    code = end.code or 0\n"
-        "used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
-        "own = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
-        "seconds = sum(one.ru_utime + one.ru_stime for one in used)\n"
-        "os.write(out, f'{code} {seconds} {max(own, used[1].ru_maxrss) / 1024}'.encode())"
-    )
+    program = f"""{USED}
+import runpy
+out = os.dup(1)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+code = 0
+try:
+    runpy.run_module("known_unknowns", run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    code = end.code or 0
+os.write(out, f"{{code}} {{used()}}".encode())
+"""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     command_line = [sys.executable, "-c", program, *command]
     done = subprocess.run(command_line, cwd=folder, env=environment, capture_output=True, text=True, check=True)
@@ -66,50 +94,87 @@ def run(folder: Path, *command: str) -> dict[str, Any]:
     return {"step": command[0], "cpu_seconds": round(float(seconds), 2), "peak_mib": round(float(memory))}
 
 
-def measure(folder: Path, share: float, models: list[str]) -> list[dict[str, Any]]:
-    """Run every step once."""
+class Memory(threading.Thread):
+    """The largest memory of this process's children and of their children, all together, in MiB.
+
+    Pages that processes share are counted once (PSS). A sample is taken each half second.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0.0
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.5):
+            self.peak = max(self.peak, sum(map(_own_share, psutil.Process().children(recursive=True))) / 2**20)
+
+
+def _own_share(process: psutil.Process) -> float:
+    try:
+        return float(process.memory_full_info().pss)
+    except psutil.Error:  # it has ended
+        return 0.0
+
+
+def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[str, Any]:
+    """Run the workflow; return its wall time, CPU seconds and memory, and those of each process of a step."""
     asked = questions(max(40, round(share * PUBLISHED)))
-    commits = write_repository(folder / "repository", models=models, questions_=asked, gemini=False)
+    commits = write_repository(folder / "git" / REPOSITORY, models=models, questions_=asked, gemini=False)
     configure(folder, models, commits)
-    data, results = "data/released/questions/" + BENCHMARK, "results/released"
-    raw = f"data/released/raw/{BENCHMARK}"
-    found = [
-        run(folder, "fetch", BENCHMARK, "--from", "repository"),
-        run(folder, "questions", BENCHMARK, "--raw", raw, "--out", data),
-        run(folder, "variants", BENCHMARK, "--questions", data),
-    ]
-    folders = ["--questions", data, "--replies", f"{results}/replies"]
-    made_from = [f"{results}/made_from/{table}.json" for table in ("scores", "metrics", "replies")]
-    workers = ["--workers", "2"]
-    scoring = ["score-models", BENCHMARK, *folders, "--out", f"{results}/scores", "--made-from", made_from[0]]
-    measuring = ["measure-models", BENCHMARK, *folders, "--scores", f"{results}/scores", "--out", f"{results}/metrics"]
-    importing = ["import-released-models", BENCHMARK, "--raw", raw, "--questions", data, "--out", f"{results}/replies"]
-    found += [
-        run(folder, *importing, "--made-from", made_from[2]),
-        run(folder, *scoring, *workers),
-        run(folder, *measuring, "--made-from", made_from[1], *workers),
-    ]
-    metrics = [f"{results}/metrics/{model}/{BENCHMARK}.parquet" for model in models]
-    checks = Path(folder, results, "checks")
-    checks.mkdir(parents=True)
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    check = [sys.executable, "-m", "known_unknowns", "check", BENCHMARK, "--raw", raw, "--json"]
-    with (checks / f"{BENCHMARK}.json").open("w", encoding="utf-8") as out:
-        subprocess.run(check, cwd=folder, env=environment, stdout=out, check=False)
-    numbers = f"{results}/released/{BENCHMARK}.json"
-    compare = ["compare", *metrics, "--replies", f"{results}/replies", "--released", numbers]
-    found += [
-        run(folder, "released-numbers", BENCHMARK, "--raw", raw, "--questions", data, "--out", numbers),
-        run(folder, *compare, "--out", f"{results}/comparison.parquet"),
-        run(folder, "reply-tables", BENCHMARK, "--questions", data, "--scores", f"{results}/scores", "--out", "tables"),
-        run(
-            folder,
-            *("compare-models", *models, "--data", "data/released", "--results", results),
-            *("--scorer", "official", "--scorer", "robust", "--out", f"{results}/model_comparison.parquet"),
-        ),
-        run(folder, "question-browser", "--results", results, "--data", "data/released", "--out", "q.html"),
-    ]
-    return found
+    record, hook = folder / "used.txt", folder / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
+    environment = os.environ | {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.file://{(folder / 'git').absolute()}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/",
+        "KNOWN_UNKNOWNS_USED": str(record.absolute()),
+        "PYTHONPATH": f"{hook.absolute()}{os.pathsep}{ROOT / 'src'}",
+    }
+    command = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", str(cores)]
+    profile = ["--profile", str(ROOT / "profiles/default"), "--config", "edition=released"]
+    before, start, memory = _children(), time.monotonic(), Memory()
+    memory.start()
+    with (folder / "log.txt").open("w", encoding="utf-8") as log:
+        for _ in range(2):
+            subprocess.run([*command, *profile], cwd=folder, env=environment, check=True, stdout=log, stderr=log)
+    memory.ended.set()
+    return {
+        "wall_seconds": round(time.monotonic() - start, 1),
+        "cpu_seconds": round(_children() - before, 1),
+        "peak_mib": round(memory.peak),
+        "load": [round(load, 1) for load in os.getloadavg()],
+        "processes": [
+            dict(zip(("step", "cpu_seconds", "peak_mib", "wall_seconds"), line.split(), strict=True))
+            for line in record.read_text(encoding="utf-8").splitlines()
+        ],
+    }
+
+
+def _children() -> float:
+    """The CPU seconds of this process's children that have ended, and of their children."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def table(found: dict[str, Any]) -> str:
+    """Return the steps as a table for the README; Snakemake's own time is what remains."""
+    steps: dict[str, list[dict[str, str]]] = {}
+    for process in found["processes"]:
+        steps.setdefault(process["step"], []).append(process)
+    lines = ["| step | processes | CPU s | wall s | largest process MiB |", "|---|---|---|---|---|"]
+    of_steps = 0.0
+    for name, runs in steps.items():
+        if name == "snakemake":  # with its children, which are the steps
+            continue
+        seconds, wall = (sum(float(run[key]) for run in runs) for key in ("cpu_seconds", "wall_seconds"))
+        of_steps += seconds
+        memory = max(float(run["peak_mib"]) for run in runs)
+        lines.append(f"| {name} | {len(runs)} | {seconds:.1f} | {wall:.1f} | {memory:.0f} |")
+    lines.append(f"| Snakemake and git | | {found['cpu_seconds'] - of_steps:.1f} | | |")
+    total = f"{found['cpu_seconds']:.1f} | {found['wall_seconds']:.1f} | {found['peak_mib']}"
+    return "\n".join([*lines, f"| all | | {total} (all processes) |"])
 
 
 def main() -> None:
@@ -117,19 +182,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--share", type=float, default=0.01, help="share of the 22,831 questions")
     parser.add_argument("--models", type=int, default=10, help="number of models; each has six files")
+    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--out", type=Path, help="a JSON file")
+    parser.add_argument("--folder", type=Path, help="an empty folder for all files, which stay there")
     options = parser.parse_args()
     models = [f"model-{number}" for number in range(1, options.models + 1)]
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(Path(folder), options.share, models)
-    total = sum(step["cpu_seconds"] for step in found)
-    steps: dict[str, list[dict[str, Any]]] = {}
-    for step in found:
-        steps.setdefault(step["step"], []).append(step)
-    for name, runs in steps.items():
-        seconds, memory = sum(r["cpu_seconds"] for r in runs), max(r["peak_mib"] for r in runs)
-        print(f"{name:18} {len(runs):3} times {seconds:8.1f} CPU s {memory:6} MiB")
-    print(f"{options.models * len(SETTINGS)} files, share {options.share}: {total:.1f} CPU s")
+        found = measure(options.folder or Path(folder), options.share, models, options.cores)
+    print(table(found))
+    load = ", ".join(map(str, found["load"]))
+    print(f"\n{options.models * len(SETTINGS)} files, share {options.share}, {options.cores} cores; load {load}")
     if options.out:
         options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
