@@ -11,6 +11,7 @@ from bench.scale.files import questions, rows, write_repository
 from known_unknowns import tables
 from known_unknowns.comparison import read_comparison
 from tests.servers.git import git_server, has_daemon
+from tests.workflow.actiview_release import FORMS, PUBLISHED, VIEWS, write_actiview
 from tests.workflow.project import Project
 
 pytestmark = [
@@ -18,10 +19,10 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.skipif(not has_daemon(), reason="git daemon is not installed"),
 ]
-REPOSITORY = "maifoundations/HumbleBench"
+REPOSITORY, ACTIVIEW = "maifoundations/HumbleBench", "THUNLP-MT/ActiView"
 RESULTS = "results/released"
 CUT, MISSING = "nota_only/Phi-4/Phi-4.jsonl", "noise_image/Phi-4/Phi-4.jsonl"
-N = 21
+N, OF_ACTIVIEW = 21, 325 if PUBLISHED.is_dir() else 9
 
 
 def changed(path: str, text: str) -> str | None:
@@ -36,15 +37,18 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     root = tmp_path_factory.mktemp("released")
     models = ["Cambrian", "Phi-4"]
     commits = write_repository(root / "git" / REPOSITORY, models=models, questions_=questions(N), change=changed)
+    of_actiview, _ = write_actiview(root / "git" / ACTIVIEW, count=OF_ACTIVIEW)
 
     def change(params):
         params["edition"] = "released"
         params["editions"]["released"] |= {
-            "benchmarks": ["humblebench"],
-            "models": [*models, "Insight-V", "gemini-2.5-pro"],
+            "benchmarks": ["humblebench", "actiview"],
+            "models": [*models, "Insight-V", "gemini-2.5-pro", "Qwen2-VL"],
         }
         entry = params["benchmarks"]["humblebench"]["data"]["released"]
         entry |= {"revision": commits[0][:8], "further_revisions": commits[1:]}
+        entry = params["benchmarks"]["actiview"]["data"]["released"]
+        entry |= {"revision": of_actiview[0], "further_revisions": of_actiview[1:]}
         params["tracking"]["enabled"] = False
 
     (root / "project").mkdir()
@@ -101,6 +105,40 @@ def test_every_whole_file_gives_the_numbers_of_its_log(project):
     assert outcomes["Phi-4", "nota_only"] == "differs"
     assert outcomes["Insight-V", None] == "no replies"
     assert sum(outcome == "exact" for outcome in outcomes.values()) == 10
+
+
+def test_the_action_history_of_actiview_is_replayed(project):
+    """All histories but the last, whose answer is not that of the replies."""
+    file = project.root / RESULTS / "replies/Qwen2-VL/actiview/mixed/seed0.parquet"
+    dialogues: dict[str, list] = {}
+    for turn in tables.read_replies(file):
+        dialogues.setdefault(turn.question_id, []).append(turn)
+    found = [(len(turns), len(turns[-1].images)) for turns in dialogues.values()]
+    replayed = [(len(FORMS[n % 4]) + 1, 1 + VIEWS[n % 4]) for n in range(OF_ACTIVIEW - 1)]
+    assert found[:-1] == replayed
+    assert [turn.step for turn in list(dialogues.values())[-1]] == ["answer"]
+    metrics = tables.read_metrics(project.root / RESULTS / "metrics/Qwen2-VL/actiview.parquet")
+    views = next(
+        m for m in metrics if (m.variant, m.scorer, m.name, m.category) == ("mixed", "official", "views", "Overall")
+    )
+    assert views.value == pytest.approx(sum(VIEWS[n % 4] for n in range(OF_ACTIVIEW - 1)) / OF_ACTIVIEW)
+    check = json.loads((project.root / RESULTS / "checks/actiview.json").read_text(encoding="utf-8"))
+    assert [(f["severity"], f["code"], f["where"]) for f in check["findings"]] == [
+        ("warning", "replies", "results/qwen2vl/mix.json"),
+        ("note", "no-history", "results/qwen2vl/shifting.json"),
+    ]
+
+
+def test_the_stated_accuracies_of_actiview_are_recomputed(project):
+    """With the published replies to shifting: 200 of 325 answers are right by the released rule."""
+    cells = {row.variant: row for row in comparison(project) if row.table == "Released results"}
+    right = {"mixed": OF_ACTIVIEW - 1, "shifting_r": 200 if PUBLISHED.is_dir() else 0}
+    for variant, count in right.items():
+        assert cells[variant].published == pytest.approx(100 * count / OF_ACTIVIEW, abs=1e-12)
+        assert (cells[variant].verdict, cells[variant].model) == ("identical", "Qwen2-VL")
+        assert " of https://github.com/THUNLP-MT/ActiView" in cells[variant].source
+    numbers = json.loads((project.root / RESULTS / "released/actiview.json").read_text(encoding="utf-8"))["rows"]
+    assert [row["outcome"] for row in numbers if row.get("log")] == ["exact", "exact"]
 
 
 def test_the_check_names_the_problems(project):
