@@ -23,3 +23,21 @@ def test_an_old_python_is_refused_with_instructions(fresh):
     assert "Python 3.11 or newer is needed" in printed
     assert "make run PYTHON=" in printed
     assert not (fresh.root / ".venv").exists()
+
+
+def test_a_run_that_only_fetched_is_continued(fresh):
+    """Snakemake is a script here that asks for a second run in its first one."""
+    script = fresh.root / ".venv/bin/snakemake"
+    script.parent.mkdir(parents=True)
+    (fresh.root / ".venv/.installed").touch()
+    again = ".snakemake/known-unknowns.again"
+    script.write_text(
+        f'#!/bin/sh\necho "$@" >> calls\n[ $(wc -l < calls) -gt 1 ] || {{ mkdir .snakemake; : > {again}; }}\n'
+    )
+    script.chmod(0o755)
+    fresh.run("make", "run", "EDITION=released", "CORES=2")
+    call = "--cores 2 --config edition=released\n"
+    assert (fresh.root / "calls").read_text(encoding="utf-8") == 2 * call
+    assert not (fresh.root / again).exists()
+    fresh.run("make", "run", "EDITION=released", "CORES=2")
+    assert (fresh.root / "calls").read_text(encoding="utf-8") == 3 * call

@@ -1,12 +1,14 @@
-"""The peak memory of a measured step is its own."""
+"""The peak memory of a measured step is its own, and each step of a workflow records what it used."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
 
-from bench.scale.measure import run
+from bench.scale.measure import HOOK, run, table
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -15,3 +17,29 @@ def test_the_memory_of_the_process_that_measures_does_not_count(tmp_path):
     found = run(tmp_path, "--version")
     assert len(held) == 400_000_000
     assert 5 < found["peak_mib"] < 300 and found["step"] == "--version"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_step_of_the_workflow_records_what_it_used(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = os.environ | {"PYTHONPATH": path, "KNOWN_UNKNOWNS_USED": str(tmp_path / "used.txt")}
+    command = [sys.executable, "-m", "known_unknowns", "metrics", "--help"]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", "pass"], env=environment, check=True)  # no step
+    (line,) = (tmp_path / "used.txt").read_text(encoding="utf-8").splitlines()
+    step, seconds, mib, wall = line.split()
+    assert step == "metrics" and 0 < float(seconds) < 60 and 5 < float(mib) < 300 and float(wall) > 0
+
+
+def test_the_table_sums_the_processes_of_a_step():
+    processes = [("score", "1.5", "100", "3"), ("score", "2.5", "80.2", "4"), ("snakemake", "6", "200", "9")]
+    keys = ("step", "cpu_seconds", "peak_mib", "wall_seconds")
+    found = {"wall_seconds": 9.0, "cpu_seconds": 10.0, "peak_mib": 350}
+    assert table(found | {"processes": [dict(zip(keys, each, strict=True)) for each in processes]}).splitlines()[
+        2:
+    ] == [
+        "| score | 2 | 4.0 | 7.0 | 100 |",
+        "| Snakemake and git | | 6.0 | | |",
+        "| all | | 10.0 | 9.0 | 350 (all processes) |",
+    ]
