@@ -97,7 +97,7 @@ os.write(out, f"{{code}} {{used()}}".encode())
 class Memory(threading.Thread):
     """The largest memory of this process's children and of their children, all together, in MiB.
 
-    Pages that processes share are counted once (PSS). A sample is taken each half second.
+    Pages that processes share are counted once (PSS). A sample is taken each second.
     """
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Memory(threading.Thread):
         self.ended = threading.Event()
 
     def run(self) -> None:
-        while not self.ended.wait(0.5):
+        while not self.ended.wait(1.0):
             self.peak = max(self.peak, sum(map(_own_share, psutil.Process().children(recursive=True))) / 2**20)
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
+from PIL import Image as Pixels
 
 from bench.scale.files import questions, rows, write_repository
 from known_unknowns import tables
+from known_unknowns.benchmarks.humblebench.loader import parse_question
 from known_unknowns.comparison import read_comparison
+from known_unknowns.records import Image, Question
 from tests.servers.git import git_server, has_daemon
 from tests.workflow.actiview_release import FORMS, PUBLISHED, VIEWS, write_actiview
 from tests.workflow.project import Project
@@ -29,6 +34,30 @@ def changed(path: str, text: str) -> str | None:
     if path.endswith(MISSING):
         return None
     return text[: len(text) // 2] if path.endswith(CUT) else text
+
+
+OWN_COLOUR = (200, 30, 60)
+
+
+def write_own_question(folder: Path) -> None:
+    """The benchmark's own first question, with an image."""
+    first = questions(N)[0]
+    stem, options = parse_question(first.text)
+    file = folder / "images/own.png"
+    file.parent.mkdir(parents=True)
+    Pixels.new("RGB", (16, 16), OWN_COLOUR).save(file)
+    own = Question(
+        id=str(first.id),
+        benchmark="humblebench",
+        text=stem,
+        options=options,
+        answer="ABCDE".index(first.label),
+        refusal=4,
+        images=(Image("images/own.png", sha256(file.read_bytes()).hexdigest(), 16, 16),),
+        category=first.kind,
+        group="own",
+    )
+    tables.write_questions(folder / "questions.parquet", [own])
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +84,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     with git_server(root / "git") as environment:
         found = Project.copy_of_tree(root / "project", environment)
         found.change_params(change)
+        write_own_question(found.root / "data/full/questions/humblebench")
         first = found.snakemake()
         assert "The same command continues with them." in first
         assert (found.root / ".snakemake/known-unknowns.again").is_file()
@@ -135,7 +165,7 @@ def test_the_stated_accuracies_of_actiview_are_recomputed(project):
     right = {"mixed": OF_ACTIVIEW - 1, "shifting_r": 200 if PUBLISHED.is_dir() else 0}
     for variant, count in right.items():
         assert cells[variant].published == pytest.approx(100 * count / OF_ACTIVIEW, abs=1e-12)
-        assert (cells[variant].verdict, cells[variant].model) == ("identical", "Qwen2-VL")
+        assert (cells[variant].value, cells[variant].model) == (cells[variant].published, "Qwen2-VL")
         assert " of https://github.com/THUNLP-MT/ActiView" in cells[variant].source
     numbers = json.loads((project.root / RESULTS / "released/actiview.json").read_text(encoding="utf-8"))["rows"]
     assert [row["outcome"] for row in numbers if row.get("log")] == ["exact", "exact"]
@@ -185,6 +215,13 @@ def test_the_report_has_released_models_without_images(project):
     assert "Released logs, recomputed from the raw predictions" in pages
     assert "Released logs, cautious_prompt, with 95% intervals of ours" in pages
     assert "questions.html#benchmark=humblebench" in pages
+
+
+def test_the_benchmarks_own_images_are_in_the_browser(project):
+    """Besides the noise image, which the variant makes."""
+    images = [Pixels.open(path) for path in (project.root / RESULTS / "report/questions/images").iterdir()]
+    (own,) = (image for image in images if image.size == (16, 16))
+    assert own.convert("RGB").getpixel((8, 8)) == pytest.approx(OWN_COLOUR, abs=6)
 
 
 def test_licence_and_citation_travel_and_nothing_is_left_to_do(project):
