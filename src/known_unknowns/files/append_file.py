@@ -5,14 +5,28 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from abc import ABC, abstractmethod
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from known_unknowns.errors import MachineError
 
 
-class AppendFile:
+class Closing(ABC):
+    """A context manager that closes at its end."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what it holds."""
+
+
+class AppendFile(Closing):
     """A file opened for appending; a context manager. One process at a time may hold it.
 
     Parameters
@@ -48,14 +62,6 @@ class AppendFile:
         # Also if the file was there: the process that created it may have been killed before it did this.
         _sync_folder(path.parent)
         self.end = os.fstat(self._handle).st_size
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file and release it for other processes."""

@@ -13,12 +13,11 @@ import json
 from collections.abc import ItemsView, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from zlib import crc32
 
 from known_unknowns.errors import DataError
-from known_unknowns.files.append_file import AppendFile
+from known_unknowns.files.append_file import AppendFile, Closing
 from known_unknowns.records import Reply, is_token_count
 
 _FIELDS = [(field.name, field.default) for field in fields(Reply)]
@@ -27,7 +26,7 @@ _SUFFIX = _SUFFIX_START + b'%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
 
 
-class Journal:
+class Journal(Closing):
     """A journal opened for reading and appending; a context manager. One process at a time may hold it.
 
     Raises MachineError when another process holds it, DataError when a line is damaged.
@@ -42,14 +41,6 @@ class Journal:
         except BaseException:
             self._file.close()
             raise
-
-    def __enter__(self) -> Journal:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the file."""

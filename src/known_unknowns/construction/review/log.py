@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from types import TracebackType
 from zlib import crc32
 
 from known_unknowns.construction.review.records import Decision
 from known_unknowns.errors import DataError
-from known_unknowns.files.append_file import AppendFile
+from known_unknowns.files.append_file import AppendFile, Closing
 
 _SUFFIX = b', "crc32": "%08x"}\n'
 _SUFFIX_SIZE = len(_SUFFIX % 0)
@@ -71,7 +70,7 @@ def read_log(path: Path) -> tuple[list[Decision], int]:
     return decisions, end
 
 
-class DecisionLog:
+class DecisionLog(Closing):
     """A decision file opened for appending; a context manager. One process at a time may hold it.
 
     Parameters
@@ -98,14 +97,6 @@ class DecisionLog:
         except BaseException:
             self._file.close()
             raise
-
-    def __enter__(self) -> DecisionLog:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the file and release it for other processes."""
