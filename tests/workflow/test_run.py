@@ -60,7 +60,7 @@ def test_the_run_ends_with_its_results_and_their_paths(finished):
     lines = printed.strip().splitlines()[-20:]
     assert "HumbleBench: dual accuracy 100.0% (interval " in next(line for line in lines if line.startswith("Results"))
     assert next(line for line in lines if line.startswith("Results")).endswith(
-        "of oracle, the best of 4 scripted respondents"
+        "of oracle, the highest of 4 scripted respondents"
     )
     assert "Verdicts   0 of 171 published numbers could be judged" in lines
     paths = [line.split()[1] for line in lines if line.startswith(("Report", "Tables", "Replies"))]

@@ -53,6 +53,8 @@ class Summary:
 
     def text(self) -> str:
         """Return the summary as lines of text."""
+        if not self.numbers:
+            return "Verdicts   there are no published numbers of these benchmarks"
         lines = [f"Verdicts   {self.judged:,} of {self.numbers:,} published numbers could be judged"]
         lines += [f"           {number:6,} {verdict}" for verdict, number in self.verdicts.items()]
         if self.steps:

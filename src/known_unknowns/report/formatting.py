@@ -97,8 +97,8 @@ def sentence_case(text: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """Return small print whose numbers of questions are not broken over two lines."""
-    return re.sub(r"\bn = (?=\d)", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}", text)
+    """Return a text whose n = 300 and p < 0.01 are not broken over two lines."""
+    return re.sub(r"\b([np]) ([=<]) (?=\d)", "\\1\N{NO-BREAK SPACE}\\2\N{NO-BREAK SPACE}", text)
 
 
 def mark_baselines(table: Table, names: Collection[str]) -> Table:

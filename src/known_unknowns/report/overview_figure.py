@@ -111,7 +111,7 @@ def _sides(rows: Sequence[Mapping[str, Any]], x: Range, y: Range) -> dict[str, S
 
     points = [
         Point(
-            row["model"],
+            row["label"],
             WIDTH * share(row["x"], x),
             HEIGHT * (1 - share(row["y"], y)),
             BASELINE_FONT if row["shown"] == _BASELINE else FONT,
@@ -126,13 +126,16 @@ def _points(rows: Sequence[Mapping[str, Any]], colour: Any) -> tuple[list[Any], 
     import altair as alt
 
     ends = {axis: range_of([row[f"{axis}{end}"] for row in rows for end in ("_low", "_high")]) for axis in "xy"}
-    sides = _sides(rows, ends["x"], ends["y"])
-    places = {row["model"]: SIDES.index(sides[row["model"]]) if row["model"] in sides else -1 for row in rows}
-    base = alt.Chart(alt.Data(values=[{**row, "place": places[row["model"]]} for row in rows]))
+    labels_of = _labels(rows)
+    labelled = [row | {"label": labels_of[row["model"]]} for row in rows if row["model"] in labels_of]
+    sides = _sides(labelled, ends["x"], ends["y"])
+    places = {row["model"]: SIDES.index(sides[row["label"]]) for row in labelled if row["label"] in sides}
+    drawn = [row | {"label": labels_of.get(row["model"], ""), "place": places.get(row["model"], -1)} for row in rows]
+    base = alt.Chart(alt.Data(values=drawn))
     x_title, y_title = "accuracy (%)", "refused, no right option (%)"
     x, y = alt.X(**_axis("x", x_title, ends["x"])), alt.Y(**_axis("y", y_title, ends["y"]))
     bars = base.mark_rule(strokeWidth=1.4, opacity=0.6, aria=False)
-    label = base.encode(x=x, y=y, text="model:N")
+    label = base.encode(x=x, y=y, text="label:N")
     labels = [
         label.transform_filter(f"datum.place == {place} && (datum.shown == '{_BASELINE}') == {grey}").mark_text(
             align=SIDES[place].align,
@@ -141,7 +144,7 @@ def _points(rows: Sequence[Mapping[str, Any]], colour: Any) -> tuple[list[Any], 
             fontSize=BASELINE_FONT if grey == "true" else FONT,
             color=MUTED if grey == "true" else INK,
         )
-        for place in sorted(set(places.values()) - {-1})
+        for place in sorted(set(places.values()))
         for grey in ("true", "false")
     ]
     layers = [
@@ -150,7 +153,15 @@ def _points(rows: Sequence[Mapping[str, Any]], colour: Any) -> tuple[list[Any], 
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
         *labels,
     ]
-    return layers, sum(place < 0 for place in places.values())
+    return layers, len(labelled) - len(places)
+
+
+def _labels(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the labels by the first model of each point: the names of all models with equal numbers."""
+    at: dict[tuple[float, float, bool], list[str]] = {}
+    for row in rows:
+        at.setdefault((row["x"], row["y"], row["shown"] == _BASELINE), []).append(row["model"])
+    return {names[0]: ", ".join(names) for names in at.values()}
 
 
 def _bars(base: Any, colour: Any, order: list[str]) -> list[Any]:

@@ -28,8 +28,12 @@ def _best(overview: Overview) -> str:
             f"n = {n}. {_without_pair(overview, best)}"
         )
     changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
-    start = f"{best} knows best what it does not know: it answers" if overview.models[1:] else f"{best} answers"
-    return f"{start} {shown} of {n} {overview.title} questions correctly, and refuses them {changed} (dual accuracy)."
+    what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them {changed}"
+    if not overview.models[1:]:
+        return f"{best} {what} (dual accuracy)."
+    if not _is_distinguished(overview):
+        return f"{best} has the highest dual accuracy{_equal(overview)}: it {what}."
+    return f"{best} knows best what it does not know: it {what} (dual accuracy)."
 
 
 def _without_pair(overview: Overview, best: str) -> str:
@@ -50,15 +54,10 @@ def _distance(overview: Overview) -> str:
     if not others:
         count = len(overview.baselines)
         return f"It is the only model of this run, beside {count} scripted baseline{'' if count == 1 else 's'}."
-    tests = {
-        row.model_b if row.model_a == best else row.model_a: row
-        for row in overview.tests
-        if best in (row.model_a, row.model_b) and row.difference is not None
-    }
+    tests = _tests(overview)
     if not tests:
         return "The models were not compared with each other."
-    level = 1 - overview.run.confidence
-    same = [name for name in others if name in tests and (tests[name].p_holm or 0.0) > level]
+    same = _same(overview)
     closest = next(name for name in (*same, *others) if name in tests)
     test = _test(tests[closest], best)
     if len(same) > 1:
@@ -70,6 +69,34 @@ def _distance(overview: Overview) -> str:
     if number < len(others):
         count = "the other model with this number" if number == 1 else f"all {number} other models with this number"
     return f"The paired tests distinguish it from {count}; {closest}: {test}."
+
+
+def _tests(overview: Overview) -> dict[str, PairedRow]:
+    """Return the paired tests of the best model by the other model."""
+    best = overview.models[0]
+    return {
+        row.model_b if row.model_a == best else row.model_a: row
+        for row in overview.tests
+        if best in (row.model_a, row.model_b) and row.difference is not None
+    }
+
+
+def _same(overview: Overview) -> list[str]:
+    """Return the models that the tests do not distinguish from the best one."""
+    tests, level = _tests(overview), 1 - overview.run.confidence
+    return [name for name in overview.models[1:] if name in tests and (tests[name].p_holm or 0.0) > level]
+
+
+def _is_distinguished(overview: Overview) -> bool:
+    """Return whether the tests distinguish the best model from every other model that has the number."""
+    return bool(_tests(overview)) and not _same(overview)
+
+
+def _equal(overview: Overview) -> str:
+    """Name the models with the number of the best one."""
+    best, *others = [(name, overview.leading(name)) for name in overview.models]
+    equal = [name for name, metric in others if metric and best[1] and metric.value == best[1].value]
+    return f", equal to that of {', '.join(equal)}" if equal else ""
 
 
 def _test(row: PairedRow, best: str) -> str:

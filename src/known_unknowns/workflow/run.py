@@ -194,9 +194,9 @@ def _best_models(params: Params, leaderboard: Path) -> list[str]:
         for number in ("dual_accuracy", "accuracy"):
             measured = [row for row in asked or of_benchmark if number in row]
             if measured:
-                best = max(measured, key=lambda row: row[number])
+                best = max(measured, key=lambda row: (row[number], -params.models.index(row["model"])))
                 low, high = (f"{100 * best[f'{number}_{end}']:.1f}" for end in ("low", "high"))
-                count = f"the best of {len(measured)} {kind}s" if len(measured) > 1 else f"the only {kind}"
+                count = f"the highest of {len(measured)} {kind}s" if len(measured) > 1 else f"the only {kind}"
                 lines.append(
                     f"{benchmarks.get(benchmark).title}: {number.replace('_', ' ')} {100 * best[number]:.1f}%"
                     f" (interval {low} to {high}, n = {best[f'{number}_n']:,}) of {best['model']}, {count}"

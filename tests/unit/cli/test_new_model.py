@@ -139,6 +139,7 @@ def test_a_repository_is_pinned_by_its_commit(project, monkeypatch):
         assert "adapters, which are not used without `adapter: NAME`: vision" in done.output
         absent = new_model("owner/absent")
         assert isinstance(absent.exception, MachineError) and "owner/absent at main" in str(absent.exception)
+        assert str(absent.exception).startswith("there is no folder owner/absent in ")
         hub.commit("owner/pickled", {"config.json": b"{}", "model.bin": b"x"}, kind="model")
         assert "owner/pickled has no *.safetensors file" in str(new_model("owner/pickled").exception)
     close_session()

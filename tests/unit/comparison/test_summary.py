@@ -78,3 +78,7 @@ def test_the_closing_message_has_the_summary(tmp_path: Path):
 def test_a_comparison_of_another_version_does_not_fail_the_run(tmp_path: Path):
     pq.write_table(pa.table({"verdict": ["reproduced"]}), tmp_path / "comparison.parquet")
     assert "comparison.parquet: not a table of comparisons" in closing_message(params("full"), str(tmp_path), 5.0)
+
+
+def test_a_run_without_published_numbers_has_no_count_of_zero():
+    assert summarise([], params("mine")).text() == "Verdicts   there are no published numbers of these benchmarks"

@@ -63,8 +63,9 @@ def test_a_heading_has_a_capital_unless_it_is_a_name(text: str, heading: str) ->
     assert sentence_case(text) == heading
 
 
-def test_a_number_of_questions_is_on_one_line() -> None:
+def test_a_number_is_on_the_line_of_its_symbol() -> None:
     assert unbroken("HumbleBench, n = 300") == "HumbleBench, n\u00a0=\u00a0300"
+    assert unbroken("p < 0.0001 (Holm)") == "p\u00a0<\u00a00.0001 (Holm)"
     assert unbroken("mean = 3, n = few") == "mean = 3, n = few"
 
 

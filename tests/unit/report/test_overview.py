@@ -11,7 +11,7 @@ from known_unknowns.comparison import MetricIndex
 from known_unknowns.comparison.models import PairedRow
 from known_unknowns.config import Params
 from known_unknowns.records import OVERALL, Metric
-from known_unknowns.report import overview_table, overview_text
+from known_unknowns.report import overview_figure, overview_table, overview_text
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.page import run_of
 
@@ -145,3 +145,21 @@ def test_one_model_and_none() -> None:
     )
     (none,) = overview_text.sentences(overview(models=("oracle",)))
     assert "scripted baselines" in none
+
+
+def test_a_model_that_is_not_distinguished_is_not_said_to_know_best() -> None:
+    found = overview(pair("pocket", "pocket-never-refuses", 0.02, 0.6))
+    assert overview_text.sentences(found)[0] == (
+        "pocket has the highest dual accuracy: it answers 60.0% [55.0, 65.0] of 200 HumbleBench questions correctly, "
+        "and refuses them without their right option."
+    )
+
+
+def test_equal_models_are_named_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "pocket-never-refuses", NUMBERS["pocket"])
+    found = overview(pair("pocket", "pocket-never-refuses", 0.0, 1.0))
+    assert overview_text.sentences(found)[0].startswith(
+        "pocket has the highest dual accuracy, equal to that of pocket-never-refuses: it answers 60.0%"
+    )
+    drawn = overview_figure.draw(found, "humblebench_overview")
+    assert ">pocket, pocket-never-refuses</text>" in drawn.svg and "no label" not in drawn.note
