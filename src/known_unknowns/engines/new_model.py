@@ -115,7 +115,7 @@ def _of_hub(repository: str, revision: str) -> NewModel:
         readme = _hub_file(repository, commit, files, "README.md") if "README.md" in files else b""
     except download.FAILURES as error:
         raise MachineError(
-            f"there is no folder {repository} in {Path.cwd()}, and the repository {repository} at {revision} of the hub "
+            f"there is no folder {repository} in {Path.cwd()}, and {repository} at {revision} on the hub "
             f"cannot be read: {download.reason(error)}; HF_ENDPOINT names a mirror, HF_TOKEN a token"
         ) from error
     weights = sum(pinned.size for path, pinned in files.items() if "/" not in path and path.endswith(".safetensors"))

@@ -25,6 +25,8 @@ from known_unknowns.report.tables import ACCURACY
 WIDTH, HEIGHT = 330, 205
 """Size of the plot in pixels, small enough for a phone."""
 FONT, BASELINE_FONT = 12, 10
+_CHARACTERS = 28
+"""Length of the longest label."""
 _BASELINE = "scripted baseline"
 _MARGIN, _TICK = 0.03, 10
 """Share of an axis beyond its ends; the ends are multiples of this number of percent."""
@@ -153,15 +155,25 @@ def _points(rows: Sequence[Mapping[str, Any]], colour: Any) -> tuple[list[Any], 
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
         *labels,
     ]
-    return layers, len(labelled) - len(places)
+    return layers, len({(row["x"], row["y"], row["shown"] == _BASELINE) for row in rows}) - len(places)
 
 
 def _labels(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the labels by the first model of each point: the names of all models with equal numbers."""
+    """Return the labels by the first model of each point: the names of all models with equal numbers, shortened.
+
+    A point whose label would be that of another one has none.
+    """
     at: dict[tuple[float, float, bool], list[str]] = {}
     for row in rows:
         at.setdefault((row["x"], row["y"], row["shown"] == _BASELINE), []).append(row["model"])
-    return {names[0]: ", ".join(names) for names in at.values()}
+    found = {names[0]: _shortened(", ".join(names)) for names in at.values()}
+    texts = list(found.values())
+    return {model: text for model, text in found.items() if texts.count(text) == 1}
+
+
+def _shortened(text: str) -> str:
+    half = _CHARACTERS // 2
+    return text if len(text) <= _CHARACTERS else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half + 1 :]}"
 
 
 def _bars(base: Any, colour: Any, order: list[str]) -> list[Any]:

@@ -85,7 +85,7 @@ def _columns(overview: Overview) -> list[_Column]:
             "Verdicts",
             "published numbers" if judged else "",
             lambda m: _verdicts(overview, m),
-            "" if judged or not overview.models else overview.verdicts(overview.models[0])[1],
+            "" if judged else overview.verdicts(next(iter((*overview.models, *overview.baselines)), ""))[1],
         ),
     ]
 

@@ -10,6 +10,9 @@ from known_unknowns.report.formatting import DASH, interval, percent
 from known_unknowns.report.overview import NO_CONTENT, NO_RIGHT_OPTION, Overview
 from known_unknowns.report.tables import ACCURACY
 
+_NAMED = 3
+"""Number of models that a sentence names."""
+
 
 def sentences(overview: Overview) -> tuple[str, ...]:
     """Return three sentences with numbers, or one if there are only baselines."""
@@ -23,10 +26,10 @@ def _best(overview: Overview) -> str:
     metric = overview.leading(best)
     shown, n = _shown(metric), DASH if metric is None else f"{metric.n:,}"
     if overview.pair is None:
-        return (
-            f"{best} has {'the highest' if overview.models[1:] else 'this'} accuracy on {overview.title}: {shown}, "
-            f"n = {n}. {_without_pair(overview, best)}"
-        )
+        accuracy = f"an accuracy of {shown} on {overview.title}"
+        if overview.models[1:]:
+            accuracy = f"the highest accuracy on {overview.title}: {shown}"
+        return f"{best} has {accuracy}, n = {n}. {_without_pair(overview, best)}"
     changed = "without their right option" if overview.refusing(NO_RIGHT_OPTION) else "without content in the image"
     what = f"answers {shown} of {n} {overview.title} questions correctly, and refuses them {changed}"
     if not overview.models[1:]:
@@ -53,7 +56,8 @@ def _distance(overview: Overview) -> str:
     best, others = overview.models[0], overview.models[1:]
     if not others:
         count = len(overview.baselines)
-        return f"It is the only model of this run, beside {count} scripted baseline{'' if count == 1 else 's'}."
+        beside = f", beside {count} scripted baseline{'' if count == 1 else 's'}" if count else ""
+        return f"It is the only model of this run{beside}."
     tests = _tests(overview)
     if not tests:
         return "The models were not compared with each other."
@@ -61,7 +65,10 @@ def _distance(overview: Overview) -> str:
     closest = next(name for name in (*same, *others) if name in tests)
     test = _test(tests[closest], best)
     if len(same) > 1:
-        return f"It cannot be distinguished from {len(same)} other models ({', '.join(same)}); {closest}: {test}."
+        names = ", ".join(same)
+        if len(same) > _NAMED + 1:
+            names = f"{', '.join(same[:_NAMED])} and {len(same) - _NAMED} more"
+        return f"It cannot be distinguished from {len(same)} other models ({names}); {closest}: {test}."
     if same:
         return f"It cannot be distinguished from {closest}: {test}."
     number = len(tests)  # models without a number are not compared
