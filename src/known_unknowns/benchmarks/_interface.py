@@ -243,6 +243,8 @@ class Benchmark:
         File formats of the benchmark's own tools, and the parser of questions in files of predictions.
     released : Lazy[Released], optional
         How the benchmark's authors released replies of models.
+    load_released : Lazy, optional
+        The questions of released replies, from the folder of fetched files, the folder to write, and the data's entry.
     report : Lazy[Section], optional
         What the report says of this benchmark alone.
     construction : Lazy[Construction], optional
@@ -273,6 +275,7 @@ class Benchmark:
     audit: Lazy[Audit] | None = None
     exchange: Lazy[Exchange] | None = None
     released: Lazy[Released] | None = None
+    load_released: Lazy[Callable[[Path, Path, Mapping[str, Any]], Iterator[Question]]] | None = None
     report: Lazy[Section] | None = None
     construction: Lazy[Construction] | None = None
     pocket: Pocket | None = None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.benchmarks._variants import variant_of, variants_of
 from known_unknowns.data import licences
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
-from known_unknowns.progress import progress
+from known_unknowns.progress import Advance, progress
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
 
@@ -36,11 +36,25 @@ def normalise(
     workers : int
         The number of processes that decode images. It changes only the run time.
     """
-    load = benchmarks.get(benchmark).load.get()
     write_text(out / "LICENCE.md", licences.terms_of(benchmark, settings).as_text())
     with progress(f"reading {benchmark}", 0) as advance:
-        questions = load(raw, out, settings=settings, advance=advance, workers=workers)
+        questions = _loaded(benchmark, raw, out, settings=settings, advance=advance, workers=workers)
         tables.write_questions(out / "questions.parquet", questions)
+
+
+def _loaded(
+    benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None, advance: Advance, workers: int
+) -> Iterator[Question]:
+    """Yield the questions of published files, or those of released replies."""
+    found = benchmarks.get(benchmark)
+    if settings is None or settings["source"] != "released":
+        yield from found.load.get()(raw, out, settings=settings, advance=advance, workers=workers)
+    elif found.load_released is None:
+        raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
+    else:
+        for question in found.load_released.get()(raw, out, settings):
+            yield question
+            advance(1)
 
 
 def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:

@@ -52,7 +52,9 @@ class Step:
 
 STEPS = {
     "render": Step(("data.rendered",), ("pocket",)),
-    "questions": Step(("data.questions", *_TERMS), ("load",), benchmark_files=("licence.yaml", "citation.bib")),
+    "questions": Step(
+        ("data.questions", *_TERMS), ("load", "load_released"), benchmark_files=("licence.yaml", "citation.bib")
+    ),
     "check": Step(("data.check",), ("check",)),
     "release": Step(("exchange.released",), ("released",)),
     "vary": Step(("variants", "tables"), ("variants",)),

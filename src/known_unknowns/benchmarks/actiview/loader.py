@@ -57,17 +57,8 @@ def load(
 ) -> Iterator[Question]:
     """Load the published files under ``raw`` (`known_unknowns.benchmarks.Load`).
 
-    ``settings`` is the data's entry in params.yaml; its ``start_seed`` is the seed of `random_starts`. If it is the
-    entry of released replies, images are not read.
+    ``settings`` is the data's entry in params.yaml; its ``start_seed`` is the seed of `random_starts`.
     """
-    if settings is not None and settings.get("source") == "released":
-        from known_unknowns.benchmarks.actiview import released
-
-        for question in released.load(raw, folder, settings):
-            yield question
-            if advance:
-                advance()
-        return
     files, starts = read_files(raw), random_starts(_start_seed(settings))
     with ImageStore(folder, workers=workers) as images:
 

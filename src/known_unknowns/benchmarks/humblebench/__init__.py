@@ -32,6 +32,7 @@ BENCHMARK = Benchmark(
     check=Lazy(f"{__name__}.check:check"),
     exchange=Lazy(f"{__name__}.exchange:EXCHANGE"),
     released=Lazy(f"{__name__}.released:RELEASED"),
+    load_released=Lazy(f"{__name__}.released_questions:load"),
     report=Lazy(f"{__name__}.section:SECTION"),
     construction=Lazy(f"{__name__}.construction:CONSTRUCTION"),
     pocket=pocket_of("humblebench", constructed=True),

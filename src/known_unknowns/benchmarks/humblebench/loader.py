@@ -63,18 +63,7 @@ def load(
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:
-    """Load the published files under ``raw`` (`known_unknowns.benchmarks.Load`).
-
-    If ``settings`` is the entry of released predictions, the questions are those of the predictions.
-    """
-    if settings is not None and settings.get("source") == "released":
-        from known_unknowns.benchmarks.humblebench import released_questions
-
-        for question in released_questions.load(raw, folder, settings):
-            yield question
-            if advance:
-                advance()
-        return
+    """Load the published files under ``raw`` (`known_unknowns.benchmarks.Load`)."""
     with ImageStore(folder, workers=workers) as images:
         yield from questions(_rows(raw), lambda row: _question(row, images), source=raw, advance=advance)
 

@@ -14,9 +14,10 @@ import yaml
 from bench.scale.files import NOISE, SETTINGS, as_lines, log, questions, rows
 from known_unknowns import tables
 from known_unknowns.benchmarks.humblebench import released, released_check, released_logs, released_questions
-from known_unknowns.benchmarks.humblebench.loader import load
 from known_unknowns.benchmarks.humblebench.released_files import read_replies, slots
+from known_unknowns.benchmarks.humblebench.released_questions import load
 from known_unknowns.config import ReleasedData
+from known_unknowns.data.questions import normalise
 from known_unknowns.data.released import MANIFEST, ReleasedFile, read_manifest
 from known_unknowns.records import Image
 from known_unknowns.variants import VARIANTS
@@ -91,6 +92,12 @@ def test_the_questions_are_those_of_the_files(whole):
     assert [q.group for q in found] == [p.path for p in PUBLISHED]
     assert all(image.width == 0 for q in found for image in q.images)
     assert (whole.raw / "out/images").is_dir()
+
+
+def test_the_table_of_questions_has_those_of_the_predictions(whole, tmp_path):
+    normalise("humblebench", whole.raw, tmp_path / "questions", settings=entry())
+    written = tables.read_questions(tmp_path / "questions" / "questions.parquet")
+    assert list(written) == list(load(whole.raw, whole.raw / "out", settings=entry()))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
