@@ -32,7 +32,6 @@ from known_unknowns.construction.filters.texts import broken_schema
 from known_unknowns.construction.interface import Construction
 from known_unknowns.construction.review.agreement import agreement
 from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions, standing
-from known_unknowns.construction.scene_graph import read_graphs
 from known_unknowns.construction.steps import Workspace
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
@@ -73,7 +72,7 @@ def release(
         If no question is left, or one does not have the benchmark's form, for example because a reviewer edited the
         refusal.
     """
-    part, place = work.construction, {graph.id: number for number, graph in enumerate(read_graphs(work.graphs))}
+    part, place = work.construction, {graph.id: number for number, graph in enumerate(work.read_graphs())}
     if part.write is None:
         raise ConfigError("the benchmark has no format to release", path=f"construction.{work.name}.benchmark")
     found = _reviewed(work, decisions, required=required, partial=partial)
@@ -126,7 +125,7 @@ def counts_of(work: Workspace, found: ReviewedCandidates, part: Construction) ->
         "attributes": _read(attributes) if work.entry.attributes and attributes.is_file() else None,
         "image_licences": _counted(candidate.image.licence or UNKNOWN for candidate in questions),
         "source": work.entry.psg.as_dict() if work.entry.psg else {"scenes": work.entry["scenes"]},
-        "source_images": sum(1 for _ in read_graphs(work.graphs)),
+        "source_images": sum(1 for _ in work.read_graphs()),
         "version": __version__,
     }
 
@@ -201,7 +200,7 @@ def pin(work: Workspace, out: Path) -> Path:
 
 
 def _reviewed(work: Workspace, decisions: Sequence[Path], *, required: int, partial: bool) -> ReviewedCandidates:
-    candidates = list(read_candidates(work.filtered))
+    candidates = list(read_candidates(work.made(work.filtered, "filter")))
     if not decisions:
         return ReviewedCandidates(candidates, None, [])
     made = read_decisions(decisions)

@@ -27,7 +27,7 @@ from known_unknowns.construction.candidates import Candidate, read_candidates, w
 from known_unknowns.construction.generation import QuestionGenerator
 from known_unknowns.construction.interface import Construction
 from known_unknowns.construction.scene_graph import SceneGraph, read_graphs, write_graphs
-from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
 
@@ -88,6 +88,17 @@ class Workspace:
     def journal(self, step: str, model: str) -> Path:
         return self.root / "journal" / "construction" / self.name / f"{step}.{model}.jsonl"
 
+    def made(self, path: Path, step: str, *arguments: str) -> Path:
+        """Return a file that an earlier step makes. Raises DataError with the command if it is missing."""
+        if not path.is_file():
+            command = " ".join(["known-unknowns construct", step, self.name, *arguments])
+            raise DataError(f"not made yet; run  {command}", file=path)
+        return path
+
+    def read_graphs(self) -> Iterator[SceneGraph]:
+        """Yield the scene graphs that questions are made from."""
+        return read_graphs(self.made(self.graphs, "attributes" if self.entry.attributes else "graphs"))
+
     def generators(self) -> dict[str, QuestionGenerator]:
         """Return the generators that the benchmark has."""
         found = dict(self.construction.generators)
@@ -125,7 +136,7 @@ def describe(work: Workspace) -> dict[str, Any]:
     if model is None:
         raise ConfigError("no model describes objects; name one", path=f"construction.{work.name}.attributes")
     described, counts = run(
-        list(read_graphs(work.folder / importing.GRAPHS)),
+        list(read_graphs(work.made(work.folder / importing.GRAPHS, "graphs"))),
         model=model,
         entry=work.params.model(model),
         journal=work.journal("attributes", model),
@@ -148,7 +159,7 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
     candidates, rejected, summary = run_generator(
         generator,
         known[generator],
-        list(read_graphs(work.graphs)),
+        list(work.read_graphs()),
         folder=work.folder,
         model=model,
         entry=None if model is None else work.params.model(model),
@@ -168,7 +179,8 @@ def filter_candidates(work: Workspace) -> dict[str, Any]:
     from known_unknowns.construction.model_answers import asker
 
     settings, part = work.entry.filters, work.construction
-    candidates = [each for name in work.entry.generators for each in read_candidates(work.candidates(name))]
+    files = [work.made(work.candidates(name), "generate", name) for name in work.entry.generators]
+    candidates = [each for file in files for each in read_candidates(file)]
     ask = None
     if settings.models:
         ask = asker(
@@ -181,7 +193,7 @@ def filter_candidates(work: Workspace) -> dict[str, Any]:
             refusal=part.refusal is not None,
         )
     context = filters.Context(
-        graphs={graph.id: graph for graph in read_graphs(work.graphs)},
+        graphs={graph.id: graph for graph in work.read_graphs()},
         options=part.options,
         refusal=part.refusal,
         kinds=frozenset(part.kinds),

@@ -193,8 +193,18 @@ def test_settings_that_cannot_work_are_refused(tmp_path):
     other = workspace(tmp_path, benchmark="mmsap")
     with pytest.raises(ConfigError, match="the benchmark cannot be constructed"):
         release(other)
-    with pytest.raises(DataError, match="cannot read the scene graphs"):
-        release(workspace(tmp_path))
+
+
+def test_a_missing_step_is_named_with_its_command(tmp_path):
+    missing = workspace(tmp_path, attributes="uniform")
+    for run, step in (
+        (steps.describe, "graphs small"),
+        (lambda work: steps.generate(work, "scenes"), "attributes small"),
+        (steps.filter_candidates, "generate small scenes"),
+        (release, "attributes small"),
+    ):
+        with pytest.raises(DataError, match=f"not made yet; run  known-unknowns construct {step}$"):
+            run(missing)
 
 
 def test_cells_of_the_datasheet_stay_text():
