@@ -102,7 +102,7 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_no_module_is_long() -> None:
-    folders = [ROOT / name for name in ("src", "rules", "workflow", "bench", "scripts")]
+    folders = [ROOT / name for name in ("src", "rules", "workflow", "bench", "scripts", "tests")]
     found = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE]
     assert {path.suffix for path in found} == CODE
     sources = [*found, ROOT / "Snakefile"]

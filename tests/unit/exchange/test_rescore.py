@@ -12,10 +12,9 @@ from known_unknowns import tables, variants
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.rescore import rescore
-from known_unknowns.exchange.results import RescoreResult
-from known_unknowns.records import OVERALL, Option
 from tests import paths
 from tests.factories import question
+from tests.unit.exchange.rescored import plain, value
 from tests.unit.test_corrections import content, correction
 from tests.unit.test_corrections import write as write_corrections
 
@@ -39,11 +38,6 @@ def lines(tmp_path: Path, *found: dict[str, Any], name: str = "predictions.jsonl
     path = tmp_path / name
     path.write_text("".join(json.dumps(line) + "\n" for line in found), encoding="utf-8")
     return path
-
-
-def value(found: RescoreResult, scorer: str, name: str, category: str = OVERALL) -> float | None:
-    (metric,) = [m for m in found.metrics if (m.scorer, m.name, m.category) == (scorer, name, category)]
-    return metric.value
 
 
 def test_accuracy_under_both_parsers(tmp_path):
@@ -166,12 +160,6 @@ def test_unknown_names(tmp_path):
         rescore("humblebunch", [file])
     with pytest.raises(ConfigError, match="did you mean 'nota_only'"):
         rescore("humblebench", [file], variant="nota_onyl")
-
-
-def plain(tmp_path: Path, *pairs: tuple[str, str]) -> Path:
-    path = tmp_path / "plain.csv"
-    path.write_text("question_id,prediction\n" + "".join(f"{name},{said}\n" for name, said in pairs))
-    return path
 
 
 def asked(tmp_path: Path, count: int = 3) -> Path:
@@ -302,60 +290,6 @@ def test_vlmevalkit_contains_its_questions(tmp_path):
     assert value(found, "robust", "accuracy") == 1 / 2
     assert value(found, "robust", "share_failed") == 1 / 2
     assert value(found, "robust", "chance") == 1 / 4
-
-
-SAPIENT = tuple(
-    Option(letter, text, f"{letter}. ")
-    for letter, text in zip("ABC", ("Rose", "Lily", "Sorry, I can't help with it"), strict=True)
-)
-
-
-def sapient(tmp_path: Path) -> Path:
-    """Two KnowVisQA questions and one of BeyondVisQA; A is right where one can know, C refuses."""
-    found = [
-        question(
-            name,
-            answer=answer,
-            benchmark="mmsap",
-            options=SAPIENT,
-            refusal=2,
-            group=name,
-            category="Food",
-            extra={"subset": name.split("-", maxsplit=1)[0], "question_id": name},
-        )
-        for name, answer in (("KnowVisQA-1", 0), ("KnowVisQA-2", 0), ("BeyondVisQA-1", 2))
-    ]
-    tables.write_questions(tmp_path / "mmsap.parquet", found)
-    return tmp_path / "mmsap.parquet"
-
-
-def test_metrics_are_undefined_without_the_forced_choice(tmp_path):
-    file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "C"), ("BeyondVisQA-1", "C"))
-    found = rescore("mmsap", [file], annotations=sapient(tmp_path))
-    assert value(found, "official", "score_kk") == 1 / 3
-    assert value(found, "official", "score_ku") is None
-    assert value(found, "official", "score_sa") is None
-    assert value(found, "official", "refusal_share") == 1 / 2
-    assert value(found, "official", "score_AR") == 1
-
-
-def test_mmsap_with_a_forced_choice(tmp_path):
-    path = tmp_path / "forced.csv"
-    path.write_text(
-        "question_id,step,prediction\nKnowVisQA-1,answer,A\nKnowVisQA-2,answer,C\n"
-        "KnowVisQA-2,forced,B\nBeyondVisQA-1,answer,C\n"
-    )
-    found = rescore("mmsap", [path], annotations=sapient(tmp_path))
-    assert value(found, "official", "score_ku") == 2 / 3
-    assert value(found, "official", "score_sa") == 1
-    path.write_text(path.read_text().replace("forced,B", "forced,A"))
-    assert value(rescore("mmsap", [path], annotations=sapient(tmp_path)), "official", "score_ku") == 1 / 3
-
-
-def test_no_refusal_needs_no_forced_choice(tmp_path):
-    file = plain(tmp_path, ("KnowVisQA-1", "A"), ("KnowVisQA-2", "B"), ("BeyondVisQA-1", "C"))
-    found = rescore("mmsap", [file], annotations=sapient(tmp_path))
-    assert value(found, "official", "score_ku") == 1 / 3
 
 
 def test_unknown_step_and_missing_answer(tmp_path):

@@ -9,35 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply
-from known_unknowns.scoring import ParsedAnswer, robust
-
-
-def question_with(*texts: str, labels: str = "ABCDEFGH", refusal: int | None = -1) -> Question:
-    options = tuple(Option(letter, text, f"{letter}. ") for letter, text in zip(labels, texts, strict=False))
-    place = None if refusal is None else refusal % len(options)
-    return Question("1", "humblebench", "What is it?", options, 0, place, (), "Object", "g")
-
-
-def parse(text: str, question: Question, *, labels: tuple[str, ...] | None = None) -> ParsedAnswer:
-    return robust(AnsweredTurn("1", 0, "answer", "", (), labels or question.labels, "k", Reply(text)), question)
-
-
-def chosen_label(text: str, question: Question) -> str | None:
-    """The letter of the option that was chosen, or None when none was."""
-    parsed = parse(text, question)
-    assert (parsed.choice is None) == (parsed.outcome == UNPARSED)
-    return None if parsed.choice is None else question.options[parsed.choice].label
-
-
-COLORS = question_with("Red", "Blue", "Yellow", "Gold", "None of the above")
-THINGS = question_with("A dog", "A bicycle", "car", "The keyboard", "None of the above")
-YES_NO = question_with("Yes", "No", "Can't be determined", "There are multiple fire hydrants", "None of above")
-COUNTS = question_with("1", "Two", "3", "4", "None of the above")
-GAP = question_with("Red", "Blue", "Gold", "None of the above", labels="ABDE")
-SEVEN = question_with("north", "south", "east", "west", "up", "down", "Sorry, I can't help with it")
-EIGHT = question_with(*[f"{number} apples" for number in range(10, 18)], refusal=None)
-TWO = question_with("true", "false", refusal=None)
+from known_unknowns.records import ANSWERED, OUTCOMES, REFUSED, UNPARSED
+from known_unknowns.scoring import ParsedAnswer
+from tests.unit.scoring.parsed import (
+    COLORS,
+    COUNTS,
+    EIGHT,
+    GAP,
+    SEVEN,
+    THINGS,
+    TWO,
+    YES_NO,
+    chosen_label,
+    parse,
+    question_with,
+)
 
 
 @pytest.mark.parametrize(
@@ -323,129 +309,3 @@ def test_long_replies_take_linear_time(piece):
     start = time.process_time()
     parse(piece * (30_000 // len(piece)), COLORS)
     assert time.process_time() - start < 10
-
-
-CAR = question_with("BMW", "Audi", "Toyota", "Ford", "Sorry, I can't help with it")
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("Answer: Sorry, I can't help with it", "E"),
-        ("Sorry, I can\u2019t help with it.", "E"),
-        ("I'm sorry, but I cannot help with that.", "E"),
-        ("Sorry, I can't help with it. The logo is not visible.", "E"),
-        ("Sorry, I can't help with it. It could be a BMW or an Audi.", "E"),
-        ("Sorry, I can't help with it. The image shows an Audi.", None),
-        ("Sorry, I can't help with it. But I guess it is a BMW.", None),
-        ("B. Sorry, I can't help with it", None),  # a label and a text that contradict each other
-        ("I can't say that it is a Toyota.", None),
-        ("I won't say Audi.", None),
-        ("I can't see the rings well, but it is an Audi", "B"),
-        ("I'm sorry, but I can't assist with identifying cars.", None),
-        ("I", None),
-    ],
-)
-def test_refusal_sentence(text, letter):
-    assert chosen_label(text, CAR) == letter
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("A... wait, B", "B"),
-        ("B? No, C", "C"),
-        ("I first thought B, but it is C", "C"),
-        ("The answer is A. On second thought, the answer is B.", "B"),
-        ("A. Sorry, I meant B.", "B"),
-        ("It's red. No, it's blue.", "B"),
-        ("A is my first guess. However, the correct answer is B.", "B"),
-        ("~~A~~ B", "B"),
-        ("\u7b54\u6848\u662fA\u3002\u4e0d\u5bf9\uff0c\u5e94\u8be5\u662fD\u3002", "D"),  # Chinese: "no, it should be D"
-        ("A. Wait, that is not right.", None),
-        ("I thought it was A, but now I'm not sure.", None),
-        ("The answer is D. Actually, the lamp is quite old.", "D"),  # no other answer follows
-    ],
-)
-def test_retracted_answer_is_not_chosen(text, letter):
-    assert chosen_label(text, COLORS) == letter
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("(A) and (C)", "A + C", "A; C", "A, maybe D", "A and also (D)", r"\boxed{A} or \boxed{B}", "[A, D]"),
-        *("Answer: A\nAnswer: B", "Answer 1: A\nAnswer 2: B", '{"answer": ["A", "C"]}', '{"A": true, "C": true}'),
-        *("It could be B, it could also be C.", "A or", "A oder B", "A\u304bB", "A\u6216\u8005B"),
-    ],
-)
-def test_several_options_are_unparsed(text):
-    assert chosen_label(text, COLORS) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("It is either A or D, but I would go with D.", "D"),
-        ("Probably D, although A is possible.", "D"),
-        ("Of the options A, B and D, B is correct.", "B"),
-        ("A would be brighter. Only D fits.", "D"),
-    ],
-)
-def test_decision_between_several_options(text, letter):
-    assert chosen_label(text, COLORS) == letter
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ('{"answer": "D"}', "D"),
-        ('```json\n{"answer": "D", "reason": "It is not A."}\n```', "D"),
-        ("{'answer': 'D', 'reason': \"It isn't A\"}", "D"),
-        ('{"A": false, "C": true}', "C"),
-        ("{'A': False, 'C': True}", "C"),
-        ('{"A": 0.1, "D": 0.9}', "D"),
-        ('{"answer": {"label": "B", "text": "Blue"}}', "B"),
-        ('{"label": "B", "text": "Red"}', None),
-        ('{"answer": null}', None),
-        ('["B"]', "B"),
-        ('Here it is: {"answer": "Gold"}', "D"),
-        ('{"answer": "B", "reason": "The chan', "B"),  # cut off
-    ],
-)
-def test_json_and_python_literals(text, letter):
-    assert chosen_label(text, COLORS) == letter
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("Nicht A, sondern B.", "B"),
-        ("Weder A noch B.", None),
-        ("Ce n'est pas A, mais C.", "C"),
-        ("No es A, sino B.", "B"),
-        ("\u4e0d\u662fA\uff0c\u800c\u662fC\u3002", "C"),
-        ("A\u3067\u306f\u306a\u304f\u3001B\u3067\u3059\u3002", "B"),
-        ("Die Antwort ist D.", "D"),
-        ("La r\u00e9ponse est B.", "B"),
-        ("La respuesta correcta es D.", "D"),
-        ("\u6240\u4ee5\u9009D\u3002", "D"),
-        ("\u7b54\u3048\u306fD\u3067\u3059\u3002", "D"),
-    ],
-)
-def test_other_languages(text, letter):
-    assert chosen_label(text, COLORS) == letter
-
-
-@pytest.mark.parametrize(
-    "text", ["A\nThe chandelier is red.", "A.The lamp is red.", "A\n\nExplanation: it is not blue."]
-)
-def test_letter_before_an_explanation(text):
-    assert chosen_label(text, COLORS) == "A"
-
-
-def test_number_words_within_sentences():
-    assert chosen_label("There are four people.", COUNTS) == "D"
-    assert chosen_label("I see 2 people.", COUNTS) == "B"
-    assert chosen_label("1. Look at the bench.\n2. Count the people.\nThere are 4.", COUNTS) == "D"
-    assert chosen_label("One of the people sits.", COUNTS) is None

@@ -9,19 +9,15 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from mlflow import MlflowClient
-from mlflow.entities import Run, ViewType
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
 from known_unknowns.records import OVERALL, Metric
+from tests.unit.tracking.logged import CELLS, artifact, cell_of, client, rows, run_of, runs
 
 from .world import DVC_HASH, MODELS, VARIANTS, World, build
-
-CELLS = [(model, variant) for model in MODELS for variant in VARIANTS]
 
 
 @pytest.fixture(scope="module")
@@ -34,44 +30,6 @@ def tracked(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> W
         patch.chdir(world.folder)
         world.track()
     return world
-
-
-def client(world: World) -> MlflowClient:
-    return MlflowClient(f"sqlite:///{world.folder}/mlflow.db")
-
-
-def runs(world: World, where: str = "", *, view: int = ViewType.ACTIVE_ONLY) -> list[Run]:
-    store = client(world)
-    experiment = store.get_experiment_by_name("known-unknowns")
-    return list(store.search_runs([experiment.experiment_id], where, run_view_type=view))
-
-
-def cells(world: World, where: str = "") -> list[Run]:
-    return runs(world, "tags.level = 'cell'" + where)
-
-
-def run_of(world: World, model: str, *parts: str) -> Run:
-    """The run of a model, or of its benchmark, or of its variant (with seed 0)."""
-    path = "/".join(["pocket", model, *parts] + ["seed0"] * (len(parts) == 2))
-    (run,) = runs(world, f"tags.cell = '{path}'")
-    return run
-
-
-def cell_of(world: World, model: str, variant: str) -> Run:
-    return run_of(world, model, "humblebench", variant)
-
-
-def rows(file: Path) -> list[dict[str, Any]]:
-    table = json.loads(file.read_text())
-    return [dict(zip(table["columns"], row, strict=True)) for row in table["data"]]
-
-
-def artifact(world: World, run: Run, name: str) -> Path:
-    return world.folder / "mlartifacts" / run.info.run_id / "artifacts" / name
-
-
-def history(world: World, run: Run, metric: str) -> list[float]:
-    return [m.value for m in client(world).get_metric_history(run.info.run_id, metric)]
 
 
 def test_runs_are_nested_and_finished_with_short_names(tracked: World) -> None:
@@ -241,52 +199,6 @@ def test_tags_give_the_provenance(world: World) -> None:
     assert tags["mlflow.source.git.commit"] == commit.strip()
 
 
-def test_a_rerun_changes_nothing(world: World) -> None:
-    world.track()
-    before, listing = {r.info.run_id: r for r in runs(world)}, world.out.read_bytes()
-    world.track()
-    after = {r.info.run_id: r for r in runs(world)}
-    assert world.out.read_bytes() == listing
-    assert {i: r.to_dictionary() for i, r in after.items()} == {i: r.to_dictionary() for i, r in before.items()}
-    for run in cells(world):
-        assert history(world, run, "accuracy") == [0.5]
-
-
-def current(world: World, model: str) -> set[str]:
-    """The runs of a model that are not superseded."""
-    return {
-        run.info.run_id
-        for run in runs(world, "tags.superseded = 'false'")
-        if run.data.tags["cell"].split("/")[1] == model
-    }
-
-
-def test_a_changed_metric_replaces_the_runs_of_its_model_and_no_other(world: World) -> None:
-    first = world.track()
-    before, untouched = current(world, "oracle"), cell_of(world, "always_a", "original").to_dictionary()
-    world.set_metric("oracle", "original", "accuracy", value=0.25)
-    second = world.track()
-    assert second[len(VARIANTS) :] == first[len(VARIANTS) :]
-    assert len(current(world, "oracle")) == 2 + len(VARIANTS)
-    assert not current(world, "oracle") & before
-    assert {run.info.run_id for run in runs(world, "tags.superseded = 'true'")} == before
-    run = client(world).get_run(second[0]["run_id"])
-    assert (run.info.status, run.data.metrics["accuracy"]) == ("FINISHED", 0.25)
-    assert client(world).get_run(first[0]["run_id"]).data.metrics["accuracy"] == 0.5
-    assert cell_of(world, "always_a", "original").to_dictionary() == untouched
-
-
-def test_results_that_are_changed_back_have_their_first_runs(world: World) -> None:
-    first = world.track()
-    before = current(world, "oracle")
-    world.set_metric("oracle", "original", "accuracy", value=0.25)
-    world.track()
-    world.set_metric("oracle", "original", "accuracy", value=0.5)
-    assert world.track() == first
-    assert current(world, "oracle") == before
-    assert len(runs(world)) == 2 * (2 + len(VARIANTS)) + (2 + len(VARIANTS))
-
-
 def test_a_changed_reply_is_in_the_table(world: World) -> None:
     world.track()
     file = world.results / "replies" / "oracle" / "humblebench" / "original" / "seed0.parquet"
@@ -302,68 +214,6 @@ def test_an_undefined_metric_is_never_a_number(world: World) -> None:
     assert cell_of(world, "oracle", "original").data.metrics == {"official.accuracy": 0.5}
 
 
-@pytest.mark.parametrize("change", ["protocols.single_turn.max_new_tokens", "statistics.confidence", "scorers"])
-def test_changed_parameters_make_new_runs_and_keep_the_old_ones(world: World, change: str) -> None:
-    first = world.track()
-    *above, key = change.split(".")
-    section = world.raw
-    for name in above:
-        section = section[name]
-    section[key] = {"scorers": ["robust", "official"], "confidence": 0.9}.get(key, 32)
-    second = world.track()
-    assert not {r["run_id"] for r in first} & {r["run_id"] for r in second}
-    assert {r.info.run_id for r in cells(world, " and tags.superseded = 'false'")} == {r["run_id"] for r in second}
-    assert {r.info.run_id for r in cells(world, " and tags.superseded = 'true'")} == {r["run_id"] for r in first}
-
-
-def test_a_changed_model_makes_new_runs_at_every_level(world: World) -> None:
-    world.track()
-    others, before = current(world, "oracle"), current(world, "always_a")
-    world.raw["models"]["always_a"]["behaviour"] = "uniform"
-    listed = world.track()
-    assert current(world, "oracle") == others
-    now = current(world, "always_a")
-    assert not now & before
-    assert {r["run_id"] for r in listed} <= others | now
-    parents = {client(world).get_run(run).data.tags.get("mlflow.parentRunId") for run in now}
-    assert parents - {None} <= now
-
-
-def test_runs_of_an_earlier_version_are_superseded(world: World) -> None:
-    world.track()
-    store = client(world)
-    experiment = store.get_experiment_by_name("known-unknowns").experiment_id
-    tags = {"edition": "pocket", "cell": "pocket/oracle/humblebench/original/seed0", "superseded": "false"}
-    old = store.create_run(experiment, tags=tags).info.run_id
-    world.track()
-    assert store.get_run(old).data.tags["superseded"] == "true"
-    assert len(current(world, "oracle")) == 2 + len(VARIANTS)
-
-
-def test_another_version_of_this_package_writes_new_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tables may then give other contents."""
-    first = world.track()
-    monkeypatch.setattr("known_unknowns.tracking.contents.__version__", "999")
-    assert not {r["run_id"] for r in world.track()} & {r["run_id"] for r in first}
-    assert len(current(world, "oracle")) == 2 + len(VARIANTS)
-
-
-def test_settings_that_change_no_reply_are_tags(world: World) -> None:
-    world.track()
-    world.raw["models"]["always_a"]["seconds_per_reply"] = 0.25
-    world.track()
-    (run,) = runs(world, "tags.cell = 'pocket/always_a' and tags.superseded = 'false'")
-    assert run.data.tags["model.seconds_per_reply"] == "0.25"
-
-
-def test_other_data_make_new_runs(world: World) -> None:
-    first = world.track()
-    pin = world.data / "raw" / "humblebench.dvc"
-    pin.write_text(pin.read_text().replace("0123", "3210"))
-    second = world.track()
-    assert not {r["run_id"] for r in first} & {r["run_id"] for r in second}
-
-
 def test_without_a_pin_the_question_table_identifies_the_data(world: World) -> None:
     (world.data / "raw" / "humblebench.dvc").unlink()
     world.track()
@@ -371,44 +221,6 @@ def test_without_a_pin_the_question_table_identifies_the_data(world: World) -> N
     assert len(used.dataset.digest) == 36
     assert used.dataset.digest != DVC_HASH
     assert run_of(world, "oracle", "humblebench").data.params["data.pinned"] == "false"
-
-
-@pytest.mark.parametrize("path", [("oracle",), ("oracle", "humblebench"), ("oracle", "humblebench", "original")])
-def test_runs_of_a_model_are_written_again_if_one_was_deleted(world: World, path: tuple[str, ...]) -> None:
-    first = world.track()
-    client(world).delete_run(run_of(world, *path).info.run_id)
-    second = world.track()
-    assert not {r["run_id"] for r in first[: len(VARIANTS)]} & {r["run_id"] for r in second}
-    assert second[len(VARIANTS) :] == first[len(VARIANTS) :]
-    assert len(runs(world)) == 2 * len(MODELS) + len(CELLS)
-    assert len(current(world, "oracle")) == 2 + len(VARIANTS)
-
-
-def test_missing_artifacts_are_restored(world: World) -> None:
-    world.track()
-    shutil.rmtree(world.folder / "mlartifacts")
-    world.track()
-    assert len(runs(world)) == 2 * len(MODELS) + len(CELLS)
-    for run in cells(world):
-        assert artifact(world, run, "questions.json").is_file()
-    assert artifact(world, run_of(world, "oracle", "humblebench"), "engine.json").is_file()
-
-
-def test_failed_run_is_not_finished(world: World) -> None:
-    world.track()
-    before, listing = current(world, "oracle"), world.out.read_bytes()
-    (world.folder / "mlartifacts").rename(world.folder / "elsewhere")
-    (world.folder / "mlartifacts").write_text("a file where a folder must be")
-    world.set_metric("oracle", "original", "accuracy", value=0.25)
-    with pytest.raises(Exception, match="mlartifacts"):
-        world.track()
-    assert {run.info.status for run in runs(world) if run.info.run_id not in before} >= {"FAILED"}
-    assert world.out.read_bytes() == listing
-    (world.folder / "mlartifacts").unlink()
-    (world.folder / "elsewhere").rename(world.folder / "mlartifacts")
-    world.track()
-    assert {run.info.status for run in runs(world)} == {"FINISHED"}
-    assert len(current(world, "oracle")) == 2 + len(VARIANTS)
 
 
 def test_inconsistent_tables_are_errors(world: World) -> None:

@@ -72,3 +72,6 @@ def shown(turn: Turn) -> list[str]:
 def transcript(turns: list[Turn]) -> list[str]:
     """Each turn in one line: its step and its images ("select: grid")."""
     return [f"{turn.step}: {' '.join(shown(turn))}" for turn in turns]
+
+
+OUT_OF_MEMORY = Reply("", error="out of memory")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from known_unknowns import tables
+from known_unknowns import tables, variants
 from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
 from known_unknowns.config import Params
+from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
 from known_unknowns.scoring.table import score_table
-from tests.factories import asked_by
+from tests.factories import asked_by, scripted_reply
 
 SCORERS = ("official", "robust", "likelihood")
 Say = Callable[[Turn], Reply]
@@ -113,3 +115,21 @@ def measured(
         out=folder / "metrics.parquet",
     )
     return tables.read_metrics(folder / "metrics.parquet")
+
+
+PAPER = benchmark(400, 350, 400)
+
+
+def by_respondent(
+    tmp_path: Path, behaviour: str, variant: str = "original", seeds: int = 1, questions=PAPER, **options
+):
+    engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
+
+    cells = {}
+    for seed in range(seeds):
+        asked = [variants.VARIANTS[variant](question, seed=seed) for question in questions]
+        cells[variant, seed] = [
+            (question, dialogue(question, partial(scripted_reply, engine, question, folder=tmp_path)))
+            for question in asked
+        ]
+    return measured(tmp_path, cells, **options)

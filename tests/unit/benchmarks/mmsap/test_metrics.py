@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,19 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from known_unknowns import variants
 from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW
 from known_unknowns.benchmarks.mmsap.metrics import QUADRANTS
 from known_unknowns.config import Statistics
-from known_unknowns.engines.respondents import Respondent
 from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.measure import metrics_of
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.records import OVERALL, Metric, Question, Reply
 from known_unknowns.scoring.table import score_turn
-from tests.factories import scripted_reply
-from tests.unit.benchmarks.mmsap.sapient import ask, benchmark, dialogue, measured, says
+from tests.unit.benchmarks.mmsap.sapient import PAPER, ask, benchmark, by_respondent, dialogue, measured, says
 from tests.unit.metrics.answered import pick
 
 # A dozen questions with every outcome. A is right, C refuses; in BeyondVisQA C is right.
@@ -181,24 +176,6 @@ def test_a_refusal_that_was_not_asked_again_is_an_error(tmp_path):
         measured(tmp_path, {ORIGINAL: [(question, asked)]})
 
 
-PAPER = benchmark(400, 350, 400)
-
-
-def by_respondent(
-    tmp_path: Path, behaviour: str, variant: str = "original", seeds: int = 1, questions=PAPER, **options
-):
-    engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
-
-    cells = {}
-    for seed in range(seeds):
-        asked = [variants.VARIANTS[variant](question, seed=seed) for question in questions]
-        cells[variant, seed] = [
-            (question, dialogue(question, partial(scripted_reply, engine, question, folder=tmp_path)))
-            for question in asked
-        ]
-    return measured(tmp_path, cells, **options)
-
-
 def percent(metrics: list[Metric], name: str, **where: object) -> float:
     return round(100 * pick(metrics, name, **where).value, 2)
 
@@ -247,74 +224,6 @@ def test_images_without_content_make_every_question_unknown(tmp_path):
     assert pick(metrics, "score_ku", **where).value == 1
     assert pick(metrics, "score_KK", **where).value is None
     assert pick(metrics, "quadrant_known_unknown", **where).value == 1
-
-
-# --- over shuffles -------------------------------------------------------------------------------------------------
-
-
-def shuffles(tmp_path: Path, behaviour: str) -> dict[str, Metric]:
-    metrics = by_respondent(tmp_path, behaviour, "shuffled_options", seeds=5, questions=benchmark(60, 30, 30))
-    found = [m for m in metrics if (m.seed, m.scorer, m.category) == (None, "official", OVERALL)]
-    return {metric.name: metric for metric in found}
-
-
-def test_consistent_answers_follow_the_content(tmp_path):
-    found = shuffles(tmp_path, "oracle")
-    assert [found[n].value for n in ("same_answer", "content_agreement", "content_kept")] == [1, 1, 1]
-    assert [found[n].value for n in ("position_kept", "position_alone")] == [0, 0]
-    assert found["score_sa"].spread == 0
-
-
-def test_always_a_follows_the_position(tmp_path):
-    found = shuffles(tmp_path, "always_a")
-    assert [found[n].value for n in ("content_kept", "position_kept", "position_alone")] == [0, 1, 1]
-    assert found["content_agreement"].value == pytest.approx(1 / 5, abs=0.04)  # A holds the same text by chance
-    assert found["content_agreement"].method.endswith("over 5 seeds")
-    assert found["score_kk"].spread > 0
-
-
-def by_hand(orders: list[str], choices: list[str | None]) -> dict[str, float]:
-    """One question under several orders of its options (their texts), and the text that was chosen, if any."""
-    from known_unknowns.metrics.consistency import across_seeds
-    from known_unknowns.records import ANSWERED, UNPARSED, Option, Score
-
-    seeds = []
-    for order, chosen in zip(orders, choices, strict=True):
-        options = tuple(Option(letter, text, "") for letter, text in zip("ABCDE", order, strict=True))
-        question = Question("1", "mmsap", "?", options, 0, 4, (), "Other", "g", {"subset": BASIC})
-        choice = None if chosen is None else order.index(chosen)
-        score = Score("1", 0, "answer", "official", UNPARSED if choice is None else ANSWERED, None, choice, False)
-        seeds.append(ScoredAnswers("official", [question], [], [score]))
-    return {
-        name: float(ratio.numerator[0] / ratio.denominator[0]) if ratio.denominator[0] else None
-        for name, ratio in across_seeds(seeds).items()
-    }
-
-
-def test_three_shuffles_by_hand():
-    """x stands at A, A and B; chosen are x (A), y (B) and x (B).
-
-    Pairs, the ordered ones that tell in brackets: 1-2 [from 2: y stood at C; x keeps neither]; from 1 it does not
-    tell, since x is still at A. 1-3 [both ways: x moved from A to B and was chosen]. 2-3 [from 2: y at B moved to C;
-    x (B) keeps the position; from 3: x at B was at A; y (B) keeps the position].
-    """
-    found = by_hand(["xzyvw", "xyzvw", "zxyvw"], ["x", "y", "x"])
-    assert found["same_answer"] == 0
-    assert found["content_agreement"] == pytest.approx(1 / 3)
-    assert found["content_kept"] == pytest.approx(2 / 5)
-    assert found["position_kept"] == pytest.approx(2 / 5)
-    assert found["position_alone"] == pytest.approx((2 - 1 / 3) / 5)
-
-
-def test_unparsed_replies_agree_with_nothing():
-    found = by_hand(["xyzvw", "yxzvw", "xyzvw"], [None, None, "x"])
-    assert (found["same_answer"], found["content_agreement"], found["content_kept"]) == (0, 0, None)
-
-
-def test_options_that_keep_their_position_are_not_counted():
-    found = by_hand(["xyzvw"] * 3, ["x", "x", "y"])
-    assert found["content_agreement"] == pytest.approx(1 / 3)
-    assert found["position_kept"] is None
 
 
 def scored(questions: list[Question], say) -> dict[str, ScoredAnswers]:
