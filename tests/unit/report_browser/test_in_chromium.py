@@ -96,6 +96,8 @@ def test_the_overview_links_the_questions_of_each_outcome(visit):
         ["pocket-never-refuses", "33.3%", "50.0%", "0.0%", "16.7%", "6"],
         ["always_a", "33.3%", "66.7%", "0.0%", "0.0%", "6"],
     ]
+    heads = visit.evaluate("[...document.querySelector('#detail .overview thead tr').cells].map(c => c.textContent)")
+    assert heads == ["Model", "Right", "Wrong", "Unparsed", "Failed", "n"]
     visit.evaluate("document.querySelector('#detail .overview tbody tr').cells[3].querySelector('a').click()")
     visit.wait_for(f"{COUNT} === '2 of 6 questions'")
     assert visit.evaluate(ROWS) == ["q4", "q6"]

@@ -1,6 +1,7 @@
 // Elements and text. Text of questions, replies and names becomes text nodes only, never markup.
 
 const find = (id) => document.getElementById(id);
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const number = (value) => value.toLocaleString("en");
 
 /** Return an element with attributes and children (elements or text). */

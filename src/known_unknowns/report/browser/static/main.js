@@ -4,6 +4,7 @@ const form = find("filters"), count = find("count");
 let filtering = 0, formOf = null, typing = 0;
 
 const choice = (value, name) => h("option", { value }, plain(name));
+const phrase = (value, name) => choice(value, capital(name));
 const field = (name, label, options, attributes = {}) =>
   h("label", { for: name, ...attributes }, h("span", {}, label), h("select", { id: name, name }, options));
 
@@ -14,7 +15,7 @@ function modelOptions(blank) {
 }
 
 function parserPairs(scorers) {
-  return scorers.flatMap((one, i) => scorers.slice(i + 1).map((other) => choice(`${one}~${other}`, `${one} and ${other} disagree`)));
+  return scorers.flatMap((one, i) => scorers.slice(i + 1).map((other) => phrase(`${one}~${other}`, `${one} and ${other} disagree`)));
 }
 
 const relationName = ([first, second], index) => {
@@ -25,11 +26,11 @@ const relationName = ([first, second], index) => {
 /** Build the form for a benchmark. */
 function buildForm(index) {
   const seeds = [...new Set(index.cells.map((cell) => cell[2]))];
-  const named = (entries) => Object.entries(entries).map(([key, [name]]) => choice(key, name));
+  const named = (entries) => Object.entries(entries).map(([key, [name]]) => phrase(key, name));
   form.replaceChildren(
     h("div", { class: "first" },
       h("label", { class: "search", for: "search" }, h("span", {}, "Search"),
-        h("input", { id: "search", name: "search", type: "search", placeholder: "Words in questions and options ( / )", autocomplete: "off", spellcheck: "false" })),
+        h("input", { id: "search", name: "search", type: "search", placeholder: "Questions and options ( / )", autocomplete: "off", spellcheck: "false" })),
       field("benchmark", "Benchmark", manifest.benchmarks.map(([name, title]) => choice(name, title))),
       field("model", "Model", modelOptions(choice(ALL, "All models"))),
       field("variant", "Variant", [choice(ALL, "All variants"), ...index.variants.map(([name, title]) => choice(name, title))]),
@@ -38,9 +39,9 @@ function buildForm(index) {
       field("category", "Category", [choice("", "Any"), ...index.categories.map((name) => choice(name, name))]),
       field("other", "Compare with", modelOptions(choice("", "No other model"))),
       field("differ", "Show where", named(DIFFERENCES)),
-      field("relation", "Right, but not refused", [choice("", "Any"), ...index.relations.map((r, i) => choice(String(i), relationName(r, index)))]),
+      field("relation", "Right, but not refused", [choice("", "Any"), ...index.relations.map((r, i) => phrase(String(i), relationName(r, index)))]),
       field("parser", "Parser", index.scorers.map((name) => choice(name, name))),
-      field("parsers", "Parsers", [choice("", "Agree or not"), choice("any", "Any two disagree"), ...parserPairs(index.scorers)]),
+      field("parsers", "Two parsers", [choice("", "Agree or not"), choice("any", "Any two disagree"), ...parserPairs(index.scorers)]),
       field("seed", "Seed", [choice("", "All seeds"), ...seeds.map((seed) => choice(String(seed), String(seed)))], { hidden: seeds.length < 2 }),
       h("label", { class: "check", for: "replies" }, h("input", { id: "replies", name: "replies", type: "checkbox", value: "1" }), "Search replies too"),
       h("button", { type: "button", onclick: () => apply({ benchmark: index.name, question: state.question }) }, "Reset"))));

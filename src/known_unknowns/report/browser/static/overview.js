@@ -26,7 +26,7 @@ function sharesPart(caption, head, rows) {
       }), h("td", { class: "number" }, number(asked)));
   });
   return h("div", { class: "scroll-x", tabindex: 0, role: "group", "aria-label": caption }, h("table", { class: "overview" }, h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, [head, ...columns.map((column) => column[1]), "n"].map((name, i) => h("th", { scope: "col", class: i ? "number" : null }, name)))),
+    h("thead", {}, h("tr", {}, [head, ...columns.map((column) => capital(column[1])), "n"].map((name, i) => h("th", { scope: "col", class: i ? "number" : null }, name)))),
     h("tbody", {}, lines)));
 }
 
