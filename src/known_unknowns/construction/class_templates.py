@@ -1,7 +1,9 @@
 """Templates for any panoptic scene graph: which class is in the image, and how many objects of a class there are.
 
 Both are exact as far as the annotation is: every pixel belongs to a segment, so a class without a segment is absent.
-Relations and attributes are not asked about, since the annotation does not say which are false.
+Classes whose names overlap, such as "table" and "dining table", are not told apart: beside the other, neither is
+counted or called absent. Relations and attributes are not asked about, since the annotation does not say which are
+false.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from known_unknowns.construction.generation import Draft, GenerationResult, GeneratorDialogue, QuestionGenerator
-from known_unknowns.construction.scene_graph import SceneGraph
+from known_unknowns.construction.scene_graph import SceneGraph, may_be_same
 
 EXISTENCE, COUNT = "Which of these is in the image?", "How many {plural} are there in the image?"
 KIND = "object"
@@ -63,15 +65,17 @@ def _questions(
     likely: Counter[str] = Counter()
     for name in present:
         likely.update(together[name])
-    absent = sorted(set(together) - set(present), key=lambda name: (-likely[name], name))[:_NEAREST]
+    absent = {name for name in together if not any(may_be_same(name, other) for other in present)}
+    nearest = sorted(absent, key=lambda name: (-likely[name], name))[:_NEAREST]
     uncountable = {node.spoken for node in graph.objects if not node.countable}
+    uncountable |= {name for name in present for other in present if other != name and may_be_same(name, other)}
     counted = Counter(node.spoken for node in graph.objects)
     numbers = [name for name in counted if name not in uncountable and plural(name) and counted[name] <= _LARGEST]
     rng.shuffle(numbers)
-    truths = rng.sample(present, 1) if len(absent) >= 4 else []
+    truths = rng.sample(present, 1) if len(nearest) >= 4 else []
     for number in range(most):
         if truths and number == 0:
-            yield EXISTENCE, truths[0], rng.sample(absent, 4)
+            yield EXISTENCE, truths[0], rng.sample(nearest, 4)
         elif numbers:
             name = numbers.pop()
             others = [value for value in range(_LARGEST + 4) if value != counted[name]]

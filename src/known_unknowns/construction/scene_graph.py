@@ -135,6 +135,12 @@ class SceneGraph:
         return names
 
 
+def may_be_same(one: str, other: str) -> bool:
+    """Return whether objects of one class may be called by the other's name, as a "dining table" is a "table"."""
+    words, others = set(one.split()), set(other.split())
+    return words <= others or others <= words
+
+
 def read_graphs(path: str | Path) -> Iterator[SceneGraph]:
     """Yield the scene graphs of a file, one line at a time.
 

@@ -72,6 +72,23 @@ def test_answers_are_balanced_and_filters_find_nothing(made):
     assert [count for count in filters.apply(candidates, context).counts if count.found] == []
 
 
+def test_classes_with_overlapping_names_are_not_told_apart():
+    """A dining table is a table: with the one in the image, the other is not absent, and neither is counted."""
+    image = CandidateImage("images/1.png", "0" * 64, 40, 30)
+    names = (["dining table", "dining table", "table-merged"], ["dining table", "cat"], ["table", "dog", "cup", "bus"])
+    graphs = [
+        SceneGraph(str(number), image, tuple(Node(str(k), name, (0, 0, 9, 9)) for k, name in enumerate(each)))
+        for number, each in enumerate(names)
+    ]
+    generator = benchmarks.get("humblebench").construction.get().generators["classes"]
+    results = without_model("classes", generator, graphs, questions=None, seed=3)
+    asked = {number: results[number].drafts for number in "012"}
+    assert [draft.question for draft in asked["0"]] == [EXISTENCE]
+    assert all("table" not in option for option in asked["0"][0].options if option != asked["0"][0].extra["truth"])
+    assert COUNT.format(plural="dining tables") in [draft.question for draft in asked["1"]]
+    assert not any(option == "table" for draft in asked["1"] for option in draft.options)
+
+
 def test_plurals_of_class_names():
     expected = {"cup": "cups", "bus": "buses", "wine glass": "wine glasses", "skis": None, "person": "people"}
     assert {name: plural(name) for name in expected} == expected

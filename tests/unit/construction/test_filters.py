@@ -31,7 +31,7 @@ GRAPH = SceneGraph(
     ),
     (Relation("0", "in front of", "2"),),
 )
-OTHER = SceneGraph("2", IMAGE, (Node("0", "dog", BOX), Node("1", "person", BOX, crowd=True)))
+OTHER = SceneGraph("2", IMAGE, (Node("0", "dog", BOX), Node("1", "person", BOX, crowd=True), Node("2", "glass", BOX)))
 CONTEXT = Context({"1": GRAPH, "2": OTHER}, options=5, refusal=NONE, kinds=frozenset({"object", "relation"}))
 CHOICES = ("Red", "Blue", "Green", "Pink", NONE)
 
@@ -90,6 +90,8 @@ def test_wrong_answers_are_found_in_exact_questions(exact):
         ("How many unicorns are there?", ("0", "1", "2", "3", NONE), "B", None),
         ("How many skies are there?", ("1", "2", "3", "4", NONE), "B", None),
         ("How many wine glasses can be seen in this picture?", ("1", "2", "3", "4", NONE), "B", "option B is false"),
+        ("How many glasses are there?", ("1", "2", "3", "4", NONE), "B", None),  # a wine glass is a glass
+        ("Which object is in the image?", ("A glass", "x", "y", "z", NONE), "A", None),
         ("How many cats are sitting on the cup?", ("1", "2", "3", "4", NONE), "A", None),  # one of the two may sit
         ("Which red object is in the image?", ("A cup", "A cat", "x", "y", NONE), "A", None),
         ("Which red object is in the image?", ("A dog", "A cat", "x", "y", NONE), "A", "option A is false"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from known_unknowns.construction.candidates import Candidate
 from known_unknowns.construction.filters.texts import singular
-from known_unknowns.construction.scene_graph import Node, SceneGraph
+from known_unknowns.construction.scene_graph import Node, SceneGraph, may_be_same
 
 _COUNT = re.compile(r"^how many (?P<noun>.+?) (?:are|is|can|do|does|appear)\b(?P<rest>.*)$", re.I)
 _ANYWHERE = frozenset(
@@ -125,13 +125,18 @@ def named_objects(text: str, graph: SceneGraph, vocabulary: Vocabulary) -> list[
 
 
 def matching(tokens: Sequence[str], graph: SceneGraph, vocabulary: Vocabulary) -> list[Node] | None:
-    """Return the objects that fit attributes and a class, such as "red star"; None if a word is not known."""
+    """Return the objects that fit attributes and a class, such as "red star".
+
+    None if a word is not known, or an object of another class may be called so.
+    """
     if not tokens:
         return None
     for length in (3, 2, 1):
         noun, before = " ".join(tokens[-length:]), tokens[:-length]
         if len(tokens) >= length and (noun in vocabulary.classes or noun in _ANY_OBJECT):
             if not all(word in vocabulary.values for word in before):
+                return None
+            if any(_name(node) != noun and may_be_same(_name(node), noun) for node in graph.objects):
                 return None
             return [
                 node
