@@ -26,12 +26,13 @@ def served(
     Example:
       known-unknowns served MODEL
     """
+    from known_unknowns.config import OpenAIModel
     from known_unknowns.files import write_text
     from known_unknowns.workflow import configuration
 
     entry = configuration.load(params, edition=edition).model(model)
-    if entry["engine"] != "openai":
-        raise ConfigError(f"{model} has no endpoint: its engine is {entry['engine']}", path=f"models.{model}.engine")
+    if not isinstance(entry, OpenAIModel):
+        raise ConfigError(f"{model} has no endpoint: its engine is {entry.engine}", path=f"models.{model}.engine")
     from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 
     found = check_endpoint(model, entry)

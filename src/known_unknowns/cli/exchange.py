@@ -129,8 +129,9 @@ def rescore(
     from known_unknowns.exchange import output
     from known_unknowns.workflow import configuration
 
-    checked = configuration.load(params, edition=edition) if params != PARAMS or params.is_file() or import_as else None
-    if import_as is not None:
+    required = params != PARAMS or import_as is not None
+    checked = configuration.load(params, edition=edition) if required or params.is_file() else None
+    if import_as is not None and checked is not None:
         if annotations is not None or partial:
             raise ConfigError("uses all questions of the edition; omit --annotations and --partial", path="--import")
         result = exchange.import_predictions(

@@ -46,9 +46,9 @@ def _parse_lmms_eval(row: Row) -> Prediction:
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
         raise row.error(f"doc_id is {index!r}, not a number from 0")
     fields = None if doc is None else {"target": values.get("target"), **doc}
-    has_id = fields is not None and fields.get("question_id") not in (None, "")
+    identified = fields if fields is not None and fields.get("question_id") not in (None, "") else None
     known: dict[str, Any] = {
-        "id": parse_identifier(Row(row.file, row.line, fields), "question_id") if has_id else None,
+        "id": parse_identifier(Row(row.file, row.line, identified), "question_id") if identified else None,
         "index": index,
         "fields": fields,
     }

@@ -75,8 +75,12 @@ def compute_metrics(
     table = ScoreTable.of(variant, seed, {name: _score(name, completed) for name in scorers})
     metrics = metrics_of([table], statistics, model=model, benchmark=benchmark)
     undefined = benchmarks.get(benchmark).forced_choice_metrics if unforced else ()
-    blank = {"value": None, "low": None, "high": None, "method": _NO_FORCED_CHOICE}
-    return [replace(metric, **blank) if metric.name in undefined else metric for metric in metrics]
+    return [
+        replace(metric, value=None, low=None, high=None, method=_NO_FORCED_CHOICE)
+        if metric.name in undefined
+        else metric
+        for metric in metrics
+    ]
 
 
 def _score(scorer: str, pairs: Sequence[QuestionTurns]) -> ScoredAnswers:

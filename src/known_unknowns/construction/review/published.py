@@ -73,8 +73,10 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise DataError(f"cannot read the list of questions: {error}", file=path) from error
     if not rows or "id" not in rows[0]:
         raise DataError("the list of questions is empty, or has no column 'id'", file=path)
-    seen: set[str] = set()
-    return [row for row in rows if not (row["id"] in seen or seen.add(row["id"]))]
+    first: dict[str, dict[str, str]] = {}
+    for row in rows:
+        first.setdefault(row["id"], row)
+    return list(first.values())
 
 
 def _of_question(question: Question, folder: Path, listed: Mapping[str, str] | None = None) -> Item:
