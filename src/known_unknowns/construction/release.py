@@ -72,9 +72,14 @@ def release(
         If no question is left, or one does not have the benchmark's form, for example because a reviewer edited the
         refusal.
     """
-    part, place = work.construction, {graph.id: number for number, graph in enumerate(work.read_graphs())}
+    part = work.construction
     if part.write is None:
-        raise ConfigError("the benchmark has no format to release", path=f"construction.{work.name}.benchmark")
+        raise ConfigError(
+            f"this benchmark's format is not written; review the questions in {work.filtered}, then run  "
+            "known-unknowns review-apply",
+            path=f"construction.{work.name}.benchmark",
+        )
+    place = {graph.id: number for number, graph in enumerate(work.read_graphs())}
     found = _reviewed(work, decisions, required=required, partial=partial)
     if not found.questions:
         raise DataError("no question is left to release", file=work.filtered)

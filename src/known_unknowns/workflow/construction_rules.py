@@ -60,11 +60,11 @@ def closing_message(names: Iterable[str], root: Path = Path()) -> str:
                 f"the filters dropped {found['dropped']} and flagged {found['flagged']}, see {folder}/filters.json"
             )
             lines += [f"Questions  {found['kept']} of {found['candidates']} candidates; {reasons}"]
-        lines += [
-            f"Candidate  {folder}/release_candidate/README.md",
-            f"Review     known-unknowns review {folder}/filtered.jsonl",
-            f"Release    known-unknowns construct release {name} --decisions {folder}/filtered.decisions.jsonl",
-        ]
+        released = (root / folder / "release_candidate").is_dir()
+        lines += [f"Candidate  {folder}/release_candidate/README.md"] if released else []
+        lines += [f"Review     known-unknowns review {folder}/filtered.jsonl"]
+        decisions = f"{folder}/filtered.decisions.jsonl"
+        lines += [f"Release    known-unknowns construct release {name} --decisions {decisions}"] if released else []
     return "\n".join(lines)
 
 

@@ -190,6 +190,8 @@ def test_settings_that_cannot_work_are_refused(tmp_path):
     both = workspace(tmp_path, psg={"path": "data/psg"})
     with pytest.raises(ConfigError, match=r"construction\.small: give exactly one of scenes and psg"):
         steps.import_graphs(both)
+    with pytest.raises(ConfigError, match=r"format is not written; review the questions in .*filtered\.jsonl"):
+        release(workspace(tmp_path, benchmark="actiview", generators={"step_1": {"model": "uniform"}}))
     other = workspace(tmp_path, benchmark="mmsap")
     with pytest.raises(ConfigError, match="the benchmark cannot be constructed"):
         release(other)

@@ -50,6 +50,10 @@ def test_the_closing_message_has_the_numbers_of_questions(tmp_path):
     counts.write_text('{"candidates": 115, "kept": 102, "dropped": 13, "flagged": 8}')
     message = construction_rules.closing_message(["pocket"], tmp_path)
     assert "Questions  102 of 115 candidates; the filters dropped 13 and flagged 8" in message
+    assert "Candidate" not in message and "Release" not in message  # a run to the filtered questions makes none
+    (counts.parent / "release_candidate").mkdir()
+    message = construction_rules.closing_message(["pocket"], tmp_path)
+    assert "Candidate  construction/pocket/release_candidate/README.md" in message and "Release " in message
 
 
 def test_the_closing_message_names_the_review():
