@@ -207,7 +207,10 @@ def answers(run: Run) -> Figure:
         f"share of questions by the label of the answer, without a parsed label, and without a reply, under the "
         f"{run.parser_name(run.main_scorer)} parser."
     )
-    return figure(name, title, _answers_chart(bars, run), alt_text, note=run.section.answers_note)
+    drawn = {(bar["model"], bar["variant"]) for bar in bars}
+    absent = "A model without a bar was not run." if len(drawn) < len(run.models) * len(run.variants) else ""
+    note = " ".join(filter(None, [run.section.answers_note, absent]))
+    return figure(name, title, _answers_chart(bars, run), alt_text, note=note)
 
 
 def answer_shares(run: Run) -> list[dict[str, Any]]:

@@ -10,12 +10,15 @@ from known_unknowns.report.provenance import Model, RunDescription
 
 
 def usage(description: RunDescription) -> Table:
-    """Return turns, replies, tokens, time and cost of each model."""
+    """Return turns, replies, tokens, time and cost of each model. Columns without any number are left out."""
     columns = ("engine", "turns", "replies", "tokens in", "tokens out", "seconds", "US dollars")
+    cells = [_usage(model) for model in description.models]
+    kept = [i for i in range(len(columns)) if any(row[i].text != DASH for row in cells)]
     rows = tuple(
-        Row((Head(model.name),), _usage(model), "baseline" if model.scripted else "") for model in description.models
+        Row((Head(model.name),), tuple(row[i] for i in kept), "baseline" if model.scripted else "")
+        for model, row in zip(description.models, cells, strict=True)
     )
-    return Table("Use of each model", ("Model",), tuple(map(Head, columns)), rows)
+    return Table("Use of each model", ("Model",), tuple(Head(columns[i]) for i in kept), rows)
 
 
 def _usage(model: Model) -> tuple[Cell, ...]:

@@ -71,12 +71,13 @@ def summary(rows: Sequence[ComparisonRow], params: Params) -> dict[str, Any]:
     found = summarise(rows, params)
     by_benchmark = {name: [row.verdict for row in leading_rows(rows) if row.benchmark == name]
                     for name in params.benchmarks}  # fmt: skip
+    shown = [verdict for verdict in VERDICTS if any(verdict in verdicts for verdicts in by_benchmark.values())]
     body = tuple(
-        Row((Head(benchmarks.get(name).title),), tuple(Cell(f"{verdicts.count(v):,}") for v in VERDICTS))
+        Row((Head(benchmarks.get(name).title),), tuple(Cell(f"{verdicts.count(v):,}") for v in shown))
         for name, verdicts in by_benchmark.items()
         if verdicts
     )
-    table = Table("Published numbers by verdict", ("Benchmark",), tuple(map(Head, VERDICTS)), body)
+    table = Table("Published numbers by verdict", ("Benchmark",), tuple(map(Head, shown)), body)
     legend = [(verdict, STYLES[verdict], text) for verdict, text in DEFINITIONS.items()]
     return {"summary": found, "table": table, "legend": legend}
 

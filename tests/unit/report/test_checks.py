@@ -90,7 +90,7 @@ def test_the_page_shows_checks_as_text_only_if_given(tmp_path: Path):
     text = " ".join(pages["audit.html"]["humblebench-checks"].text.split())
     assert "expected and observed" in text and re.search(r"33\.95\s*no\s*Section 5", text) and "and 2 more" in text
     assert "<script>alert(1)</script>␛[31m" in text
-    assert text.index("warning 1") < text.index("notes 7")
+    assert text.index("Warning 1") < text.index("Notes 7")
 
 
 @pytest.mark.usefixtures("no_figures")

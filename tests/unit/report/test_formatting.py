@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from known_unknowns.comparison import MetricIndex, compare_cells, load
 from known_unknowns.records import OVERALL, Metric
+from known_unknowns.report import verdict_tables
 from known_unknowns.report.figures import _published_points, answer_shares
 from known_unknowns.report.formatting import (
     DASH,
@@ -27,7 +28,7 @@ from known_unknowns.report.tables import Run
 from known_unknowns.report.verdict_tables import comparison
 from known_unknowns.tables import read_metrics
 
-from .fake_run import FakeRun
+from .fake_run import FakeRun, params
 
 METRIC = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy", 0.722, 0.67, 0.774, 300, "wilson")
 
@@ -136,3 +137,11 @@ def test_n_moves_to_a_column_if_the_cells_of_a_row_share_it():
     assert all(cell.n is None for row in with_n for cell in row.cells)
     differing = [Row((Head("a"),), (Cell("1", n=1), Cell("2", n=2)))]
     assert move_n_to_column(columns, differing) == (columns, tuple(differing))
+
+
+def test_the_table_of_verdicts_has_no_column_of_zeros() -> None:
+    rows = compare_cells(load("humblebench"), [METRIC], published_rows={"m": "Qwen2.5-VL"}, scorers=["robust"])
+    found = verdict_tables.summary(rows, params())
+    verdicts = {row.verdict for row in rows}
+    assert {head.text for head in found["table"].columns} == verdicts and len(verdicts) < 8
+    assert all(cell.text != "0" for row in found["table"].rows for cell in row.cells)

@@ -77,3 +77,11 @@ def test_replies_asked_again_are_shown_with_their_interval_and_cause(tmp_path):
     path.write_text(path.read_text(encoding="utf-8").replace('"changed": 2', '"changed": 0', 1), encoding="utf-8")
     with pytest.raises(DamagedError):
         read_summary(tmp_path, "m", "humblebench", {"revision": "1"})
+
+
+def test_columns_without_any_number_are_left_out():
+    """Imported replies have no tokens and no cost, and a model that was not run has no turns."""
+    models = tuple(Model(name, {"engine": "imported"}, {}, {}, turns) for name, turns in (("a", 50), ("b", None)))
+    table = provenance_tables.usage(RunDescription("e", (0,), {}, (), models, {}, None, None))
+    assert [head.text for head in table.columns] == ["engine", "turns"]
+    assert [[cell.text for cell in row.cells] for row in table.rows] == [["imported", "50"], ["imported", "–"]]

@@ -142,7 +142,7 @@ def test_the_provenance_is_shown(pages: dict[str, Page]) -> None:
     text = words(page["run"].text)
     assert "0123456789ab" in text and "0123456789abcdef" not in text
     assert "0123456789abcdef0123456789abcdef.dir" in {e.attributes.get("title") for e in page.all("code")}
-    for said in ("pocket", "scenes", "do_sample False", "device cpu", "confidence 0.95", "1,200", "altair", "MIT"):
+    for said in ("pocket", "scenes", "do_sample: False", "device cpu", "confidence 0.95", "1,200", "altair", "MIT"):
         assert said in text, said
     assert "arXiv:2509.09658" in text
     (usage,) = [

@@ -1,7 +1,7 @@
 // The parts of an open question. Each function returns elements.
 
 const PART_NOTES = {
-  part: "a part in the original resolution", scaled: "scaled down", missing: "the file of the image cannot be read",
+  part: "a part in the original resolution", scaled: "scaled down",
 };
 const GENERATED = { "uniform-noise": "uniform noise", "normal-noise": "normal noise", blank: "a blank image" };
 
@@ -13,7 +13,8 @@ function imagePart(shared, reference) {
   const size = width && height ? `, ${number(width)} × ${number(height)} pixels` : "";
   const caption = `${kind}${size}${PART_NOTES[how] ? `; shown: ${PART_NOTES[how]}` : ""}`;
   if (!/^[0-9a-f]{32}\.(png|jpg|gif|webp)$/.test(file)) {
-    return h("p", { class: "note" }, how === "missing" ? caption : `${kind}${size}; images are not included`, ", sha256 ", h("code", {}, digest));
+    const absent = how === "missing" ? "its file is not among the data" : "images are not included";
+    return h("p", { class: "note" }, `${kind}${size}; ${absent}, sha256 `, h("code", {}, digest));
   }
   const source = `${FOLDER}images/${file}`;
   return h("figure", {},
