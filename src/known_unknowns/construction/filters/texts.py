@@ -10,12 +10,12 @@ from known_unknowns.construction.filters._interface import Context, Finding
 from known_unknowns.construction.generation import MAX_TEXT
 
 NEAR = 0.8
-"""The least Jaccard similarity of near duplicates, of their sets of four characters."""
+"""The least Jaccard similarity of near duplicates, of their sets of runs of four characters."""
 _PERMUTATIONS = 128
 _SHINGLE = 4
 
 _WORDS = re.compile(r"[^\W_]+")
-_ARTICLES = frozenset({"a", "an", "the", "it", "its", "is", "are", "to", "on", "of", "there"})
+_ARTICLES = frozenset({"a", "an", "the", "it", "its", "is", "are", "to", "of", "there"})
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _SAME = {
     **{word: str(number) for number, word in enumerate(_NUMBERS)},
@@ -84,18 +84,21 @@ def duplicates(candidates: Sequence[Candidate], context: Context) -> Iterator[Fi
 
 
 def near_duplicates(candidates: Sequence[Candidate], context: Context) -> Iterator[Finding]:
-    """Find candidates whose question and options resemble those of an earlier one of the same image (MinHash)."""
+    """Find candidates that resemble an earlier one of the same image (MinHash).
+
+    Two sets have to be similar: that of the question, and that of the question with its options. Long options that are
+    the same make different questions similar ("What color is the man's shirt?", "What color is the man's hat?").
+    """
     from datasketch import MinHash, MinHashLSH
 
     index = MinHashLSH(threshold=NEAR, num_perm=_PERMUTATIONS)
-    parts: dict[str, frozenset[str]] = {}
+    parts: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
     for candidate in candidates:
-        own = shingles(candidate)
-        parts[candidate.id] = own
+        own = parts[candidate.id] = shingles(candidate)
         # The group is a part of every shingle, so that only candidates of the same image meet.
         hashed = MinHash(num_perm=_PERMUTATIONS, seed=1)
-        hashed.update_batch([f"{candidate.group}\0{part}".encode() for part in sorted(own)])
-        found = [(jaccard(own, parts[other]), other) for other in index.query(hashed)]
+        hashed.update_batch([f"{candidate.group}\0{part}".encode() for part in sorted(own[1])])
+        found = [(min(map(jaccard, own, parts[other])), other) for other in index.query(hashed)]
         best = max(found, default=(0.0, ""), key=lambda pair: (pair[0], pair[1]))
         if best[0] >= NEAR:
             yield candidate.id, f"resembles {best[1]} (Jaccard similarity {best[0]:.2f})"
@@ -143,9 +146,14 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def shingles(candidate: Candidate) -> frozenset[str]:
-    """Return all runs of four characters of the question and its options, in the order of the alphabet."""
-    text = " ".join([*words(candidate.question), "|", *sorted(" ".join(words(option)) for option in candidate.options)])
+def shingles(candidate: Candidate) -> tuple[frozenset[str], frozenset[str]]:
+    """Return all runs of four characters of the question, and those of the question with its sorted options."""
+    question = " ".join(words(candidate.question))
+    whole = " ".join([question, "|", *sorted(" ".join(words(option)) for option in candidate.options)])
+    return _runs(question), _runs(whole)
+
+
+def _runs(text: str) -> frozenset[str]:
     return frozenset(text[k : k + _SHINGLE] for k in range(max(1, len(text) - _SHINGLE + 1)))
 
 
