@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from hashlib import sha256
 from pathlib import Path
 
@@ -212,6 +213,14 @@ def test_the_report_has_released_models_without_images(project):
     pages = "\n".join(p.read_text(encoding="utf-8") for p in (project.root / RESULTS / "report").glob("*.html"))
     assert "Released predictions" in pages
     assert "No file was released of Insight-V: not run." in pages
+    of_benchmark = (project.root / RESULTS / "report/benchmark-humblebench.html").read_text(encoding="utf-8")
+    listed = of_benchmark.partition("problems of the files</summary>")[2].partition("</details>")[0]
+    problems = re.findall("<li>([^<]*)", listed)
+    assert problems == [
+        "Phi-4, HumbleBench-E: 1 unreadable line, the first is 11 (it is not JSON), and the file ends within a line.",
+        "Phi-4, HumbleBench-E: 11 of 21 questions have no prediction.",
+        "Phi-4: no predictions of HumbleBench-GN; not run.",
+    ]
     assert "Released logs, recomputed from the raw predictions" in pages
     assert "Released logs, cautious_prompt, with 95% intervals of ours" in pages
     assert "questions.html#benchmark=humblebench" in pages

@@ -114,8 +114,8 @@ def file_problems(parsed: ReleasedReplies) -> Iterator[str]:
         yield f"the file is {parsed.other_form}, not lines of JSON"
     if parsed.unreadable:
         end = ", and the file ends within a line" if parsed.is_cut else ""
-        count = len(parsed.unreadable)
-        yield f"{count} unreadable line{'s' * (count > 1)}, the first is {parsed.unreadable[0]}{end}"
+        count, first = len(parsed.unreadable), f"the first is {parsed.unreadable[0]} ({parsed.reason})"
+        yield f"{count} unreadable line{'s' * (count > 1)}, {first}{end}"
     if parsed.repeated:
         differing = sum(count > 1 for count in parsed.repeated.values())
         yield (

@@ -136,6 +136,8 @@ class ReleasedReplies:
         All readable rows in the order of the file.
     unreadable : list of int
         Numbers of the lines that are not rows, from 1.
+    reason : str
+        What is wrong with the first of them.
     repeated : dict of str to int
         Ids that occur several times, and how many different predictions they have.
     other_form : str
@@ -148,6 +150,7 @@ class ReleasedReplies:
     lines: list[ReleasedRow]
     unreadable: list[int]
     repeated: dict[str, int]
+    reason: str = ""
     other_form: str = ""
     is_cut: bool = False
 
@@ -160,7 +163,7 @@ def read_replies(path: Path) -> ReleasedReplies:
             return ReleasedReplies({}, [], [], {}, other_form=form)
     rows: dict[str, ReleasedRow] = {}
     lines: list[ReleasedRow] = []
-    unreadable: list[int] = []
+    unreadable: dict[int, str] = {}
     predictions: dict[str, set[str | None]] = {}
     parts = content.decode("utf-8-sig", errors="replace").split("\n")
     for number, line in enumerate(parts, start=1):
@@ -168,15 +171,25 @@ def read_replies(path: Path) -> ReleasedReplies:
             continue
         try:
             name, row = _row(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            unreadable.append(number)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            unreadable[number] = _reason(error)
             continue
         if name in rows:
             predictions.setdefault(name, {rows[name].prediction}).add(row.prediction)
         rows[name] = row
         lines.append(row)
-    cut = bool(unreadable) and unreadable[-1] == len(parts)
-    return ReleasedReplies(rows, lines, unreadable, {name: len(p) for name, p in predictions.items()}, is_cut=cut)
+    repeated = {name: len(different) for name, different in predictions.items()}
+    reason = next(iter(unreadable.values()), "")
+    return ReleasedReplies(rows, lines, list(unreadable), repeated, reason, is_cut=len(parts) in unreadable)
+
+
+def _reason(error: Exception) -> str:
+    """Why a line is not a row."""
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]}"
+    if isinstance(error, json.JSONDecodeError | RecursionError):
+        return "it is not JSON"
+    return str(error) if isinstance(error, ValueError) else "it is not an object"
 
 
 def _row(values: Mapping[str, Any]) -> tuple[str, ReleasedRow]:

@@ -5,7 +5,7 @@ The numbers are those of results/<edition>/released (`known_unknowns.comparison.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
+from known_unknowns import json_files
 from known_unknowns.benchmarks.humblebench.released_files import ANSWERS_ONLY
 from known_unknowns.comparison.published import PublishedCell
 from known_unknowns.comparison.released import read_released
@@ -40,9 +41,11 @@ class ReleasedPart:
     """What released.html.j2 shows.
 
     ``files`` are the tables beside the report, relative to it. ``assumed`` are models whose file names no setting.
+    ``problems`` are all statements on missing, broken and changed files.
     """
 
     tables: tuple[Table, ...]
+    problems: tuple[str, ...]
     not_exact: tuple[str, ...]
     absent: tuple[str, ...]
     assumed: tuple[str, ...]
@@ -62,18 +65,33 @@ def released_part(run: Run, results: Path) -> ReleasedPart | None:
     hard = frames["all_wrong"].sort_values(["top_count", "id"], ascending=[False, True])
     found = [_logs(logs), _exact(run), _parsers(run, frames["parsers"])]
     found += [*_sensitivity(run, frames["sensitivity"]), _agreement(run, frames["agreement"])]
+    assumed = tuple(row["model"] for row in logs if row["outcome"] == ANSWERS_ONLY and row["model"] in run.models)
     return ReleasedPart(
         tables=tuple(_with_n_in_headings(table) for table in found if table.rows),
+        problems=tuple(_problems(run, results, assumed)),
         not_exact=tuple(
             f"{row['log']}: {row['reason']}" for row in logs if row.get("log") and row["outcome"] != "exact"
         ),
         absent=tuple(row["model"] for row in logs if not row.get("log") and row["outcome"] != ANSWERS_ONLY),
-        assumed=tuple(row["model"] for row in logs if row["outcome"] == ANSWERS_ONLY and row["model"] in run.models),
+        assumed=assumed,
         hard=tuple(_hard(run, row) for _, row in hard.head(_SHOWN).iterrows()),
         hard_count=len(hard),
         hard_file=f"results/{run.params.edition}/released/{run.benchmark}/all_wrong.csv",
         files=tuple(f"../released/{run.benchmark}/{name}.csv" for name in sorted(frames)),
     )
+
+
+def _problems(run: Run, results: Path, answers_only: Collection[str]) -> Iterator[str]:
+    """Yield what is wrong with the files of each model, and the variants that it has no predictions of."""
+    for model in run.models:
+        facts = json_files.read(results / "replies" / model / run.benchmark / "engine.json")["facts"]
+        variants = [name.partition("/")[0] for name in facts]
+        for variant, of_cell in zip(variants, facts.values(), strict=True):
+            for note in of_cell["notes"]:
+                yield f"{model}, {run.section.name(variant)}: {note}."
+        lacking = [run.section.name(variant) for variant in run.variants if variant not in variants]
+        if lacking and model not in answers_only:
+            yield f"{model}: no predictions of {', '.join(lacking)}; not run."
 
 
 def _with_n_in_headings(table: Table) -> Table:

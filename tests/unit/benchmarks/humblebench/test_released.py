@@ -157,7 +157,10 @@ def test_cut_doubled_and_missing_files_are_reported_and_counted(folder):
     assert (
         f"warning unreadable-file {doubled}: 1 questions are answered more than once (1 of them differently)" in found
     )
-    assert f"error unreadable-file {path}: 1 unreadable line, the first is 14, and the file ends within a line" in found
+    assert (
+        f"error unreadable-file {path}: 1 unreadable line, the first is 14 (it is not JSON), "
+        "and the file ends within a line"
+    ) in found
     assert "error empty-file results/noise_image/Phi-4/Phi-4.jsonl" in found
     assert "note other-file results/other/Phi-4/Phi-4.jsonl" in found
     lacking = ", ".join(s for s in ("noise_image", "shuffle_nota_position", "cautious_prompt", NOISE))
@@ -295,6 +298,19 @@ def test_files_of_different_questions_are_all_used(folder):
         own = slice(3 * place, 3 * place + 3)
         folder.add_model(model, "common", lambda lines, own=own: lines[own])
     assert [q.id for q in load(folder.raw, folder.raw / "out", settings=entry())] == [str(n) for n in range(1, 13)]
+
+
+def test_the_first_unreadable_line_is_explained(tmp_path):
+    rest = as_lines([{"question_id": 1, "model_answer": "B"}])
+    for line, reason in {
+        '{"question_id": 7, "question": "x", "label": "A", "type": "Object"}': "it has no prediction",
+        '{"question_id": 7, "question": 1, "label": "A", "type": "Object"}': "a field is not a text",
+        "[": "it is not JSON",
+        "[]": "it is not an object",
+    }.items():
+        (tmp_path / "x.jsonl").write_text(f"{line}\n{rest}", encoding="utf-8")
+        parsed = read_replies(tmp_path / "x.jsonl")
+        assert (parsed.unreadable, parsed.reason, parsed.is_cut) == ([1], reason, False)
 
 
 @pytest.mark.parametrize(
