@@ -175,6 +175,19 @@ def test_implied_values(tmp_path):
     assert ratio(one["All"], one["Red"], one["Blue"]).value == pytest.approx(100 * 50 / 65)
 
 
+def test_means_over_runs_may_be_rounded_in_each_run(tmp_path):
+    """A cell of several runs can be off by a whole hundredth, one of a single run by half of it."""
+    row = next(iter(toy(tmp_path).rows("Table 1").values()))
+    weights = [(row["Red"], 100), (row["Blue"], 200)]
+    several = [(replace(cell, runs=5), weight) for cell, weight in weights]
+    for value, by_one, by_five in ((60.01, True, True), (60.02, False, True), (60.03, False, False)):
+        changed = replace(row["All"], value=value)
+        assert weighted_mean(changed, weights).is_consistent == by_one
+        assert weighted_mean(replace(changed, runs=5), several).is_consistent == by_five
+    assert total(row["All"], [cell for cell, _ in several]).slack == pytest.approx(0.02)
+    assert product(row["All"], *(cell for cell, _ in several), unit=100).slack == pytest.approx(0.0115, abs=1e-5)
+
+
 def overall(published: Published) -> list[Finding]:
     derived = [
         weighted_mean(row["All"], [(row["Red"], 100), (row["Blue"], 200)]) for row in published.rows("Table 1").values()
@@ -228,6 +241,17 @@ def test_shares_of_a_whole(tmp_path, shares, n, found):
     rows = "".join(f'      part {place}: "{share}"\n' for place, share in enumerate(shares))
     cells = toy(tmp_path, SHARES + rows).rows("Figure 1")
     assert [f.finding for f in distribution([next(iter(row.values())) for row in cells.values()], n)] == found
+
+
+@pytest.mark.parametrize(
+    ("instead", "text"), [(300, "all are whole counts"), (1000, "any such share is a whole count")]
+)
+def test_another_whole_that_explains_the_shares(tmp_path, instead, text):
+    """33.3 and 66.7 are 100 and 200 of 300; with one decimal, 1000 questions explain any share."""
+    rows = SHARES + '      one: "33.3"\n      two: "66.7"\n'
+    cells = [next(iter(row.values())) for row in toy(tmp_path, rows).rows("Figure 1").values()]
+    found = list(distribution(cells, 100, instead=instead))
+    assert [f.row for f in found] == ["one", "two"] and all(f.arithmetic.endswith(text) for f in found)
 
 
 def test_numbers_of_rows(tmp_path):

@@ -41,6 +41,11 @@ def test_truncated_and_averaged_numbers():
     assert not grim_counts("9.42", 350)  # 33 / 350 = 9.4286
     assert list(grim_counts("9.42", 350, truncated=True)) == [33]
     assert not grim_counts("24.18", 5750) and list(grim_counts("24.18", 5750, of_rounded=True)) == [1390]
+    # five runs of 350 questions; 1700 / 1750 = 97.143. Runs of 341, 339, 340, 340 and 340 truncate to 97.42, 96.85 and
+    # 97.14, whose mean of 97.138 truncates to 97.13
+    assert not grim_counts("97.13", 1750, truncated=True) and not grim_counts("97.13", 1750, of_rounded=True)
+    assert list(grim_counts("97.13", 1750, truncated=True, of_rounded=True)) == [1700]
+    assert not grim_counts("97.12", 1750, truncated=True, of_rounded=True)
     assert printed_interval("1,234.5") == (Fraction("1234.45"), Fraction("1234.55"))
     assert printed_interval("7", truncated=True) == (7, 8)
     with pytest.raises(ValueError, match="n must be positive"):

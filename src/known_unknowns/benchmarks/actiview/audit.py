@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from known_unknowns.benchmarks.actiview.audit_text import text_findings
@@ -34,6 +34,8 @@ BY_CLASS: Mapping[str, str] = dict(zip((f"Table {n}" for n in range(8, 13)), PIP
 _CLASSES = tuple(name for names in TYPES.values() for name in names)
 _OVERALL_TABLES = ("Table 2", "Table 7")
 _VIEWS, _RECALL = 4, "view_recall_as_published"
+_LEFT_OUT = 2
+"""Up to so many questions of a sub-class can be missing: with more, some count fits almost any percentage."""
 _LEAST_MATCHES = 2  # one sum can equal another column's by chance
 
 
@@ -42,16 +44,17 @@ def audit(published: Published) -> Iterator[Finding]:
     cells = published.cells
     models = [cell for cell in cells if cell.kind == MODEL]
     yield from inconsistent(averages(cells), "Does not follow from its row: the pipelines' cells give {}.")
-    text = "Does not follow from its row: with the published numbers of questions, the sub-classes' cells give {}."
-    yield from inconsistent(type_averages(models), text)
+    yield from inconsistent(type_averages(models), "Does not follow from its row: the sub-classes' cells give {}.")
     table_of = {column: table for table, column in BY_CLASS.items()}
     for one in overall_accuracies(models):
         yield from inconsistent([one], f"{table_of[one.cell.column]}'s sub-classes give {{}}.")
+    yield from _questions_left_out(models)
     yield from _sub_classes_of_another_pipeline(models)
     yield from _people(published)
     annotated = int(published.facts["annotated_views"].value)
-    yield from _recalls_below_their_minimum(models, annotated)
+    yield from _recalls_below_their_minimum(models, annotated, int(published.facts["annotated_views_1_to_3"].value))
     yield from _impossible_recalls(cells, annotated)
+    yield from _views_without_clues(published, annotated)
     yield from _more_shifts_than_views(models)
     yield from _backbones(published)
     yield from text_findings(published)
@@ -73,23 +76,28 @@ def averages(cells: Iterable[PublishedCell]) -> list[Derived]:
 
 def type_averages(cells: Iterable[PublishedCell]) -> list[Derived]:
     """Recompute the AVG columns of Tables 8 to 12: the accuracy of each type from its sub-classes."""
-    return [
-        _mean(row[f"{name} AVG"], [(row[part], _questions(row[part])) for part in parts])
-        for (table, _), row in cells_by_row(cells).items()
-        if table in BY_CLASS
-        for name, parts in TYPES.items()
-    ]
+    found = []
+    for (table, _), row in cells_by_row(cells).items():
+        for name, parts in TYPES.items() if table in BY_CLASS else ():
+            scores = [_score(row[part]) for part in parts]
+            found.append(_from_scores(row[f"{name} AVG"], scores, sum(n for _, n in scores)))
+    return found
 
 
 def overall_accuracies(cells: Iterable[PublishedCell]) -> list[Derived]:
-    """Recompute the accuracies of Tables 2 and 7 from the sub-classes of Tables 8 to 12."""
+    """Recompute the accuracies of Tables 2 and 7 from the sub-classes of Tables 8 to 12.
+
+    Questions that are left out of the sub-classes count as wrong if the accuracy follows then.
+    """
     rows = cells_by_row(cells)
     overall = _by_model(rows)
     found = []
     for (table, _), row in rows.items():
         whole = overall.get(next(iter(row.values())).model) if table in BY_CLASS else None
         if whole is not None:
-            found.append(_mean(whole[BY_CLASS[table]], [(row[part], _questions(row[part])) for part in _CLASSES]))
+            cell, scores = whole[BY_CLASS[table]], [_score(row[part]) for part in _CLASSES]
+            ways = [_from_scores(cell, scores, n) for n in (_questions(cell), sum(n for _, n in scores))]
+            found.append(min(ways, key=lambda way: abs(way.value - cell.value)))
     return found
 
 
@@ -102,6 +110,47 @@ def _questions(cell: PublishedCell) -> int:
     if cell.questions is None:
         raise ValueError(f"{', '.join(cell.key)}: the number of questions of {cell.category} is not stated")
     return cell.questions
+
+
+def _score(cell: PublishedCell) -> tuple[int, int]:
+    """Return the right answers and the questions of a percentage.
+
+    If no count of all questions gives it, up to `_LEFT_OUT` of them are left out. If none does then either, the right
+    answers are the nearest count of all questions.
+    """
+    everything = _questions(cell)
+    for n in range(everything, max(0, everything - _LEFT_OUT - 1), -1):
+        for cut in (False, True):
+            if counts := grim_counts(cell.printed, n, truncated=cut):
+                return counts[0], n
+    return _right(cell), everything
+
+
+def _from_scores(cell: PublishedCell, scores: Sequence[tuple[int, int]], n: int) -> Derived:
+    """Return the percentage of the right answers of several parts among ``n`` questions. The cell may be truncated."""
+    right = [count for count, _ in scores]
+    arithmetic = f"100 x ({' + '.join(map(str, right))}) / {n}"
+    return Derived(cell, 100 * sum(right) / n, 0.0, arithmetic, truncation=True)
+
+
+def _questions_left_out(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
+    """Flag rows of Tables 8 to 12 whose percentages are of fewer questions, if the averages of the types are too."""
+    types = [one for one in type_averages(cells) if one.is_consistent]
+    for (table, name), row in cells_by_row(cells).items():
+        scores = {part: _score(row[part]) for part in _CLASSES} if table in BY_CLASS else {}
+        fewer = {part: score for part, score in scores.items() if score[1] < _questions(row[part])}
+        if fewer and sum(one.cell.key[:2] == (table, name) for one in types) == len(TYPES):
+            asked, everything = sum(n for _, n in scores.values()), sum(_questions(row[part]) for part in _CLASSES)
+            first = row[_CLASSES[0]]
+            yield Finding(
+                first.benchmark,
+                table,
+                name,
+                ALL,
+                " ".join(cell.printed for cell in row.values()),
+                f"The percentages are of {asked} questions; {everything - asked} of {everything} are left out.",
+                "; ".join(f"{part} {row[part].printed} = {right} / {n}" for part, (right, n) in fewer.items()),
+            )
 
 
 def _right(cell: PublishedCell) -> int:
@@ -160,11 +209,12 @@ def _no_count(cell: PublishedCell, n: int, of: str) -> Finding:
     )
 
 
-def _recalls_below_their_minimum(cells: Iterable[PublishedCell], annotated: int) -> Iterator[Finding]:
+def _recalls_below_their_minimum(cells: Iterable[PublishedCell], annotated: int, from_zero: int) -> Iterator[Finding]:
     """Flag recalls that are too small for the mean number of views in use (#view).
 
     Views that are not in use can all be annotated at most. With u views in use over all questions, at least
-    ``annotated`` - (4 x questions - u) annotated ones are among them, so that Equation 1 has a minimum.
+    ``annotated`` - (4 x questions - u) annotated ones are among them, so that Equation 1 has a minimum. All views
+    numbered from 0 have ``from_zero`` numbers in common with the annotated ones, numbered from 1.
     """
     for (table, _), row in cells_by_row(cells).items():
         for name in PIPELINES[:2] if table == "Table 13" else ():
@@ -174,19 +224,14 @@ def _recalls_below_their_minimum(cells: Iterable[PublishedCell], annotated: int)
             least = 100 * (annotated - (_VIEWS * n - used)) / annotated
             if recall.value + recall.half_unit + ROUNDING >= least:
                 continue
-            if views.value == _VIEWS:
-                text = "All four views were used, so that Equation 1 gives 100."
-                arithmetic = f"4 of 4 views used, so that {annotated} of {annotated} annotated views were"
-            else:
-                text = f"With {views.printed} of four views in use, Equation 1 gives at least {least:.2f}."
-                arithmetic = (
-                    f"{annotated} - ({_VIEWS * n:,} - {views.value - views.half_unit:.3f} x {n}) = "
-                    f"{least * annotated / 100:.1f} of {annotated}"
-                )
-            from_zero = grim_counts(recall.printed, annotated)
-            if views.value == _VIEWS and len(from_zero) == 1:
+            text = f"With {views.printed} of four views in use, Equation 1 gives at least {least:.2f}."
+            arithmetic = (
+                f"{annotated} - ({_VIEWS * n:,} - {views.value - views.half_unit:.3f} x {n}) = "
+                f"{least * annotated / 100:.1f} of {annotated}"
+            )
+            if views.value == _VIEWS and from_zero in grim_counts(recall.printed, annotated):
                 text += (
-                    f" Numbering the used views from 0 and the annotated ones from 1 gives {from_zero[0]} of "
+                    f" Numbering the used views from 0 and the annotated ones from 1 gives {from_zero} of "
                     f"{annotated}, as printed."
                 )
             yield Finding.of(recall, text, f"{arithmetic}; printed {recall.printed}")
@@ -201,11 +246,27 @@ def _impossible_recalls(cells: Iterable[PublishedCell], annotated: int) -> Itera
             yield _no_count(cell, annotated, "annotated views")
 
 
+def _views_without_clues(published: Published, annotated: int) -> Iterator[Finding]:
+    """Flag the mean number of views with clues: it counts all four views of questions without a clue in any view."""
+    without = int(published.facts["questions_without_clues"].value)
+    for column, cell in published.row("Appendix A.3", "Views with clues per question").items():
+        questions = published.row("Appendix A.3", "Questions")[column]
+        value = (annotated - _VIEWS * without) / questions.value
+        if abs(value - cell.value) > cell.half_unit + ROUNDING:
+            yield Finding.of(
+                cell,
+                f"It counts all four views of the {without} questions that have no clue in any view; without them it "
+                f"is {value:.2f}.",
+                f"({annotated} - {_VIEWS} x {without}) / {questions.printed} = {value:.2f}; {annotated} / "
+                f"{questions.printed} = {annotated / questions.value:.2f}",
+            )
+
+
 def _more_shifts_than_views(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     for (table, _), row in cells_by_row(cells).items():
         if table == "Table 3" and row["#shift"].value > row["#view"].value:
             used = row["#view"].printed
-            text = f"More shifts than views used ({used}), so they are not all to a further view; ours counts views."
+            text = f"More shifts than views used ({used}), but each further view is used (Appendix I.4)."
             arithmetic = f"{row['#shift'].printed} > {row['#view'].printed}"
             yield Finding.of(row["#shift"], text, arithmetic)
 

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
 from known_unknowns.comparison.audit import ALL, Finding, Published
 from known_unknowns.comparison.audit.checks import distribution, is_possible_spread, row_count
-from known_unknowns.comparison.audit.relations import Derived, inconsistent, product, total, weighted_mean
+from known_unknowns.comparison.audit.relations import (
+    Derived,
+    inconsistent,
+    product,
+    rounding_error,
+    total,
+    weighted_mean,
+)
 from known_unknowns.comparison.published import PublishedCell, cells_by_row
 
 TableRow = Mapping[str, PublishedCell]
@@ -130,7 +137,7 @@ def _rates(published: Published) -> Iterator[Finding]:
 
 def _refused(cell: PublishedCell, rate: PublishedCell) -> Derived:
     """Return the share of refusals that an Answer Rate leaves, as the value of another cell."""
-    return Derived(cell, 100 - rate.value, rate.half_unit, f"100 - {rate.printed}")
+    return Derived(cell, 100 - rate.value, rounding_error(rate), f"100 - {rate.printed}")
 
 
 def _scores_of_first(published: Published) -> Iterator[Derived]:
@@ -143,9 +150,7 @@ def _scores_of_first(published: Published) -> Iterator[Derived]:
             right = product(row[subset], rate, accuracy, unit=100)
             refused = 100 - rate.value if subset == KNOW else 0.0
             arithmetic = right.arithmetic + (f" + (100 - {rate.printed})" if subset == KNOW else "")
-            covariance = (
-                (rate.spread or 0) * (accuracy.spread or 0) / 100
-            )  # of rate and accuracy over the runs, at most
+            covariance = (rate.spread or 0) * (accuracy.spread or 0) / 100  # over the runs, at most
             yield Derived(row[subset], right.value + refused, right.slack + covariance, arithmetic)
         yield _refused(row[BEYOND], rates[f"{BEYOND} Answer Rate"])
 
@@ -158,7 +163,7 @@ def _unknown_knowns(published: Published) -> Iterator[Finding]:
         n = rate.questions or 0
         answered = rates[refusals.model][f"{KNOW} Answer Rate"]
         arithmetic = f"{n} x (100 - {answered.printed}) / 100"
-        left = Derived(refusals, n * (100 - answered.value) / 100, n * answered.half_unit / 100, arithmetic)
+        left = Derived(refusals, n * (100 - answered.value) / 100, n * rounding_error(answered) / 100, arithmetic)
         yield from inconsistent([left], "Table 2's Answer Rate gives {}.")
         known = rate.value / 100 * n
         if known > refusals.value:

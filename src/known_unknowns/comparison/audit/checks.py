@@ -164,7 +164,7 @@ def _denominator(cell: PublishedCell) -> int | None:
 def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     """Yield a finding for each percentage or mean that no whole count produces, rounded or truncated (GRIM).
 
-    A mean over several runs may also be the mean of rounded numbers of each run.
+    A mean over several runs may also be the mean of rounded or truncated numbers of each run.
 
     References
     ----------
@@ -175,8 +175,10 @@ def impossible_percentages(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
             continue
         n = {QUESTIONS: cell.runs, VIEWS: _denominator(cell)}.get(cell.unit, _denominator(cell))
         scale = 100 if cell.unit == PERCENT else 1
-        ways: list[dict[str, bool]] = [{}, {"truncated": True}, *([{"of_rounded": True}] if cell.runs > 1 else [])]
-        if n is not None and not any(grim_counts(cell.printed, n, scale=scale, **way) for way in ways):
+        ways = [(cut, of_rounded) for cut in (False, True) for of_rounded in {False, cell.runs > 1}]
+        if n is not None and not any(
+            grim_counts(cell.printed, n, scale=scale, truncated=cut, of_rounded=of_rounded) for cut, of_rounded in ways
+        ):
             yield _impossible(cell, n, scale)
 
 
@@ -254,7 +256,8 @@ def distribution(
             left = f"{100 * (n - most) / n:.{cell.decimals}f}"
             arithmetic += f"; the other shares are {most:,} {text} and leave {n - most:,} / {n:,} = {left}%"
         if instead is not None and all(grim_counts(one.printed, instead) for one in cells):
-            arithmetic += f"; of {instead:,} {text.partition(' ')[0]}, all shares are whole counts"
+            every = "any such share is a whole count" if instead >= 100 * 10**cell.decimals else "all are whole counts"
+            arithmetic += f"; of {instead:,} {text.partition(' ')[0]}, {every}"
         yield Finding.of(cell, f"No count of the {n:,} {text} gives it.", arithmetic)
     if not impossible and not fewest <= n <= most:
         counted = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"

@@ -56,7 +56,7 @@ def grim_counts(
     truncated : bool
         Whether further digits were cut off instead of rounded.
     of_rounded : bool
-        Whether the number may be the mean of numbers that were rounded to the same decimals.
+        Whether the number may be the mean of numbers that were rounded, or truncated, to the same decimals.
 
     Returns
     -------
@@ -75,8 +75,9 @@ def grim_counts(
     if n < 1:
         raise ValueError(f"n must be positive, not {n}")
     low, high = printed_interval(printed, truncated=truncated)
-    slack = (high - low) / 2 if of_rounded else Fraction(0)
-    low, high = (low - slack) * n / scale, (high + slack) * n / scale
+    unit = high - low if of_rounded else Fraction(0)
+    below, above = (Fraction(0), unit) if truncated else (unit / 2, unit / 2)
+    low, high = (low - below) * n / scale, (high + above) * n / scale
     first = max(0, ceil(low))
     last = ceil(high) - 1 if truncated else floor(high)
     return range(first, (min(last, n) if scale == PERCENT else last) + 1)

@@ -39,7 +39,7 @@ class Derived:
     @property
     def tolerance(self) -> float:
         """The largest difference that rounding explains."""
-        own = 0.0 if _are_counts([self.cell]) else (2 if self.truncation else 1) * self.cell.half_unit
+        own = 0.0 if _are_counts([self.cell]) else (2 if self.truncation else 1) * rounding_error(self.cell)
         return self.slack + own + ROUNDING
 
     @property
@@ -54,6 +54,14 @@ class Derived:
         explained = f"; rounding explains at most {self.tolerance:.3f}" if self.tolerance > 2 * ROUNDING else ""
         arithmetic = f"{self.arithmetic} = {shown}; printed {self.cell.printed}{explained}"
         return Finding.of(self.cell, text.replace("{}", shown), arithmetic)
+
+
+def rounding_error(cell: PublishedCell) -> float:
+    """Return the largest rounding error of a printed number: half a unit, or a whole one for a mean over runs.
+
+    The number of each run may have been rounded before the mean was.
+    """
+    return cell.half_unit * (2 if cell.runs > 1 else 1)
 
 
 def _are_counts(cells: Iterable[PublishedCell]) -> bool:
@@ -84,7 +92,7 @@ def weighted_mean(
     pairs = list(parts)
     whole = sum(weight for _, weight in pairs) if whole is None else whole
     value = sum(weight * part.value for part, weight in pairs) / whole
-    slack = sum(weight * part.half_unit for part, weight in pairs) / whole
+    slack = sum(weight * rounding_error(part) for part, weight in pairs) / whole
     terms = " + ".join(part.printed if weight == 1 else f"{weight:,g} x {part.printed}" for part, weight in pairs)
     return Derived(cell, value, slack, f"({terms}) / {whole:,g}", truncation)
 
@@ -95,7 +103,7 @@ def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bo
     return Derived(
         cell,
         sum(part.value for part in cells),
-        0.0 if _are_counts(cells) else sum(part.half_unit for part in cells),
+        0.0 if _are_counts(cells) else sum(rounding_error(part) for part in cells),
         " + ".join(part.printed for part in cells),
         truncation,
     )
@@ -104,7 +112,8 @@ def total(cell: PublishedCell, parts: Iterable[PublishedCell], *, truncation: bo
 def product(cell: PublishedCell, one: PublishedCell, other: PublishedCell, *, unit: float = 1.0) -> Derived:
     """Return the product of two cells as the implied value of another cell; percentages have ``unit`` 100."""
     value = one.value * other.value / unit
-    slack = (one.value * other.half_unit + other.value * one.half_unit + one.half_unit * other.half_unit) / unit
+    error, other_error = rounding_error(one), rounding_error(other)
+    slack = (one.value * other_error + other.value * error + error * other_error) / unit
     over = "" if unit == 1 else f" / {unit:,g}"
     exact = _are_counts([one, other])
     return Derived(cell, value, 0.0 if exact else slack, f"{one.printed} x {other.printed}{over}")

@@ -64,6 +64,8 @@ def test_replies_that_are_e_but_not_exactly():
         "R1-Onevision": "0.67 points",
         "GLM-4.1V-Thinking": "54.96 points",
     }
+    # 60.68 of Cambrian is above 55.02; above 0.06 are all but the four zeros
+    assert "rank 2 of 19, plotted as 15;" in figure["GLM-4.1V-Thinking"].arithmetic
 
 
 def test_figure_5_is_no_accuracy_against_the_labels():
@@ -82,7 +84,6 @@ def test_chance_on_humblebench_e():
     [
         (("Section 3.3, second mention", "R1-Onevision", "Accuracy on HumbleBench-GN"), "Figure 5 has 83.38."),
         (("Section 3.2", "LLaMA-CoT", "Accuracy on HumbleBench-E"), "No table has a model named LLaMA-CoT."),
-        (("Table 2", "Initial Questions", "Count"), "give 45,000"),
         (("Algorithm 1", "all", "distribution of the noise"), "uniform, not Gaussian"),
     ],
 )
@@ -91,7 +92,8 @@ def test_text_against_tables(place, text):
 
 
 def test_there_are_no_other_findings():
-    assert len(FINDINGS) == 1 + 1 + 12 + 1 + 1 + 4
+    """41,843 questions of 4,500 images are none: Section 2.1 asks for ten an image and gets "approximately 42,000"."""
+    assert len(FINDINGS) == 1 + 1 + 12 + 1 + 1 + 3
 
 
 @pytest.mark.parametrize(
