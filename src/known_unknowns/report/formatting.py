@@ -114,7 +114,8 @@ def percent(value: float | None, *, signed: bool = False) -> str:
     """A share of 1 as a percentage with one decimal; a dash when undefined."""
     if value is None:
         return DASH
-    return f"{100 * value:{'+' if signed else ''}.1f}"
+    rounded = round(100 * value, 1) + 0.0  # -0.0 becomes 0.0
+    return f"{rounded:{'+' if signed else ''}.1f}"
 
 
 def interval(low: float | None, high: float | None, *, signed: bool = False) -> str:

@@ -13,7 +13,7 @@ from known_unknowns.comparison import DEFINITIONS, UNJUDGED, VERDICTS, Compariso
 from known_unknowns.comparison.cells import PERCENT
 from known_unknowns.comparison.compare import OFFICIAL
 from known_unknowns.comparison.summary import leading_rows, summarise
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, percent
 from known_unknowns.report.tables import parser_name
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _difference(row: ComparisonRow) -> list[Cell]:
     parts = {"rounding": row.margin_rounding, "flips": row.margin_flips, "spread over runs": row.margin_spread}
     title = ", ".join(f"{name} {value:.3g}" for name, value in parts.items() if value)
     return [
-        Cell(f"{row.value - row.published:+.1f}", kind="plain"),
+        Cell(percent((row.value - row.published) / 100, signed=True), kind="plain"),
         Cell(f"± {row.margin:.2f}", kind="plain", title=f"{title}; flips of {row.flips_source}"),
         Cell(discrimination(row), kind="plain"),
     ]

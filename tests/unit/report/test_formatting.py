@@ -37,6 +37,7 @@ def test_number_format() -> None:
     assert metric_text(METRIC) == "72.2 [67.0, 77.4], n = 300"
     assert metric_text(replace(METRIC, n=22831)) == "72.2 [67.0, 77.4], n = 22,831"
     assert percent(0.05, signed=True) == "+5.0"
+    assert (percent(-0.0004), percent(-0.0004, signed=True), percent(-0.0006)) == ("0.0", "+0.0", "-0.1")
 
 
 def test_an_undefined_number_is_a_dash() -> None:
