@@ -214,6 +214,36 @@ def test_the_mean_over_seeds(tmp_path):
     assert len([m for m in chosen if m.name not in across]) == sum(metric.seed == 0 for metric in metrics)
 
 
+def test_consistency_over_five_shuffles_by_hand(tmp_path):
+    """Red stands at A, but at B with seed 1, where Blue stands at A. "None of the above" stays at E.
+
+    Question 1 is answered Red, 2 is refused, 3 is answered A: Red four times, and Blue once. Of the 20 ordered pairs of
+    seeds, 8 have seed 1 and another: there, 1 keeps the text and 3 the label. The other 12 of 3 have the same text.
+    """
+    replies = {1: "ABAAA", 2: "EEEEE", 3: "AAAAA"}
+    cells = {}
+    for seed in range(5):
+        pairs = [(ask(number, "Object", "C"), Reply(text[seed])) for number, text in replies.items()]
+        red, blue, *others = (option.text for option in pairs[0][0].options)
+        order = [blue, red, *others] if seed == 1 else [red, blue, *others]
+        cells["shuffled_options", seed] = [
+            (replace(q, options=tuple(replace(o, text=text) for o, text in zip(q.options, order, strict=True))), reply)
+            for q, reply in pairs
+        ]
+    metrics = measured(tmp_path, cells)
+    found = {
+        name: pick(metrics, name, variant="shuffled_options", seed=None).value
+        for name in ("same_answer", "content_agreement", "content_kept", "position_kept", "position_alone")
+    }
+    assert found == {
+        "same_answer": pytest.approx(2 / 3),
+        "content_agreement": pytest.approx((1 + 1 + 12 / 20) / 3),
+        "content_kept": pytest.approx(8 / 16),
+        "position_kept": pytest.approx(8 / 16),
+        "position_alone": pytest.approx(8 / 16),
+    }
+
+
 def test_seeds_share_their_images(tmp_path):
     """The same replies under three seeds are little more data than one seed: the spread is 0, the width alike."""
     generator = random.Random(3)
