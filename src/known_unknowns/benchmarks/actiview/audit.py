@@ -149,7 +149,7 @@ def _questions_left_out(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
                 ALL,
                 " ".join(cell.printed for cell in row.values()),
                 f"The percentages are of {asked} questions; {everything - asked} of {everything} are left out.",
-                "; ".join(f"{part} {row[part].printed} = {right} / {n}" for part, (right, n) in fewer.items()),
+                "; ".join(f"{part}: {right} / {n} = {row[part].printed}%" for part, (right, n) in fewer.items()),
             )
 
 
@@ -194,9 +194,12 @@ def _people(published: Published) -> Iterator[Finding]:
             if cell.n and not any(grim_counts(cell.printed, cell.n, truncated=cut) for cut in (False, True)):
                 yield _no_count(cell, cell.n, "questions")
     for column, cell in rows.get("Average", {}).items():
-        yield from inconsistent(
-            [_mean(cell, [(row[column], 1) for row in people])], f"The {len(people)} people give {{}}."
-        )
+        scores = [row[column] for row in people]
+        without = {one.row: _mean(cell, [(other, 1) for other in scores if other is not one]) for one in scores}
+        text = f"The {len(people)} people give {{}}."
+        if explained := [name for name, mean in without.items() if mean.is_consistent]:
+            text += f" Without {explained[0]} it follows."
+        yield from inconsistent([_mean(cell, [(score, 1) for score in scores])], text)
 
 
 def _no_count(cell: PublishedCell, n: int, of: str) -> Finding:

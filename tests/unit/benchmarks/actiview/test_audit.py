@@ -187,7 +187,7 @@ def test_a_row_without_some_questions_is_consistent():
     (found,) = [f for f in FINDINGS if f.table == "Table 8" and f.column == "all"]
     assert (found.row, found.finding) == ("Mantis", "The percentages are of 321 questions; 4 of 325 are left out.")
     assert found.arithmetic == (
-        "Orient 41.38 = 12 / 29; Daily-Loc 80.00 = 32 / 40; Event-M 54.55 = 18 / 33; Event-S 51.28 = 20 / 39"
+        "Orient: 12 / 29 = 41.38%; Daily-Loc: 32 / 40 = 80.00%; Event-M: 18 / 33 = 54.55%; Event-S: 20 / 39 = 51.28%"
     )
     assert flagged("Table 8") == {
         ("Mantis", name) for name in ("all", "Orient", "Daily-Loc", "Type I AVG", "Event-M", "Event-S", "Type III AVG")
@@ -246,7 +246,8 @@ OTHERS = [
     # 73.33 + 71.67 + 85 + 81.67 + 76.67 + 70 = 458.34; 85 + 75 + 90 + 88.33 + 85 + 78.83 = 502.16;
     # 100 + 93.33 + 100 + 83.33 + 95 + 83.33 = 554.99
     ("Table 4", "Average", "ACC", "The 6 people give 76.39.", "= 76.39; printed 77.53"),
-    ("Table 4", "Average", "ACC*", "The 6 people give 83.69.", "= 83.69; printed 84.67"),
+    # (85 + 75 + 90 + 88.33 + 85) / 5 = 84.67
+    ("Table 4", "Average", "ACC*", "The 6 people give 83.69. Without User6 it follows.", "= 83.69; printed 84.67"),
     ("Table 4", "Average", "Consis.", "The 6 people give 92.50.", "= 92.50; printed 94.20"),
     # Idefics2-8B-base: 48.62 + 49.54 + 47.69 + 47.69 = 193.54
     ("Table 7", "all", "AVG", "27 of 27 rows do not follow", "/ 4 = 48.38; printed 48.86"),
