@@ -237,4 +237,5 @@ def test_licence_and_citation_travel_and_nothing_is_left_to_do(project):
     licence = (project.root / "data/released/questions/humblebench/LICENCE.md").read_text(encoding="utf-8")
     assert "Please cite:" in licence
     assert REPOSITORY in licence
+    assert ACTIVIEW in (project.root / "data/released/questions/actiview/LICENCE.md").read_text(encoding="utf-8")
     assert "Nothing to be done" in project.snakemake()

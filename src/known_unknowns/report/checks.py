@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,20 +59,31 @@ def read(folder: Path | None, benchmarks: Sequence[str]) -> list[CheckSummary]:
 
 
 def counted(folder: Path | None, benchmark: str) -> dict[str, float]:
-    """Return the quantities that the check of a benchmark counts, by name; empty without a check."""
+    """Return the quantities that the check of a benchmark counts, by name; empty without a check.
+
+    Raises DataError for a file that is not a check.
+    """
     path = None if folder is None else folder / f"{benchmark}.json"
     if path is None or not path.is_file():
         return {}
-    return {number["name"].strip(): number["observed"] for number in json_files.read(path)["quantities"]}
+    with _is_check(path):
+        return {number["name"].strip(): number["observed"] for number in json_files.read(path)["quantities"]}
 
 
 def _read(path: Path, benchmark: str) -> CheckSummary:
-    try:
+    with _is_check(path):
         raw = json_files.read(path)
         if raw["benchmark"] != benchmark:
             raise ValueError(f"it is a check of {raw['benchmark']!r}")
         title = section(benchmark).title
         return CheckSummary(title, _numbers_table(title, raw["quantities"]), tuple(_severities(raw["findings"])))
+
+
+@contextmanager
+def _is_check(path: Path) -> Iterator[None]:
+    """Raise errors of a file that is not a check as a DataError that names it."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError, OSError) as error:
         reason = f"the key {error} is missing" if isinstance(error, KeyError) else str(error)
         raise DataError(f"not the JSON of a check ({reason}); delete it and run again", file=path) from error

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from known_unknowns.cli import app
 from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding, Quantity, as_json
 from known_unknowns.errors import DataError
-from known_unknowns.report.checks import SHOWN, read
+from known_unknowns.report.checks import SHOWN, counted, read
 
 from .conftest import write
 from .fake_run import make
@@ -79,6 +79,9 @@ def test_an_invalid_check_names_its_file(tmp_path: Path, text: str, said: str):
     with pytest.raises(DataError, match=said) as caught:
         read(tmp_path, ["humblebench"])
     assert "humblebench.json" in str(caught.value)
+    if "mmsap" not in text:
+        with pytest.raises(DataError, match=said):
+            counted(tmp_path, "humblebench")
 
 
 @pytest.mark.usefixtures("no_figures")
