@@ -14,7 +14,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 
 from bench.architectures.specials import SPECIALS, Special
 from bench.architectures.tiny_config import merge, shrunk
-from bench.architectures.tiny_processor import NotBuilt, needs_torchvision, processor_of
+from bench.architectures.tiny_processor import NotApplicable, NotBuilt, needs_torchvision, processor_of
 from tests.unit.engines.tiny import instructblip, llava, others, qwen, tiles
 from tests.unit.engines.tiny.weights import enliven
 
@@ -51,11 +51,11 @@ def build(model_type: str) -> tuple[Any, Callable[[], Any]]:
     Raises
     ------
     NotBuilt
-        No tiny model is built, with the reason.
+        No tiny model is built, with the reason; `NotApplicable` if the class answers no question about an image.
     """
     special = SPECIALS.get(model_type, Special())
     if special.reason:
-        raise NotBuilt(special.reason)
+        raise NotApplicable(special.reason)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         if by_hand := BY_HAND.get(model_type):
@@ -69,12 +69,12 @@ def build(model_type: str) -> tuple[Any, Callable[[], Any]]:
     return _with_weights(model, words), lambda: processor_of(model_type, special)
 
 
-def images_need_torchvision(model_type: str) -> bool:
-    """Return whether only torchvision prepares a class's images."""
+def packages_of(model_type: str) -> list[str]:
+    """Return the packages that a class needs besides those of transformers, such as torchvision for its images."""
     special = SPECIALS.get(model_type, Special())
     if model_type in BY_HAND or special.reason:
-        return False
-    return needs_torchvision(model_type, special)
+        return []
+    return [*special.packages, *(["torchvision"] if needs_torchvision(model_type, special) else [])]
 
 
 def config_of(model_type: str, special: Special, processor: Any, kind: type) -> Any:
@@ -92,6 +92,8 @@ def config_of(model_type: str, special: Special, processor: Any, kind: type) -> 
 
     config = CONFIG_MAPPING[model_type]
     settings = merge(shrunk(config(), token, len(words)), special.config)
+    if "vocabulary_map" in settings:
+        settings["vocabulary_map"] = words.get_vocab()
     if "mrope_section" in inspect.getsource(sys.modules[kind.__module__]):
         for part in (settings, settings.get("text_config") or {}):
             if isinstance(rope := part.get("rope_parameters"), dict) and "rope_type" in rope:

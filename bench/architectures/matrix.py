@@ -4,8 +4,8 @@
     python -m bench.architectures.matrix janus gemma4 # some
     python -m bench.architectures.matrix --table      # only write the table in docs/models.md
 
-The results are in results.json, with the versions they were found with. Classes whose images only torchvision can
-prepare keep their results where torchvision is not installed.
+The results are in results.json, with the versions they were found with. Classes that need torchvision
+or timm keep their results where these are not installed.
 """
 
 from __future__ import annotations
@@ -37,24 +37,23 @@ def run(names: list[str]) -> None:
     import torch
     import transformers
 
-    from bench.architectures.build import CLASSES, images_need_torchvision
+    from bench.architectures.build import CLASSES, packages_of
     from bench.architectures.outcomes import outcome
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)
-    torchvision = _version("torchvision")
     versions = {"transformers": transformers.__version__, "torch": torch.__version__.partition("+")[0]}
     known = load()
     for name in names or CLASSES:
-        if torchvision is None and images_need_torchvision(name):
-            print(f"{name}: torchvision is not installed; its result is kept", flush=True)
+        needed = {package: _version(package) for package in packages_of(name)}
+        if missing := [package for package, found in needed.items() if found is None]:
+            print(f"{name}: without {' and '.join(missing)} its result is kept", flush=True)
             continue
         started = time.perf_counter()
-        found = outcome(name)
-        with_images = {"torchvision": (torchvision or "").partition("+")[0]} if found.images == "torchvision" else {}
-        known[name] = asdict(found) | versions | with_images
-        print(f"{name}: {found.status} {found.reason} ({time.perf_counter() - started:.0f} s)", flush=True)
+        result = outcome(name)
+        known[name] = asdict(result) | versions | {package: str(of).partition("+")[0] for package, of in needed.items()}
+        print(f"{name}: {result.status} {result.reason} ({time.perf_counter() - started:.0f} s)", flush=True)
         ordered = {name: known[name] for name in sorted(known) if name in CLASSES}
         RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
@@ -87,7 +86,7 @@ def table() -> str:
 def _versions(known: dict[str, dict[str, Any]]) -> str:
     found = {
         package: sorted({row[package] for row in known.values() if row.get(package)})
-        for package in ("transformers", "torch", "torchvision")
+        for package in ("transformers", "torch", "torchvision", "timm")
     }
     return "; ".join(f"{package} {' and '.join(values)}" for package, values in found.items() if values)
 

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from bench.architectures.build import CLASSES, build
-from bench.architectures.tiny_processor import NotBuilt
+from bench.architectures.tiny_processor import NotApplicable, NotBuilt
 from known_unknowns.config import TransformersModel
 from known_unknowns.engines import _processors
 from known_unknowns.engines._padding import PLAN as PADDED
@@ -20,9 +20,9 @@ from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Reply, Turn
 
-EQUAL, UNSHARED, REFUSED = "equal", "equal without sharing", "refused"
+EQUAL, UNSHARED, REFUSED, NOT_APPLICABLE = "equal", "equal without sharing", "refused", "not applicable"
 NOT_BUILT, DIFFERENT, FAILED = "not built", "different", "failed"
-STATUSES = (EQUAL, UNSHARED, REFUSED, NOT_BUILT, DIFFERENT, FAILED)
+STATUSES = (EQUAL, UNSHARED, REFUSED, NOT_APPLICABLE, NOT_BUILT, DIFFERENT, FAILED)
 """The last two are faults of the engine."""
 
 _TOLERANCE_NATS = 1e-3
@@ -71,6 +71,8 @@ def outcome(model_type: str, turns: Sequence[Turn] = TURNS) -> Outcome:
     name = CLASSES[model_type]
     try:
         model, processor = build(model_type)
+    except NotApplicable as reason:
+        return Outcome(model_type, name, NOT_APPLICABLE, str(reason))
     except NotBuilt as reason:
         return Outcome(model_type, name, NOT_BUILT, str(reason))
     except Exception as error:
@@ -156,7 +158,7 @@ def _why(told: dict[str, Any], *, padded: bool) -> str:
 def _inner(message: str) -> str:
     """Return the error of the model or its processor in the engine's explanation."""
     inner = message.partition(" with an image (")[2].rpartition("); try another")[0]
-    return inner or message.partition(": ")[2]
+    return inner or message.partition(" cannot be asked: ")[2].partition("; ")[0] or message.partition(": ")[2]
 
 
 def _short(error: Exception) -> str:

@@ -14,7 +14,8 @@ class Special:
     ``config``, ``processor_settings`` and ``image_settings`` are added to the small ones, ``processor_attributes`` are
     set on the processor. ``image`` is the text that stands for an image in a prompt. ``tokens`` and ``roles`` are
     added to the tokenizer; ``names`` gives the token of an entry of the configuration ("image" for image_token_id).
-    ``reason`` says why no tiny model is built.
+    ``packages`` are needed besides those of transformers. ``reason`` says why the class answers no question about an
+    image.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -27,10 +28,10 @@ class Special:
     tokens: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
     reason: str = ""
 
 
-_TIMM = "transformers' class needs timm, which is not installed"
 _PIXELS = {"shortest_edge": 32 * 32, "longest_edge": 48 * 48}
 _HALF = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5, "mrope_section": [1, 1, 2]}
 _WHOLE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]}
@@ -43,6 +44,9 @@ _SAM = {
     "global_attn_indexes": [1],
     "downsample_channels": [32, 32],
 }
+
+_EXPERTS = {"num_experts_per_tok": 2, "mlp_layer_types": ["dense", "sparse"]}
+_CODES = {"base_channels": 32, "embed_dim": 8, "latent_channels": 8, "num_res_blocks": 1, "hidden_size": 32}
 
 _GEMMA4_VISION = {
     "model_type": "gemma4_vision",
@@ -69,7 +73,12 @@ SPECIALS: Mapping[str, Special] = {
         image_settings={"max_image_size": 980, "min_image_size": 336},
     ),
     "blip": Special(image=""),
-    "chameleon": Special(reason="its images are tokens of a vocabulary that a tiny tokenizer does not have"),
+    "chameleon": Special(
+        config={"vq_config": _CODES | {"num_embeddings": 8, "channel_multiplier": [1, 1, 1], "resolution": 32}},
+        processor_settings={"image_seq_length": 64},
+        roles={"image_token": "<image>", "sep_token": "<|sep|>"},
+        tokens=tuple(f"IMGIMG{letter}Z" for letter in "ABCDEFGH"),
+    ),
     "cohere2_vision": Special(image_settings={"patch_size": 2}),
     "cohere_compass": Special(
         config={
@@ -92,8 +101,10 @@ SPECIALS: Mapping[str, Special] = {
         }
     ),
     "cosmos3_omni": Special(processor="Qwen3VLProcessor"),
-    "deepseek_ocr2": Special(
-        reason="no tiny configuration was found in which its image processor fits the vision part"
+    "deepseek_ocr2": Special(  # writes 144 tokens for each tile, whatever the size
+        config={"vision_config": {"sam_config": _SAM | {"image_size": 48}}, "text_config": _EXPERTS},
+        processor_settings={"patch_size": 4, "downsample_ratio": 1},
+        image_settings={"size": {"height": 48, "width": 48}, "tile_size": 48},
     ),
     "deepseek_vl": Special(processor_settings={"num_image_tokens": 16}),
     "deepseek_vl_hybrid": Special(
@@ -102,14 +113,44 @@ SPECIALS: Mapping[str, Special] = {
         image_settings={"high_res_size": {"height": 64, "width": 64}},
     ),
     "diffusion_gemma": Special(
-        reason="no tiny configuration was found; it writes blocks of tokens by diffusion, not one token after another"
+        config={
+            "vision_config": _GEMMA4_VISION,
+            "text_config": {"num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": 48},
+            "canvas_length": 8,
+        },
+        image_processor="Gemma4ImageProcessorPil",
+        image_settings=_GEMMA4_IMAGES,
     ),
-    "emu3": Special(reason="its images are tokens of a vocabulary that a tiny tokenizer does not have"),
+    "emu3": Special(
+        config={"vq_config": _CODES | {"codebook_size": 8, "channel_multiplier": [1, 1, 1, 1], "attn_resolutions": []}},
+        roles={"image_token": "<image>"},
+        tokens=("<|extra_200|>", *(f"<|visual token {number:06}|>" for number in range(8))),
+    ),
     "ernie4_5_vl_moe": Special(config={"text_config": {"rope_parameters": {"mrope_section": [3, 3, 2]}}}),
     "evolla": Special(reason="it takes proteins, not images"),
-    "fast_vlm": Special(reason=_TIMM),
+    "fast_vlm": Special(
+        config={"vision_config": {"architecture": "test_resnet", "hidden_size": 96, "model_args": None}},
+        processor="LlavaProcessor",
+        processor_settings={"patch_size": 32, "vision_feature_select_strategy": "full"},
+        image_processor="CLIPImageProcessorPil",
+        packages=("timm",),
+    ),
     "fuyu": Special(tokens=("|SPEAKER|", "|NEWLINE|"), image=""),
-    "gemma3n": Special(reason=_TIMM),
+    "gemma3n": Special(
+        config={
+            "vision_config": {"architecture": "test_resnet", "hidden_size": 96},
+            "vision_soft_tokens_per_image": 1,
+            "text_config": {
+                "num_hidden_layers": 4,
+                "layer_types": ["sliding_attention", "full_attention"] * 2,
+                "num_kv_shared_layers": 2,
+                "activation_sparsity_pattern": [0.0] * 4,
+                "intermediate_size": [48] * 4,
+            },
+        },
+        processor_settings={"image_seq_length": 1},
+        packages=("timm",),
+    ),
     "git": Special(image=""),
     "glm46v": Special(config={"text_config": {"rope_parameters": _WHOLE}}),
     "glm4v_moe": Special(config={"text_config": {"rope_parameters": _HALF}}, image_processor="Glm4vImageProcessorPil"),
@@ -118,7 +159,18 @@ SPECIALS: Mapping[str, Special] = {
     "glmga": Special(config={"text_config": {"rope_parameters": _WHOLE}}, processor="Glm46VProcessor"),
     "got_ocr2": Special(image="<img><imgpad></img>", processor_attributes={"num_image_tokens": 1}),
     "granite4_vision": Special(
-        reason="no tiny configuration was found in which its image processor fits the vision part"
+        config={
+            "image_grid_pinpoints": [[32, 64], [64, 32], [64, 64]],
+            "vision_config": {"hidden_size": 64},
+            "downsample_rate": "1/2",
+            "deepstack_layer_map": [[0, 0]],
+            "spatial_target_layers": [0, 1, 0, 1],
+        },
+        processor_settings={
+            "downsample_rate": "1/2",
+            "vision_feature_select_strategy": "default",
+            "num_additional_image_tokens": 1,
+        },
     ),
     "granite_docling": Special(processor_settings={"image_seq_len": 1}),
     "hunyuan_vl": Special(
@@ -129,7 +181,7 @@ SPECIALS: Mapping[str, Special] = {
         config={"vision_config": {"patch_size": 20, "posemb_grid_size": 4}},
         image_settings={"size": {"height": 40, "width": 40}},
     ),
-    "instructblipvideo": Special(reason="its processor takes videos only"),
+    "instructblipvideo": Special(reason="its processor takes videos of four frames, not images"),
     "janus": Special(
         config={
             "vq_config": {"base_channels": 32, "num_embeddings": 32, "channel_multiplier": [1], "num_res_blocks": 1}
@@ -140,7 +192,13 @@ SPECIALS: Mapping[str, Special] = {
         config={"text_config": {"num_key_value_heads": 2}, "vision_config": {"pos_emb_height": 4, "pos_emb_width": 4}}
     ),
     "kosmos-2": Special(processor="Kosmos2Processor", processor_attributes={"first_image_token_id": 8}, image=""),
-    "kosmos-2.5": Special(reason="its processor writes 2,048 tokens for each image, too many for a tiny test"),
+    "kosmos-2.5": Special(
+        config={"latent_query_num": 8, "vision_config": {"patch_embed_hidden_size": 192, "max_num_patches": 16}},
+        processor="Kosmos2_5Processor",
+        processor_settings={"num_image_tokens": 8},
+        processor_attributes={"images_kwargs": {"max_patches": 16, "return_tensors": "pt"}},
+        image="",
+    ),
     "lfm2_vl": Special(
         config={"vision_config": {"patch_size": 8, "num_patches": 16}},
         image_settings={
@@ -176,7 +234,7 @@ SPECIALS: Mapping[str, Special] = {
         tokens=("]<]image[>[", "]<]video[>[", "]<]start of image[>[", "]<]end of image[>["),
         config={"text_config": {"rotary_dim": 16}},
     ),
-    "mistral4": Special(reason="a language model without images"),
+    "mistral4": Special(reason="a language model that takes no images"),
     "mistral_large4": Special(config={"spatial_merge_size": 1, "text_config": {"num_key_value_heads": 2}}),
     "molmo2": Special(
         config={"adapter_config": {"vision_feature_layer": [1, 0]}, "vision_config": {"num_position_embeddings": 16}},
@@ -201,8 +259,19 @@ SPECIALS: Mapping[str, Special] = {
         image="<image>",
         names={"image": "<IMG_ATOM>"},
     ),
-    "perception_lm": Special(reason=_TIMM),
-    "pi0": Special(reason="it returns actions of a robot, not text"),
+    "perception_lm": Special(
+        config={
+            "vision_config": {
+                "architecture": "vit_tiny_patch16_224",
+                "model_args": {"embed_dim": 32, "depth": 2, "num_heads": 2, "img_size": 32, "patch_size": 8},
+            },
+            "projector_pooling_ratio": 2,
+        },
+        processor_settings={"patch_size": 8, "pooling_ratio": 2},
+        image_settings={"tile_size": 32, "max_num_tiles": 2},
+        packages=("timm",),
+    ),
+    "pi0": Special(reason="it returns actions of a robot, not text, and has no generate()"),
     "pix2struct": Special(
         config={"vision_config": {"patch_embed_hidden_size": 192}}, image="", image_settings={"max_patches": 16}
     ),
@@ -238,11 +307,35 @@ SPECIALS: Mapping[str, Special] = {
         tokens=("<patch_start>", "<patch_end>", "<im_start>", "<im_end>"),
         image_settings={"patch_size": 32, "vision_patch_size": 8},
     ),
-    "udop": Special(reason="its processor needs words and boxes beside the image"),
+    "udop": Special(reason="a parser of documents: its tokenizer takes words with their boxes, not a question"),
     "unlimited_ocr": Special(config={"vision_config": {"sam_config": _SAM}}),
     "vipllava": Special(config={"vision_feature_layer": [-1, -2]}),
-    "vision-encoder-decoder": Special(reason="any encoder with any decoder, without a processor of its own"),
-    "dots3_note": Special(reason="no tiny configuration was found: the size of its audio tower is fixed"),
+    "vision-encoder-decoder": Special(
+        reason="any image encoder with any text decoder: it takes an image alone, without a question"
+    ),
+    "dots3_note": Special(
+        config={
+            "audio_config": {
+                "adapter_input_size": 32,
+                "adapter_out_dim": 32,
+                "feature_size": 8,
+                "conv_output_size": 32,
+            },
+            "vision_config": {"adapter_in_dim": 32, "adapter_out_dim": 32},
+            "text_config": {
+                "num_key_value_heads": 2,
+                "index_topk": 16,
+                "swa_num_attention_heads": 2,
+                "swa_num_key_value_heads": 2,
+                "swa_q_lora_rank": 16,
+                "swa_kv_lora_rank": 16,
+                "swa_head_dim": 32,
+                "swa_qk_nope_head_dim": 16,
+                "swa_v_head_dim": 16,
+            },
+        },
+        image_settings={"temporal_patch_size": 1},
+    ),
     "florence2": Special(
         config={
             "vision_config": {
@@ -275,8 +368,18 @@ SPECIALS: Mapping[str, Special] = {
         image="<|boi|>",
         names={"image": "<|image|>"},
     ),
-    "gemma4_unified": Special(reason="no tiny configuration was found: the size of its vision part is fixed"),
-    "inkling_mm_model": Special(
-        reason="no tiny configuration was found in which its image features fit the language model"
+    "gemma4_unified": Special(
+        config={
+            "vision_config": {
+                "patch_size": 8,
+                "pooling_kernel_size": 2,
+                "mm_embed_dim": 32,
+                "mm_posemb_size": 64,
+                "output_proj_dims": 32,
+            },
+            "audio_config": None,
+        },
+        image_settings=_GEMMA4_IMAGES,
     ),
+    "inkling_mm_model": Special(config={"vision_config": {"patch_size": 32}}),
 }

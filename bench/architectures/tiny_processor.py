@@ -37,6 +37,10 @@ class NotBuilt(Exception):
     """No tiny processor can be built for a class, with the reason."""
 
 
+class NotApplicable(NotBuilt):
+    """The class cannot be asked a question about an image, with the reason."""
+
+
 def processor_of(model_type: str, special: Special) -> Any:
     """Return a class's processor."""
     kind = _class(special.processor or PROCESSOR_MAPPING_NAMES.get(model_type), "processor")

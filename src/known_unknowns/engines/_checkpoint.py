@@ -27,8 +27,10 @@ from transformers import (
     AutoModelForImageTextToText,
     AutoModelForMultimodalLM,
     GenerationConfig,
+    GenerationMixin,
     PreTrainedModel,
 )
+from transformers.image_processing_utils import BaseImageProcessor
 
 from known_unknowns.config import TransformersModel
 from known_unknowns.data import files, hub, lock_file
@@ -197,6 +199,13 @@ def _from_pretrained(source: str, where: Mapping[str, Any], entry: TransformersM
     except Exception as error:  # readers of damaged files raise errors of many types
         reason = f"a file of it may be damaged ({type(error).__name__}: {error})"
         raise ConfigError(f"cannot load {source!r}: {reason}; fetch it again", path=f"{path}.source") from error
+    if not isinstance(model, GenerationMixin):
+        raise ConfigError(
+            f"{type(model).__name__} of transformers {transformers.__version__} cannot be asked: it does not write one "
+            "token after another with transformers' generate() (DiffusionGemma writes blocks of tokens by diffusion); "
+            "serve the model behind an endpoint (docs/endpoints.md)",
+            path=f"{path}.source",
+        )
     return processor, model
 
 
@@ -240,7 +249,9 @@ def _check_image_backend(processor: Any, wanted: str, *, path: str) -> str:
 
     If that one is missing, transformers silently uses another one, with other pixels.
     """
-    found = getattr(getattr(processor, "image_processor", None), "backend", None)
+    part = getattr(processor, "image_processor", None)
+    # Classes without the attribute (Emu3's, Video-LLaVA's) are older than the backends, and use Pillow only.
+    found = getattr(part, "backend", "pil" if isinstance(part, BaseImageProcessor) else None)
     if found is None:
         raise ConfigError(
             f"{type(processor).__name__} has no image processor with a backend that can be pinned",

@@ -19,8 +19,13 @@ from known_unknowns.records import Turn
 PLAN = "padded batches"
 _HALF_TOLERANCE = 0.25
 """In standard deviations of the logits, if the weights do not fit into memory in float32."""
+_LONGEST_REASON = 160
 _MAX_CHECKS = 3
 """Number of batches at most that are compared until one of them had padding."""
+
+
+class _NoBatch(Exception):
+    """Prompts can be encoded alone, but not together."""
 
 
 class PaddingCheck:
@@ -57,19 +62,20 @@ class PaddingCheck:
             summary["fell_back"] = [*summary.get("fell_back", ()), {"plan": PLAN, "why": self.fault}]
 
     def _compare(self, turns: Sequence[Turn], folder: Path) -> str:
-        by_length = sorted(turns, key=lambda turn: len(turn.text))
-        pair = [by_length[-1], by_length[0]]
         tolerance, where = check.TOLERANCE, "in float32"
         try:
             with check.in_float32(self._model):
-                found, padded = self._difference(pair, folder)
+                found, padded = self._difference(turns, folder)
         except (torch.OutOfMemoryError, MemoryError):
             tolerance, where = _HALF_TOLERANCE, f"in {self._model.dtype}"
             try:
-                found, padded = self._difference(pair, folder)
+                found, padded = self._difference(turns, folder)
             except (torch.OutOfMemoryError, MemoryError):
                 self._left = 0
                 return "there is not enough memory to compare a batch of two with its prompts alone"
+        except _NoBatch as error:
+            self._left = 0
+            return f"its processor makes no batch of them ({error})"
         self._left = 0 if padded else self._left - 1
         self.difference = max(found, self.difference or 0.0)
         if found <= tolerance:
@@ -77,11 +83,17 @@ class PaddingCheck:
         self._left = 0
         return f"its logits differ by {found:.2g} of their standard deviation from those of each prompt alone, {where}"
 
-    def _difference(self, pair: Sequence[Turn], folder: Path) -> tuple[float, bool]:
+    def _difference(self, turns: Sequence[Turn], folder: Path) -> tuple[float, bool]:
         """Return the difference of the first logits, and whether the batch had padding."""
-        batch = self._encode(pair, folder)
-        together = first_logits(self._model, batch)
+        by_length = sorted(turns, key=lambda turn: len(turn.text))
+        pair = [by_length[-1], by_length[0]]
         alone = [check.reference(self._model, self._encode([turn], folder), steps=1)[0][0] for turn in pair]
+        try:
+            self._encode(turns, folder)
+            batch = self._encode(pair, folder)
+        except (ValueError, TypeError) as error:  # some processors cannot stack images with unequal numbers of tiles
+            raise _NoBatch(" ".join(str(error).split())[:_LONGEST_REASON]) from error
+        together = first_logits(self._model, batch)
         found = max(check.difference(row, single) for row, single in zip(together, alone, strict=True))
         return found, not bool(batch["attention_mask"].all())
 

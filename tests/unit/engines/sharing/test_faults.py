@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from known_unknowns.engines._prompts import PromptBuilder
 from known_unknowns.engines.sharing import prefix, rows, segments, shared_decoder, token_tree
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Turn
@@ -182,3 +183,21 @@ def test_without_memory_for_the_check_sharing_is_disabled(qwen, monkeypatch):
 def test_correct_plans_pass(checkpoint):
     assert caught(checkpoint) == []
     assert caught(checkpoint, dtype="bfloat16") == []
+
+
+def test_prompts_that_the_processor_cannot_batch_are_asked_one_by_one(qwen, monkeypatch):
+    """As by Perception LM's, which cannot stack images with unequal numbers of tiles."""
+    plain = replies(tiny.engine(*qwen, sharing="off", batch_size=1))
+    build = PromptBuilder.build_batch
+
+    def alone_only(prompts, turns, folder):
+        if len(turns) > 1:
+            raise ValueError("stack expects each tensor to be equal size")
+        return build(prompts, turns, folder)
+
+    monkeypatch.setattr(PromptBuilder, "build_batch", alone_only)
+    engine = tiny.engine(*qwen, sharing="off", batch_size=4)
+    assert replies(engine) == plain
+    (given_up,) = engine.about["sharing"]["fell_back"]
+    assert given_up["plan"] == "padded batches"
+    assert "stack expects each tensor to be equal size" in given_up["why"]
