@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from known_unknowns.scoring import _words
-from known_unknowns.scoring._clauses import CLAUSE, WORD, parts, root, stem
+from known_unknowns.scoring._clauses import CLAUSE, WORD, parts
+from known_unknowns.scoring._stems import root, stem
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
 _REFERENCES = _words.PRONOUNS | {"this", "that"}

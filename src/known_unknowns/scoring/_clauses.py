@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from known_unknowns.scoring import _words
 from known_unknowns.scoring._marks import MARK
+from known_unknowns.scoring._stems import stem
 
 ENGLISH = re.compile(
     r"\b(?:the|to|in|at|and|are|by|from|next|behind|can|be|not|see|do|does|you|an?|is|are|was|of|on|with|there|it|this|i|my|its?|has|have)\b",
@@ -21,7 +22,6 @@ CLAUSE = re.compile(
     rf"|where|when|unlike)\s)|,?\s(?=and\s(?!(?:an?\s|the\s)?{MARK}))|(?:,\s(?:and\s)?|(?<!{MARK})\sand\s)(?=(?:an?\s|the\s)?{MARK}\s{_VERB_AFTER}\b)",
     re.IGNORECASE,
 )
-_IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "feet": "foot"}
 _IN_THE_IMAGE = (
     r"(?:in|from|based\son|looking\sat|within)\s(?:the|this)\s(?:\w+\s)?"
     r"(?:image|photo|picture|scene|photograph|view|frame)"
@@ -29,7 +29,7 @@ _IN_THE_IMAGE = (
 _OPENER = re.compile(
     r"\s*(?:(?:and|but|yet|so|while|whereas|although|though|because|since|as|then|thus|therefore|hence|well|yes|no|okay|ok|overall"
     r"|clearly|actually|probably|perhaps|maybe|(?:most\s)?likely|definitely|apparently|also|here|now|indeed|that|honestly|judging|still|again)\b"
-    rf"|{_IN_THE_IMAGE}\b|in\s(?:fact|reality|truth)\b|at\s(?:first|second)\s(?:sight|glance)\b|of\scourse\b"
+    rf"|{_IN_THE_IMAGE}\b|at\s(?:the|this)\smoment(?:\s(?:shown|depicted|captured))?\b|what(?=\s(?:he|she|it|they|the)\b)|in\s(?:fact|reality|truth)\b|at\s(?:first|second)\s(?:sight|glance)\b|of\scourse\b"
     r"|(?:I|we|you)(?:\s(?:can|could|would|will|do|also|clearly|only|just)|'d|'ll|'m)*\s(?:see|think|believe|say|count|notice|guess|observe"
     r"|find|spot|recogni[sz]e|identify|assume|suppose|call|describe|go|choose|pick|sure|certain|confident)(?:\s(?:that|it\sas|it|for|with))?\b"
     r"|it\s(?:seems|appears|looks)\s(?:that|like|as\sif|to\sbe)\b"
@@ -42,7 +42,10 @@ SHOWS_THAT = re.compile(
     re.IGNORECASE,
 )
 _PLACES = (
-    ("on", r"on\stop\sof|on|onto|upon|atop|in|inside|within"),
+    (
+        "on",
+        r"(?:strapped|attached|tied|fixed|mounted|fastened)\s(?:to|on)|on\stop\sof|on|onto|upon|atop|in|inside|within",
+    ),
     ("at", r"at|toward|towards|to|from|for|against"),
     ("near", r"next\sto|near|beside|close\sto|alongside|by"),
     ("behind", r"behind"),
@@ -61,26 +64,6 @@ PLACE = re.compile(
 )
 
 
-def stem(word: str) -> str:
-    """Return a word without the endings of plural and possessive."""
-    word = word.casefold().removesuffix("'s").removesuffix("'")
-    word = _IRREGULAR.get(word, word)
-    if len(word) > 3 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith("es") and word[-3] in "sxzh":
-        return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
-
-def root(word: str) -> str:
-    """Return a word's stem without the ending of a participle, so that "holds" and "holding" are equal."""
-    word = stem(word)
-    for ending in ("ing", "ed"):
-        if len(word) > len(ending) + 3 and word.endswith(ending):
-            return word[: -len(ending)]
-    return word.removesuffix("e")
-
-
 def noun_of(words: list[str]) -> str | None:
     """The stem of the noun that a noun phrase is about: "roof" of "the roof of the bus"."""
     skipped = list(takewhile(lambda word: word in _words.DETERMINERS | _words.OTHER_FUNCTION, words))
@@ -88,8 +71,8 @@ def noun_of(words: list[str]) -> str | None:
     phrase = list(takewhile(lambda word: word not in _words.CLAUSE_WORDS, words))
     if not phrase:
         return None
-    phrase = phrase[:1] + list(takewhile(lambda word: not word.endswith("ing"), phrase[1:]))
-    while len(phrase) > 1 and _is_participle(phrase[-1]):
+    phrase = phrase[:1] + list(takewhile(lambda word: _belongs(word), phrase[1:]))
+    while len(phrase) > 1 and is_participle(phrase[-1]):
         phrase = phrase[:-1]
     rest = words[len(phrase) :]
     noun = stem(phrase[-1])
@@ -98,9 +81,15 @@ def noun_of(words: list[str]) -> str | None:
     return noun
 
 
-def _is_participle(word: str) -> bool:
+def _belongs(word: str) -> bool:
+    """Whether a word after the first one of a noun phrase belongs to it."""
+    return word not in _words.PLACING and (not word.endswith("ing") or word in _words.NO_PARTICIPLES)
+
+
+def is_participle(word: str) -> bool:
     """Whether a word after a noun is a participle: "the boat moored next to the pier", "the umbrella held by her"."""
-    return word in _words.PARTICIPLES or (len(word) > 4 and word.endswith("ed"))
+    ends = word.endswith(("ed", "ing")) and len(word) > 4 and word not in _words.NO_PARTICIPLES
+    return ends or word in _words.PARTICIPLES
 
 
 def place_of(match: re.Match[str]) -> str:

@@ -23,6 +23,9 @@ _LATEX_STYLE = re.compile(r"\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathit|
 _PLAIN = re.compile(r"(?:[A-Za-z0-9.,:;!?'()-]+(?: (?! )|\Z))*+")
 """Text in which nothing has to be normalised: most options and many replies."""
 _STRUCK_OUT = re.compile(r"~~[^~\n]{0,200}~~|<del>[^<\n]{0,200}</del>", re.IGNORECASE)
+_GROUNDED = re.compile(r"<(?P<tag>box|bbox|quad|point|points)>[^<]{0,200}</(?P=tag)>|</?ref>", re.IGNORECASE)
+"""Places in the image that some models write beside words."""
+_REFERRED = re.compile(r"<ref>[^<]{0,200}</ref>\s?(?=<(?:box|bbox|quad|point))", re.IGNORECASE)
 _PRIVATE_USE = re.compile(r"[\ue000-\uf8ff]")
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]{0,40}\|>|</?s>")
 _MARKUP = re.compile(r'[*`~"\u201c\u201d\u201e\u00ab\u00bb]')
@@ -53,6 +56,9 @@ def normalise(text: str) -> str:
         return text.strip()
     text = unicodedata.normalize("NFKC", _stream_safe(_INVISIBLE.sub("", text)))
     text = _STRUCK_OUT.sub(" ", text)
+    if "</" in text:
+        rest = _GROUNDED.sub(" ", _REFERRED.sub(" ", text))
+        text = rest if rest.strip() else _GROUNDED.sub(" ", text)
     if not text.isascii():
         text = _PRIVATE_USE.sub(" ", text)  # known_unknowns.scoring._marks uses these characters
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)

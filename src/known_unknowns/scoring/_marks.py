@@ -14,13 +14,14 @@ parser then search for marks, so that they are the same for all questions and ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from known_unknowns.records import Option
-from known_unknowns.scoring._cleaning import ANSWER_MARK, bare
+from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise
+from known_unknowns.scoring._loose import can_be_loose, loose_mentions
 from known_unknowns.scoring._numbers import NUMBER_WORDS
-from known_unknowns.scoring._options import option_texts
+from known_unknowns.scoring._options import option_texts, refuses
 from known_unknowns.scoring._positions import mark_positions, mentions_position
 
 Claims = frozenset[str]
@@ -79,6 +80,23 @@ _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
 """Texts that are also common words. They are mentions only at the start of a clause, followed by its end."""
+_DISCOURSE = frozenset(
+    {"clear", "correct", "good", "no", "okay", "plain", "right", "sure", "true", "welcome", "well", "yes"}
+)
+"""Texts that can also introduce a reply."""
+_CHAT = re.compile(
+    r"[\s,.:!;-]{1,3}(?:so[\s,]|let\sme\b|let's\b|here\b|please\b|thank|I(?:'d|\swould)\s(?:be\s(?:happy|glad)|love\sto)"
+    r"|I(?:'ll|\scan|\swill|\scould|\sneed\sto)\s(?!(?:see|tell|say|confirm)\b)|I'm\s(?:happy|glad|ready))",
+    re.IGNORECASE,
+)
+_ADVERB = re.compile(
+    r"\s(?:now|away|here|there|next\sto|behind|above|below|beside|under|out|over|off|with|in\sfront|on\stop|by\s(?:the|an?)"
+    r"|(?:on|at|in)\s(?:the|an?)|to\s(?!(?:the|us|me)\b))",
+    re.IGNORECASE,
+)
+_NOUN_BEFORE = re.compile(
+    r"(?:\A|[.:;!?,'\n(-]\s?|\b(?:the|its|his|her|my|your|far|say|answer|is|turn|turns|to|and)\s)\Z", re.IGNORECASE
+)
 _NEARBY = 24
 _STATEMENT = re.compile(r"\w\s(?:is|are|was|were|has|have|can|can't|cannot)\s\w", re.IGNORECASE)
 """An option's text that says by itself what it is about."""
@@ -125,6 +143,11 @@ class Marks:
         self.ambiguous = any(text in self._folded for text in self._letter_texts.values())
         """Whether an option's text is a label."""
         self.uses_no = "no" in words
+        self._loose = [
+            "" if refuses(option.text) or not can_be_loose(option.text) else normalise(option.text)
+            for option in options
+        ]
+        self.about_it = any(option.text.endswith(" it") for option in options)
         self._ordinals = any(mentions_position(option.text) for option in options)
         self._in_place = [self._characters(frozenset({label}), 0) for label in labels]
 
@@ -142,17 +165,45 @@ class Marks:
             return frozenset(core[0])
         return self._texts.equal_to(text)
 
-    def mark(self, text: str) -> str:
-        """Return the text with marks in place of mentions."""
+    def mark(self, text: str, *, counts_parts: bool = False) -> str:
+        """Return the text with marks in place of mentions.
+
+        Parameters
+        ----------
+        text : str
+            A normalised reply.
+        counts_parts : bool
+            Whether the question asks how many *of* some things there are, so that "two of the windows" is an answer.
+        """
         text = _COUNTING.sub("\u2026", text)
         parts, end = [], 0
         for mention in self._texts.within(text):
-            if self._is_mention(text, mention.start, mention.end):
+            if self._is_mention(text, mention.start, mention.end, counts_parts=counts_parts):
                 parts += [text[end : mention.start], self._characters(mention.labels, 1)]
                 end = mention.end
         parts.append(text[end:])
         marked = self._mark_labels("".join(parts))
         return self._merge(mark_positions(marked, self._in_place, _MARK, nouns_only=self._ordinals))
+
+    def mark_loosely(self, text: str, asked: Collection[str]) -> str:
+        """Return a text that mentions no option with marks in place of loose mentions of offered options.
+
+        Parameters
+        ----------
+        text : str
+            A normalised reply.
+        asked : collection of str
+            Roots of the question's words.
+        """
+        if self._ordinals or (not self.letters and any(map(str.isdigit, text))):
+            return text  # whose numbers can be labels or positions
+        parts, end = [], 0
+        for place in sorted(loose_mentions(text, self._loose, asked), key=lambda place: place.start):
+            if place.start < end:
+                return text  # of two options
+            parts += [text[end : place.start], self._characters(frozenset({self.labels[place.option]}), 1)]
+            end = place.end
+        return "".join([*parts, text[end:]])
 
     def mark_letter_texts(self, text: str) -> str:
         """Return the text with marks if an option's text is a label, so that a mention can mean two options.
@@ -211,7 +262,7 @@ class Marks:
     def _characters(self, labels: Claims, kind: int) -> str:
         return "/".join(chr(_FIRST + kind * _SIZE + self._index[label]) for label in sorted(labels))
 
-    def _is_mention(self, text: str, start: int, end: int) -> bool:
+    def _is_mention(self, text: str, start: int, end: int, *, counts_parts: bool) -> bool:
         """Whether an option's text is not just a common word of the sentence."""
         word, before, after = (
             text[start:end].casefold(),
@@ -222,17 +273,24 @@ class Marks:
             return False  # marked as a label
         if word in _WORDS and (word in {"yes", "no", "none"}):
             return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
+        if word in _DISCOURSE and not text[:start].strip() and _CHAT.match(text, end):
+            return False  # "Right, let me look at the image."
+        if word in {"left", "right"} and (
+            before.endswith(("all ", "been ")) or (_ADVERB.match(after) and not _NOUN_BEFORE.search(before))
+        ):
+            return False  # "that's all right", "it was left out"
         if word in {"i", "a"}:
             return re.match(r"(?!')(?:\W|\Z)(?!\w)|\)", after) is not None  # a numeral or a letter, not a word
         if re.match(r"'s\s(?!(?:an?|the|my|it|not|best|right|correct)\b)\w", after):
             return False  # "Einstein's student"
         if word == "nothing":
             return not re.match(
-                r"\s(?:I|we|you|can|could|to\s(?:do|see|say)|about|more|else|but|other|wrong|in\scommon)\b", after
+                r"\s(?:in\s(?:this|the)\s\w+\s(?:tells|shows|says|suggests|indicates)|I|we|you|can|could|to\s(?:do|see|say)|about|more|else|but|other|wrong|in\scommon)\b",
+                after,
             )
         if word == "one":
             return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
-        if (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
+        if not counts_parts and (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
             return False  # "2 of them"
         if word in NUMBER_WORDS and (_LARGER.match(after) or _TENS_BEFORE.search(before)):
             return False  # "three" in "three thousand"

@@ -28,6 +28,10 @@ _WORDS = re.compile(rf"\b(?:an?\s(?=hundred|thousand|million))?(?:{_WORD})(?:(?:
 _ANY = re.compile(rf"\d|\b(?:{_WORD}|{'|'.join(_ORDINALS)})\b")
 _TIME = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?P<rest>\D*)")
 _ABOUT = re.compile(r"(?:about|around|approximately|approx\.|roughly|circa|some|nearly|~)\s?(?=\d)")
+_UNIT = re.compile(
+    r"(?P<number>\d[\d.,]*)\s?(?P<unit>[kmcd]?m|[mcd]?l|k?g|mph|km/h|ft|in|lbs?|oz|am|pm|w|kw|v|hz|gb|tb)"
+)
+_CURRENCIES = {"$": ("dollars", "dollar"), "\u20ac": ("euros", "euro"), "\u00a3": ("pounds", "pound")}
 _ORDINAL_WORD = re.compile(rf"\b(?:{'|'.join(_ORDINALS)})\b")
 _ORDINAL = re.compile(r"\b(?:\d{1,2})(?:st|nd|rd|th)\b")
 
@@ -95,6 +99,12 @@ def aliases(text: str) -> Iterator[str]:
         rest = text[match.end() :]
         yield rest
         yield from (f"{word} {rest}" for word in ("about", "around", "approximately", "roughly"))
+    if (match := _UNIT.fullmatch(text)) is not None:
+        yield from (f"{match['number']}{match['unit']}", f"{match['number']} {match['unit']}")
+    if text.endswith(".00"):
+        yield text.removesuffix(".00")
+    if text[0] in _CURRENCIES and text[1:].strip():
+        yield from (f"{text[1:].strip()} {name}" for name in _CURRENCIES[text[0]])
     if text.endswith("%"):
         yield from (f"{text[:-1].strip()} percent", f"{text[:-1].strip()} per cent")
     if (match := _ORDINAL.search(text)) is not None and int(match[0][:-2]) <= len(_ORDINALS):

@@ -39,6 +39,8 @@ _CANNOT_HELP = re.compile(
     r"\shelp\s(?:you\s)?(?:with|on)\s(?:it|that|this)(?!\w)(?!\s(?:question|request|image|task))",
     re.IGNORECASE,
 )
+_VARIANTS = (("gray", "grey"), ("color", "colour"), ("center", "centre"), ("liter", "litre"), ("meter", "metre"))
+"""American and British spellings."""
 _FAMILIES = (("none of", _NONE_OF_THEM), ("sorry", _CANNOT_HELP))
 """Wordings of a refusal option: the start of its text, and a pattern of texts with the same meaning."""
 
@@ -47,6 +49,11 @@ _COPULA = re.compile(
     re.IGNORECASE,
 )
 _PRONOUNS = frozenset({"it", "he", "she", "they", "this", "that", "who"})
+
+
+def refuses(text: str) -> bool:
+    """Whether an option's text is a known refusal."""
+    return text.casefold().startswith(tuple(start for start, _ in _FAMILIES))
 
 
 class Mention(NamedTuple):
@@ -133,6 +140,9 @@ class OptionTexts:
         spellings |= {_THOUSANDS.sub("", text) for text in spellings} | {
             _FOUR_DIGITS.sub(r"\1,\2", text) for text in spellings
         }
+        spellings |= {
+            text.replace(one, other) for text in spellings for pair in _VARIANTS for one, other in (pair, pair[::-1])
+        }
         spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(_unaccented, spellings))
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
@@ -180,8 +190,14 @@ def _keys(text: str) -> tuple[str, str, str]:
     return (
         folded.strip("."),
         plain,
-        with_digits(" ".join(_unaccented(word).replace("-", " ").split())),
+        with_digits(" ".join(_american(_unaccented(word)).replace("-", " ").split())),
     )
+
+
+def _american(text: str) -> str:
+    for american, british in _VARIANTS:
+        text = text.replace(british, american)
+    return text
 
 
 def _unaccented(text: str) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
 from known_unknowns.scoring import _relevance_patterns as patterns
 from known_unknowns.scoring import _words
+from known_unknowns.scoring._alignment import Alignment
 from known_unknowns.scoring._anchors import anchored, differ, qualities
 from known_unknowns.scoring._clauses import (
     CLAUSE,
@@ -24,19 +26,34 @@ from known_unknowns.scoring._clauses import (
     SENTENCE,
     SHOWS_THAT,
     WORD,
+    is_participle,
     noun_of,
     parts,
     place_of,
-    root,
-    stem,
     without_openers,
 )
 from known_unknowns.scoring._marks import TEXT
+from known_unknowns.scoring._stems import root, stem
 
 _NEARBY = 300
 """Number of characters before and after a mention that are analysed, so that the time is linear."""
 _IRRELEVANT = "\ue0fc"
 """Replaces the mark of a text that is said of something else."""
+
+
+_NEGATIVE = frozenset({"not", "no", "never", "without", "neither", "nor"})
+
+
+_NO_SUBJECT = re.compile(rf"\s?and\s(?:{'|'.join(sorted(_words.VERBS - {chr(39) + 's'}))})\b", re.IGNORECASE)
+_SENTENCE_PARTS = re.compile(r"[.,;:!?\n]")
+
+
+class Rule(Enum):
+    """How a mention has to be said of what the question asks."""
+
+    POSSIBLE = "nothing shows that it is said of something else"
+    EXPLAINED = "its clause leaves no word unexplained"
+    RESTATED = "its clause is the question as a statement"
 
 
 class _Mention(NamedTuple):
@@ -60,6 +77,9 @@ class Focus:
         )
         match = counted or described or located
         self.counts, self.describes = counted is not None, bool(counted or described)
+        reference = patterns.REFERENCE.search(text)
+        self.reference = None if reference is None else reference[1]
+        self.counts_parts = "how many of " in text.casefold()
         self.locates = match is not None and match is located
         empty = _words.FUNCTION_WORDS - _words.VERBS | _words.AUXILIARIES
         words = [word for word in WORD.findall(text.casefold()) if word not in empty]
@@ -68,6 +88,7 @@ class Focus:
         self.last = next((root(word) for word in reversed(words) if root(word) in self.words), None)
         noun = None if match is None else noun_of(WORD.findall(next(filter(None, match.groups())).casefold()))
         self.nouns = frozenset() if noun is None else _words.PEOPLE if noun in _words.PEOPLE else frozenset({noun})
+        self.content = said - _NEGATIVE
         self.sides = _sides(said)
         self.analysed = bool(self.words) and "?" in question and ENGLISH.search(question) is not None
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
@@ -75,6 +96,7 @@ class Focus:
         self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
         self._text = text
         self.end = frozenset(text.casefold().split()[-1:]) & _words.PREPOSITIONS
+        self.alignment = Alignment(text, self.nouns)
         self.asides = patterns.ASIDE_IN_A_QUESTION.search(text) is not None
 
     @cached_property
@@ -82,7 +104,7 @@ class Focus:
         """What the question says of the things that it names."""
         return qualities(self._text)
 
-    def about_the_question(self, text: str, exempt: Collection[str]) -> str:
+    def about_the_question(self, text: str, exempt: Collection[str], rule: Rule = Rule.POSSIBLE) -> str:
         """Replace the marks of texts that are said of something else.
 
         Parameters
@@ -91,14 +113,16 @@ class Focus:
             A marked text.
         exempt : collection of str
             Marks that are kept: the refusal option, and options that are whole statements.
+        rule : Rule
+            What the other marks have to fulfil.
         """
         if re.search(TEXT, text) is None or ENGLISH.search(text) is None:
             return text
         if not self.analysed:
             return patterns.ATTRIBUTIVE.sub("\u2026", text)
-        return "".join(self._sentence(sentence, exempt) for sentence in parts(SENTENCE, text))
+        return "".join(self._sentence(sentence, exempt, rule) for sentence in parts(SENTENCE, text))
 
-    def _sentence(self, text: str, exempt: Collection[str]) -> str:
+    def _sentence(self, text: str, exempt: Collection[str], rule: Rule) -> str:
         done: list[str] = []
         sentence, place = "", 0
         for clause in parts(CLAUSE, text):
@@ -109,7 +133,7 @@ class Focus:
                 before, after = clause[: match.start()][-_NEARBY:], clause[match.end() : match.end() + _NEARBY]
                 mention = _Mention(before, after, sentence, text[place : place + _NEARBY])
                 listed = end > 0 and patterns.LIST_GAP.fullmatch(clause, end, match.start()) is not None
-                kept = match[0] in exempt or (kept if listed else self._relevant(mention))
+                kept = match[0] in exempt or (kept if listed else self._follows_the_rule(mention, rule))
                 pieces += [clause[end : match.start()], match[0] if kept else _IRRELEVANT]
                 end = match.end()
             done.append("".join(pieces) + clause[end:])
@@ -121,6 +145,27 @@ class Focus:
         if not self.analysed or ENGLISH.search(text) is None:
             return True
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
+
+    def _follows_the_rule(self, mention: _Mention, rule: Rule) -> bool:
+        if self.alignment.restates(mention.before, mention.after) and not self._on_another_side(mention):
+            return True
+        if rule is Rule.RESTATED:
+            return False
+        if self.alignment.concludes(mention.before) and not mention.after.strip(" .!,"):
+            return True
+        if not self._relevant(mention):
+            return False
+        if rule is Rule.POSSIBLE:
+            return True
+        counted = self.counts and self._follows(mention.after) is True
+        if mention.before.strip() == ":":
+            mention = mention._replace(before=_SENTENCE_PARTS.split(mention.sentence)[-1])
+        elif _NO_SUBJECT.match(mention.before):
+            subject = WORD.findall(_SENTENCE_PARTS.split(mention.sentence)[-1])
+            noun = list(takewhile(lambda word: word.casefold() not in _words.AUXILIARIES, subject))
+            if not {word.casefold() for word in subject[:1]} & (_words.PERSONS | _words.PRONOUNS):
+                mention = mention._replace(before=f"{' '.join(noun)} {mention.before}")
+        return not self.alignment.says_something_else(mention.before, mention.after, counted=counted)
 
     def _relevant(self, mention: _Mention) -> bool:
         before, after = mention.before, mention.after
@@ -185,6 +230,9 @@ class Focus:
         if not self.sides and not self.counts:
             return False
         words = frozenset(WORD.findall(f"{mention.before} {mention.after}".casefold()))
+        near = frozenset(WORD.findall(re.split(TEXT, mention.after)[0].casefold()))
+        if _sides(near):
+            words = near if not self.counts else words
         if self.counts and (
             "each" in words or mention.before.endswith("of the ") or patterns.PARTLY.match(mention.after + mention.rest)
         ):
@@ -257,7 +305,7 @@ class Focus:
         phrase = list(takewhile(lambda word: word not in _words.CLAUSE_WORDS, words))
         inner = next((place for place, word in enumerate(phrase) if place and word in _words.DETERMINERS), len(phrase))
         phrase = phrase[:inner]
-        phrase = phrase[:1] + list(takewhile(lambda word: not word.endswith(("ing", "ed")), phrase[1:]))
+        phrase = phrase[:1] + list(takewhile(lambda word: not is_participle(word), phrase[1:]))
         named = [
             word for word in phrase if word not in _words.FUNCTION_WORDS | _words.ADJECTIVES and not word.endswith("ly")
         ]

@@ -17,8 +17,11 @@ DESCRIBED = re.compile(
     re.IGNORECASE,
 )
 LOCATED = re.compile(
-    r"\bwhere\s(?:is|are|was|were)\s(?P<object>.+)|\brelation(?:ship)?\sof\s(?P<objects>.+)", re.IGNORECASE
+    r"\bwhere\s(?:is|are|was|were)\s(?P<object>.+)|\b(?:relation(?:ship)?|position|location)\sof\s(?P<objects>.+)",
+    re.IGNORECASE,
 )
+
+REFERENCE = re.compile(r"\b(?:relation|relative|compared|respect)\sto\s(the\s[a-z]+(?:\s[a-z]+)?)\Z")
 
 SIDES = {side: side for side in ("left", "right", "top", "bottom", "middle")}
 SIDES |= {"upper": "top", "lower": "bottom", "center": "middle", "centre": "middle"}

@@ -6,54 +6,17 @@ import re
 from collections.abc import Callable
 
 from known_unknowns.scoring import _stance, _statements, _verdicts
-from known_unknowns.scoring._cleaning import ANSWER_MARK, normalise, without_thinking
+from known_unknowns.scoring._announcements import ANNOUNCED, CUED, FINAL, MISSPELT
+from known_unknowns.scoring._clauses import ENGLISH
+from known_unknowns.scoring._cleaning import normalise, without_thinking
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
-from known_unknowns.scoring._relevance import focus_of
+from known_unknowns.scoring._quotations import without_quotations
+from known_unknowns.scoring._relevance import Rule, focus_of
 from known_unknowns.scoring._structures import parse_structure, parse_tags, statements
 from known_unknowns.scoring._turns import own_answer
 
-_FINAL = re.compile(
-    rf"{ANSWER_MARK}|\b(?:final|overall|revised|updated|corrected)\s(?:answer|choice|option|decision)\b"
-    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|\bfinal\s?:|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]|[\u2611\u2705]\s?(?=[(\[]?[\ue000-\ue0bf])",
-    re.IGNORECASE,
-)
-_MISSPELT = re.compile(r"\b(?:anwser|awnser|asnwer|anser|aswer|answr|ansewr|anwer|ansswer)\b", re.IGNORECASE)
-_FOREIGN_ANSWER = (
-    r"(?:cevap|yanıt|jawaban(?:nya)?|jawapan|đáp án|odpowied[źz](?:ią)?|odpov[eě]ď|vastaus|svar(?:et)?|antwoord"
-    r"|válasz|răspuns(?:ul)?|απάντηση|ответ|відповідь|отговор|odgovor|одговор|תשובה|الإجابة|الاجابة|الجواب|جواب|پاسخ|उत्तर|คำตอบ|정답|답)"
-)
-_CONCLUSIVE = r"(?:so|thus|therefore|hence|daher|donc|alors|entonces|así\sque|por\slo\stanto)\b,?"
-_CHOOSE = (
-    r"(?:choose|pick|select|go\s(?:with|for)|opt\sfor|take|switch\sto|prefer|st(?:ay|ick)\swith|lean(?:ing)?\stowards?"
-    r"|say|answer|guess|vote\sfor)"
-)
-_DECIDE = (
-    r"(?:I(?:'m|\sam)\s(?:going|voting|opting|settling|betting)\s(?:with|for|on)"
-    r"|I(?:'m|\sam)\s(?:choosing|picking|selecting)|I\s(?:chose|picked|selected|settled?\son)"
-    r"|(?<=[;,.:]\s)(?:going|settling)\s(?:with|for|on)"
-    r"|I\s(?:come|came)\sdown\son(?:\sthe\sside\sof)?|(?:decides?|decided|settles?\s(?:it|the\s\w+))\s(?:for|in\sfavou?r\sof)"
-    r"|my\s(?:vote|money)\s(?:goes\sto|is\son)"
-    r"|let's\s(?:say|go\swith|choose|pick))"
-)
-_BE = r"(?:is|be|ist|lautet|est|es|é|è|sería|serait|wäre)"
-_ANNOUNCED = re.compile(
-    rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
-    rf"|\b{_CONCLUSIVE}(?=\s(?:(?:it(?:'s|\sis|\smust\sbe)|option|I)\s)?[(\[]?{MARK})"
-    rf"|\b{_DECIDE}\b|\b(?:finally|in\sthe\send|finalement|schließlich|finalmente|al\sfinal),?(?=\s[(\[]?{MARK})|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
-    rf"|\b(?:in\stotal|altogether|(?:that|which|this|it)\s(?:makes|gives)|for\sa\stotal\sof|(?:the\s)?total\sis),?(?=\s+(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
-    rf"|\b(?:i\.e\.|in\sother\swords|that\sis\sto\ssay|namely),?(?=\s[(\[]?{MARK})"
-    r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"
-    rf"|更可能是?(?=\s?{MARK})|(?<![可能不])(?:选择|选|選ぶ)(?=\s?[:：]?\s?[(\[]?{MARK}))"
-    rf"|\bit(?:'s|\sis)(?=\s[(\[]?{LETTER}[)\]]?(?:[.!]|\s?\Z|\n))"
-    rf"|{_FOREIGN_ANSWER}\w{{0,3}}(?:\s?[:\uff1a]|\s[^\s\ue000-\ue0bf.]+){{0,3}}?\s?(?=[(\[]?{MARK})"
-    rf"|(?<!answer:)(?<!option:)(?<!choice:)(?<!guess:)(?<=:)(?=\s?(?:the\s|an?\s)?{MARK}[)\].!]*\Z)"
-    r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)(?<!second\s)(?<!other\s)(?<!alternative\s)(?<!earlier\s)"
-    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|top|my)\s(?:option|choice|letter|match|one|pick|description)"
-    r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
-    rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|(?:\s\d)?\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
-    r"|(?:答案|正解|答え|回答|正确的?选项|选项)\s?(?:应该|应)?(?:是|为|は)?\s?[:：]?)",
-    re.IGNORECASE,
-)
+_KEYED = re.compile(rf"\w:\s?(?:the\s|an?\s)?{MARK}")
+_FEW_WORDS = 4
 _SENTENCE_END = re.compile(r"\n|[.!?;](?:\s|\Z)|\u3002|</answer>", re.IGNORECASE)
 _OPENING = " \n:=-.([{<'>#\u2022\u00b7,"
 _BETWEEN = (
@@ -68,13 +31,21 @@ _LIST = re.compile(
 )
 _LIST_ONLY = re.compile(rf"[\s#>*([{{-]{{0,5}}{_LIST.pattern}[\s.,:;!?)\]}}'/|>-]{{0,9}}(?:</answer>)?", re.IGNORECASE)
 _AFTER_A_TEXT = re.compile(
-    r"\s?(?:[.,;:!?()\n\u2013\u2014\u3002\u2026-]|\Z|</answer>)|\s(?:because|since|as|is\s(?:correct|right))\b",
+    r"\s?(?:[.,;:!?()\n\u2013\u2014\u3002\u2026-]|\Z|</answer>)|\s(?:there|it|he|she|they)\s(?:is|are|was|were|does|do|has|have)(?:n't|\snot)?\s?(?:[.,!\n]|\Z)|\s(?:because|since|as|is\s(?:correct|right))\b",
     re.IGNORECASE,
 )
 _LINE_LABEL = re.compile(rf"\n[\s#>([{{<'\u2022\u00b7-]{{0,5}}(?:{BOTH}|{LETTER}(?=\s?[.):\]]|\s?(?:\n|\Z)))")
+_APPOSED = re.compile(
+    r",\s(?:his|her|the|an?|my|their|its|our)\s[^.,;:!?\n]{1,60},\s(?:is|are|was|were|has|had|[a-z]+s)\b", re.IGNORECASE
+)
+"""What follows a text that is the subject of a clause: "Viola, his sister, is ..."."""
+_UNFINISHED = re.compile(
+    r"[^.!?\n]{20},\s?\Z|\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|which|that)\s?\Z", re.IGNORECASE
+)
+"""The end of a reply that was cut off within a sentence."""
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
 _AFFIRMED = re.compile(
-    rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}[)\]]?,?\sit\s(?:is|must\sbe|has\sto\sbe)(?=\s?(?:[.!,;\n]|\Z))|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|altogether)\b"
+    rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}[)\]]?,?\sit\s(?:is|must\sbe|has\sto\sbe)(?=\s?(?:[.!,;\n]|\Z))|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|in\sall|altogether)\b"
     rf"|{MARK}[)\]]?\sis\s(?:the|my)\s(?:final\s)?(?:answer|choice|pick|one)\b|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
     r"(?:only\s|most\s|more\s)?(?:correct|right|best|better|accurate|likely|fitting|appropriate|richtig|korrekt|correcte?)\b|才?是?正确|が正し)",
     re.IGNORECASE,
@@ -90,15 +61,10 @@ _EXCEPTED = re.compile(
     rf"(?P<mark>{MARK})\s(?:\w+\s){{0,2}}(?:except|besides|other\sthan|apart\sfrom|better\sthan)\s[^.;\n]{{0,20}}?{MARK}",
     re.IGNORECASE,
 )
-_CUED = re.compile(
-    r"(?:\A|[^\w\s'](?!\s\w)|(?<!\w)(?:(?:is|be|are|was|it|think|believe|actually|rather|on|choosing|chose|picking|picked|selected|means|said|sia|soit|sea|dirais|diría|dico|reality|fact|really|indeed|truth|la|el|le|die|say|answer|option|choice|letter|statement|pick|choose|select|guess|bet|mean|meant|with|for"
-    r"|so|thus|hence|therefore|then|only|just|leaves|left|remains|probably|definitely|maybe|perhaps|likely|surely|clearly|obviously|certainly"
-    r"|and|or|but|also|both|either|to|towards|as|namely|me|us|still|now|finally|between|versus|vs|prefer|take|opt|opt\.|ans|mark|tick|circle|sondern|sino|mais|mas|maar|utan|men|tylko|melainkan|là|vaan"
-    r"|hanem|ist|lautet|es|est|è|é|är|er|jest|oder|und|ou|et|y|o|e|donc|alors|entonces|bien|wel|schon|opción|réponse|antwort|respuesta|risposta|resposta|это|а|но|هو|คือ|ama|plus|i\.e\.|e\.g\.))"
-    r"|'s\s|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])\s?[(\['<#\s]*\Z",
-    re.IGNORECASE,
+_ALL_EXCEPT = re.compile(
+    rf"{TEXT}\s(?:except|apart\sfrom|other\sthan)\s(?:for\s)?(?:the\s|an?\s)?{TEXT}", re.IGNORECASE
 )
-"""What can precede a letter that is an answer."""
+"""Neither the first option nor the second: "all of them except the right one"."""
 _REMARKS = re.compile(
     rf"(?:\A|(?<=[.;!\n]\s)|(?<=\n))[(\[]?(?P<mark>{MARK})[)\]]?\s?(?P<sign>[:=\u2013\u2014-])\s?(?=[a-z])",
     re.IGNORECASE,
@@ -106,7 +72,9 @@ _REMARKS = re.compile(
 """An option and a remark on it, at the start of a sentence: "A - there is no kite."."""
 _SHORT = re.compile(rf"\s*(?:(?:\w{{2,}}|\d)[,:]?\s){{1,2}}(?:{LETTER})[.)]?\s*")
 """A reply of one or two words and a letter: "striped E"."""
-_BARE = re.compile(rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))")
+_BARE = re.compile(
+    rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))|(?:(?<=[,;.!?\u2026]\s)|(?<=\u2026)){TEXT}(?=\s?(?:[.!;\n]|\Z))"
+)
 _TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
 _NUMBER = r"\d{1,3}(?:\.\d+)?"
 _SHARE = re.compile(
@@ -128,6 +96,7 @@ class ReplyParser:
 
     def __init__(self, marks: Marks, refusal: str | None, question: str) -> None:
         self.marks, self.refusal, self.focus = marks, refusal, focus_of(question)
+        self.question = question
         self._statements = marks.texts_of(
             label for label in marks.offered if label == refusal or marks.is_statement(label)
         )
@@ -135,7 +104,7 @@ class ReplyParser:
     def parse(self, reply: str) -> Claims:
         """Apply the rules to a reply."""
         text = without_thinking(reply)
-        normal = _MISSPELT.sub("answer", normalise(text))
+        normal = MISSPELT.sub("answer", normalise(without_quotations(text, self.question)))
         if whole := self.marks.whole(normal):
             return whole
         said = own_answer(normal, self._mentions)
@@ -150,32 +119,49 @@ class ReplyParser:
         return self.text(normal)
 
     def _mentions(self, text: str) -> bool:
-        return bool(self.marks.whole(text) or self.marks.claims(self.marks.mark(text)))
+        return bool(self.marks.whole(text) or self.marks.claims(self._mark(text)))
+
+    def _mark(self, text: str) -> str:
+        return self.marks.mark(self._with_reference(text), counts_parts=self.focus.counts_parts)
+
+    def _with_reference(self, text: str) -> str:
+        """Replace the question's reference by "it" if the options do so: "under the piano" is "under it"."""
+        reference = self.focus.reference if self.marks.about_it else None
+        return text if reference is None else text.replace(reference, "it")
 
     def text(self, text: str) -> Claims:
         """Apply the rules to normalised text."""
-        marked = self.marks.mark_letter_texts(text) if self.marks.ambiguous else self.marks.mark(text)
-        return self.marks.whole(text) or self.decide(marked)
+        marked = self.marks.mark_letter_texts(text) if self.marks.ambiguous else self._mark(text)
+        if whole := self.marks.whole(text):
+            return whole
+        readable = len(text.split()) < _FEW_WORDS or ENGLISH.search(text) is not None
+        if readable and _MARK.search(marked) is None and not self.marks.ambiguous:
+            marked = self.marks.mark_loosely(self._with_reference(text), self.focus.words)
+        return self.decide(marked)
 
     def decide(self, marked: str) -> Claims:
         """Apply the rules to marked text."""
         if _MARK.search(marked) is None:
             return NOTHING
         marked = self._without_copies(_statements.without_lower_ranks(marked))
-        if any(self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)):
+        if _ALL_EXCEPT.search(marked) or any(
+            self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)
+        ):
             return NOTHING
         marked = _stance.plain(marked)
+        if (answer := _verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
+            return frozenset({answer})
         verdict = _verdicts.chosen(marked, self._label_of)
         text = _statements.without_hypotheses(marked)
         text = _statements.without_denied(_statements.without_tentative(text))
         text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
-        text = _stance.doubtful(text)
+        text = _stance.doubtful(text, self.focus.content)
         if _CUT_OFF.search(text) or _statements.is_a_tie(text):
             return NOTHING
         stated = text
         text = _statements.without_possible(text)
         rules: tuple[Callable[[str], Claims], ...] = (
-            *(self.final, self.announced, self.affirmed, self.shares, self.edges, self.named),
+            *(self.final, self.announced, self.affirmed, self.shares, self.restated, self.edges, self.named),
         )
         for rule in rules:
             if rule == self.affirmed and not isinstance(verdict, _verdicts.Verdict):
@@ -196,7 +182,7 @@ class ReplyParser:
 
     def final(self, text: str) -> Claims:
         """The text after each mark of a final answer: a box, an <answer> tag, "Final answer:"."""
-        places = [match.span() for match in _FINAL.finditer(text)]
+        places = [match.span() for match in FINAL.finditer(text)]
         ends = [start for start, _ in places[1:]] + [len(text)]
         return frozenset[str]().union(
             *(self._first(text[start:end]) for (_, start), end in zip(places, ends, strict=False))
@@ -205,7 +191,10 @@ class ReplyParser:
     def announced(self, text: str) -> Claims:
         """The text after announcements, from the last conclusion ("so", "I would choose") on."""
         claims, end = NOTHING, len(text)
-        for match in reversed(list(_ANNOUNCED.finditer(text))):
+        several = len(_KEYED.findall(text)) > 1  # "Lane 3: red. Lane 4: blue." announces nothing
+        for match in reversed(list(ANNOUNCED.finditer(text))):
+            if several and not match[0]:
+                continue
             found = self._first(text[match.end() : end])
             claims, end = claims | found, match.start()
             if found and match["conclusive"]:
@@ -246,17 +235,37 @@ class ReplyParser:
 
     def named(self, text: str) -> Claims:
         """All mentions. They are all collected, so that contradictions are detected."""
-        relevant = self.focus.about_the_question(text, self._statements)
+        relevant = self.focus.about_the_question(text, self._statements, Rule.EXPLAINED)
         claims = self.marks.claims(relevant)
+        if self.marks.claims(self.focus.about_the_question(text, self._statements)) - claims:
+            return NOTHING
         if self.marks.claims(text) - claims and not all(
             self.focus.anchored(relevant, mark) for mark in _MARK.findall(relevant)
         ):
             return NOTHING
+        if _UNFINISHED.search(text):
+            return NOTHING
         letters = [match for match in _LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
         other = re.search(f"{TEXT}|{BOTH}", text) is not None
         cued = other or _SHORT.fullmatch(text) is not None
-        cued = cued or any(_CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
+        cued = cued or any(CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
         return claims if cued or not letters else NOTHING
+
+    def restated(self, text: str) -> Claims:
+        """The option in statements that restate the question, unless the reply starts or goes on with another one."""
+        start = self.edges(text)
+        claims = self._restated(text)
+        return NOTHING if len(start) == 1 and start != claims else claims
+
+    def _restated(self, text: str) -> Claims:
+        restated = self.focus.about_the_question(text, (), Rule.RESTATED)
+        places = [match for match in _MARK.finditer(restated) if re.match(TEXT, match[0])]
+        claims = self.marks.claims("".join(match[0] for match in places))
+        if len(claims) != 1 or not self.focus.analysed or ENGLISH.search(text) is None:
+            return NOTHING
+        rest = self.focus.about_the_question(text, self._statements)[places[-1].end() :]
+        others = self.marks.claims(rest) | self.marks.claims("".join(_TEXT_ONLY.findall(text)))
+        return NOTHING if others & self.marks.offered - claims else claims
 
     def _label_of(self, mark: str) -> str:
         return self.marks.in_order(mark)[0]
@@ -283,6 +292,8 @@ class ReplyParser:
         claims = self.marks.claims(start[0])
         if text[start.end() :].lstrip(")] ").startswith("?"):
             return NOTHING  # "A? No."
+        if _APPOSED.match(text, start.end()):
+            return NOTHING
         only_text = re.search(f"{LETTER}|{BOTH}", start[0]) is None
         return NOTHING if only_text and not _AFTER_A_TEXT.match(text, start.end()) else claims
 
@@ -323,8 +334,10 @@ class ReplyParser:
 
     def _contradicts(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
         """Whether the reply also states another option: "A. The chandelier is gold."."""
-        if len(claims) != 1 or rule in (self.named, self.shares):
+        if len(claims) != 1 or rule in (self.named, self.shares, self.restated):
             return False
+        if rule == self.edges and self._restated(text) - claims:
+            return True
         if self.marks.ambiguous:
             mentions = re.findall(rf"{MARK}(?:/{MARK})*", text)
             return rule != self.final and any(not claims & self.marks.claims(mention) for mention in mentions)
@@ -332,7 +345,7 @@ class ReplyParser:
         rest = text[place:]
         if rule in (self.edges, self.announced):
             bare = self.marks.claims(" ".join(_BARE.findall(rest)))
-            undecided = rule == self.announced and not any(found["conclusive"] for found in _ANNOUNCED.finditer(text))
+            undecided = rule == self.announced and not any(found["conclusive"] for found in ANNOUNCED.finditer(text))
             if (bare | self.affirmed(text if undecided else rest)) - claims:
                 return True
         if re.match(BOTH, text[place - 1]) or (re.match(TEXT, text[place - 1]) and not self.focus.describes):

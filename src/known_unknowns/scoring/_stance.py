@@ -10,7 +10,7 @@ clauses is not analysed further: in doubt, an option is not an answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from known_unknowns.scoring import _stance_words as words
 from known_unknowns.scoring._marks import MARK, Marks
@@ -114,21 +114,23 @@ _DISSENT = re.compile(
 """A clause without an option in which the reply does not agree: "I disagree", "hardly"."""
 
 
-def doubtful(text: str) -> str:
+def doubtful(text: str, asked: Collection[str] = ()) -> str:
     """Replace the marks that a reply does not stand behind.
 
     Parameters
     ----------
     text : str
         Marked text in which known denials have been replaced.
+    asked : collection of str
+        The question's words. They deny nothing ("the bus stop").
     """
     texts = _parts(_SENTENCE, _CONCEDED.sub(lambda match: _mask(match[0]), text))
     sentences = [
-        _sentence(part, endorsed=_ENDORSED.search(f"{part} {following}") is not None)
+        _sentence(part, asked, endorsed=_ENDORSED.search(f"{part} {following}") is not None)
         for part, following in zip(texts, [*texts[1:], ""], strict=True)
     ]
-    asked = _asked(sentences)
-    return "".join(_mask(part) if place in asked else part for place, part in enumerate(sentences))
+    questions = _asked(sentences)
+    return "".join(_mask(part) if place in questions else part for place, part in enumerate(sentences))
 
 
 def plain(text: str) -> str:
@@ -154,7 +156,7 @@ def _asked(sentences: Sequence[str]) -> set[int]:
     return {place for place in found if place == last or not _AFFIRMED.match(sentences[place + 1])}
 
 
-def _sentence(text: str, *, endorsed: bool) -> str:
+def _sentence(text: str, asked: Collection[str], *, endorsed: bool) -> str:
     if _MARK.search(text) is None:
         return text
     if any(pattern.search(text) for pattern in (_EXAMPLE, _ANOTHER_TIME, _DISPLAYED, _TAG)) or _conditional(text):
@@ -169,7 +171,7 @@ def _sentence(text: str, *, endorsed: bool) -> str:
         elif _OWN.search(clause):
             reported = False
         listed = negated and clause.startswith(":") and _LISTING.search(clauses[-1]) is not None
-        negated = listed or _NEGATION.search(clause) is not None
+        negated = listed or any(match[0].casefold() not in asked for match in _NEGATION.finditer(clause))
         clauses.append(_mask(clause) if (reported and not endorsed) or negated else clause)
     return "".join(clauses)
 

@@ -109,6 +109,15 @@ _DEPENDS = re.compile(
     r"|\A\s?(?:suppose|supposing|imagine|should\s(?:it|the|this|that|they))\b",
     re.IGNORECASE,
 )
+_IF_SO = re.compile(
+    rf"(?:(?<=[.!?;]\s)|(?<=\n)|\A)if\s(?:\w+\s){{0,4}}(?:{MARK})[,:]?\s(?:then\s)?[(\[]?{MARK}[)\]]?(?=\s?[.;,\n]|\Z)",
+    re.IGNORECASE,
+)
+"""A condition with its answer: "If white, B."."""
+_DATE = re.compile(
+    rf"(?P<day>\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\s\d{{1,2}}(?:st|nd|rd|th)?),\s(?={MARK})",
+    re.IGNORECASE,
+)
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
 _CONCESSION_FIRST = re.compile(
     r"(?:(?<=[.!?\n]\s)|(?<=\n)|\A)(?:while|although|though)\s[^.;,\n]{0,120}(?=,\s)", re.IGNORECASE
@@ -155,13 +164,17 @@ _RANKED = re.compile(
     rf"(?:1[.)]\s)?{_RANK_LIST.replace('<list>', '<up>')}|(?P<greater>{MARK}(?:\s?[>\u227b]\s?{MARK})+)",
     re.IGNORECASE,
 )
+_PLACED = re.compile(
+    rf"\b(?:1st|first)(?:\splace)?\s?[:.)]\s?(?P<first>[(\[]?{MARK}[)\]]?)(?=[^\n]{{0,40}}\n?[^\n]{{0,10}}\b(?:2nd|second)\b)",
+    re.IGNORECASE,
+)
 _START = (
     r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?"
     r"|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=>\s))"
 )
 _RETRACTION = re.compile(
     _START + r"(?:(?:oh|but|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
-    r"(?P<marker>(?:wait|hold\son|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|scratch\sthat|strike\sthat|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
+    r"(?P<marker>(?:wait|hold\son|hang\son(?=[,.])|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|scratch\sthat|strike\sthat|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
     r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|withdraw|now\s(?:think|believe)|stand\scorrected|misread|correct\smyself)"
     r"|my\s(?:mistake|bad|apologies)|apologies|I\sapologi[sz]e|I\s(?:change|changed)\smy|strike\s(?=[(\[]?[\ue000-\ue0bf])|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
     r"|oops|edit(?:ed)?(?=:)|make\sthat|rather|better\ssaid|instead|sorry,?\s(?:it|that|this|I\smean|the\sanswer)|actually|in\sfact"
@@ -206,7 +219,7 @@ def without_lower_ranks(text: str) -> str:
         marks = _MARK.findall(match["list"] or match["up"] or match["greater"])
         return f"best answer: {marks[-1 if match['up'] else 0]}."
 
-    return _RANKED.sub(best, text)
+    return _PLACED.sub(r"best answer: \g<first>.", _RANKED.sub(best, text))
 
 
 def is_a_tie(text: str) -> bool:
@@ -225,6 +238,7 @@ def without_possible(text: str) -> str:
 
 def without_hypotheses(text: str) -> str:
     """Remove conditional sentences ("If it were red, ..."), the reply's own questions ("Is it B?"), and summands."""
+    text = _DATE.sub(r"\g<day> ", _IF_SO.sub("\u2026", text))
     if _DEPENDS.search(text):
         text = " ".join("\u2026" if _DEPENDS.search(sentence) else sentence for sentence in _SENTENCES.split(text))
     return _SUM.sub("\u2026 in total ", _QUESTION.sub("\u2026", _HYPOTHETICAL.sub("\u2026", text)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 
 from known_unknowns.scoring._marks import MARK
@@ -33,6 +33,38 @@ _ITEM = re.compile(
 
 _REMARK = re.compile(rf"(?P<mark>{MARK})\s?[:=]\s?[^\W\d]+(?=\s?(?:[,;\n|]|\Z))")
 """An option with a word that is not known to be a verdict."""
+
+
+_ASKED = re.compile(rf"(?P<question>[^.!?:;,\n]{{2,120}})[?:]\s(?:an?\s|the\s)?(?P<mark>{MARK})(?=\s?(?:[.,;!\n]|\Z))")
+"""A question or heading of the reply with its answer: "Is there a cat? No.", "Lane 3: a red cap."."""
+_ANNOUNCES = re.compile(r"\b(?:answer|option|choice|conclusion|final|result|guess)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"\w+")
+
+
+def answered(text: str, words: Collection[str], label_of: Callable[[str], str]) -> str | None:
+    """Return the answer to the reply's own question or heading that shares the most words with the question.
+
+    Parameters
+    ----------
+    text : str
+        A marked reply.
+    words : collection of str
+        The question's words in lower case.
+    label_of : callable
+        The label of a mark.
+
+    Returns
+    -------
+    str or None
+        None if the reply answers fewer than two own questions, if two of them share equally many words, or if one
+        announces an answer.
+    """
+    found = [(match["question"], label_of(match["mark"])) for match in _ASKED.finditer(text)]
+    if len(found) < 2 or any(_ANNOUNCES.search(question) for question, _ in found):
+        return None
+    shares = [len(set(_TOKEN.findall(question.casefold())) & set(words)) for question, _ in found]
+    best = max(shares)
+    return found[shares.index(best)][1] if best > 0 and shares.count(best) == 1 else None
 
 
 _CELL = re.compile(rf"\s*(?:{_NO}|{_YES}|{_MAYBE})\s*", re.IGNORECASE)

@@ -109,7 +109,7 @@ GENERAL_NOUNS = _set(
     corner count couple day emblem environment finish foreground front hand height hour hue image item kind left
     length location logo lot make material metal middle model name noon number object one option paint pattern photo
     picture pile place pm position right scene setting shade shape side size sort space species state style
-    subject texture thing tint tone top total type view weather world
+    subject texture thing tint tone top total type view weather world year
     """
 )
 """Stems of nouns that name no particular object."""
@@ -128,6 +128,14 @@ ON = _set(
 )
 """Prepositions that are used alike for a place."""
 
+PLACING = _set("located placed positioned situated relative compared")
+"""Words between a thing and its place."""
+NO_PARTICIPLES = _set(
+    """
+    awning bedding breed building ceiling clothing evening morning painting railing speed spring string thing
+    """
+)
+"""Nouns that end as a participle."""
 PARTICIPLES = _set("built drawn driven given grown held hung kept made seen shown sold thrown woven worn written")
 """Participles that do not end in "ed"."""
 

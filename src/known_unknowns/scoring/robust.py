@@ -17,8 +17,10 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
    5. A list of verdicts with one positive verdict (`known_unknowns.scoring._verdicts`): "A: no, B: yes".
    6. An option that is called correct: "B is the best answer", "only B fits".
    7. The highest of several shares: "Red: 30%, gold: 70%".
-   8. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
-   9. All mentions that are left and are said of what the question asks (`known_unknowns.scoring._relevance`).
+   8. Sentences that restate the question (`known_unknowns.scoring._alignment`): "There are three people on the bench."
+   9. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
+   10. All mentions that are left, are said of what the question asks (`known_unknowns.scoring._relevance`), and leave
+       no word of their clause unexplained.
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 

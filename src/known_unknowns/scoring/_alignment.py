@@ -1,0 +1,254 @@
+"""Alignment of a clause with the question as a statement.
+
+"There are three people waiting at the bus stop." is "How many people are waiting at the bus stop?" as a statement: its
+words are those of the question, in the same order, and the option's text fills the gap. Such a clause *restates* the
+question. A clause in which a word is left over that neither the question nor the grammar explains says something else:
+"It sank in 1912." does not answer "In which year was the ship launched?".
+
+All functions take the clause before and after a mention, and are linear in its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from known_unknowns.scoring import _alignment_words as lists
+from known_unknowns.scoring import _words
+from known_unknowns.scoring._clauses import WORD, without_openers
+from known_unknowns.scoring._marks import MARK
+from known_unknowns.scoring._stems import root, stem
+
+_EVIDENCE = re.compile(
+    rf"\b(?:{'|'.join(sorted(lists.EVIDENCE))})\b"
+    r"|\b(?:tells|requires|instructs|orders|warns|asks)\s(?:[a-z]+\s){0,2}(?=(?:to|of|that)\s)",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"\sof\s(?:the\s|a\s|an\s|its\s)?(\w+)")
+_INFINITIVE = re.compile(r"\s(?:that\b|to\s(?!(?:the|an?|me|us|him|her|them|it|my|our|his|its|their|be|this)\b)[a-z])")
+_OBJECT = re.compile(r"\s(?:the|an?|his|her|its|their|my|this|that)\s\w")
+_VERB_BEFORE = re.compile(r"\b(?:have|has|had|to|can|could|will|would|did|does|do)\s\Z", re.IGNORECASE)
+_ACTS = re.compile(
+    r"(?:\s(?:in|with|on|of|at)\s[^.,;:!?]{1,60}?)?\s(?:is|are|was|were)\s(?:not\s|also\s|just\s)?([a-z]+(?:ing|ed))\b",
+    re.IGNORECASE,
+)
+_AT_SOMEBODY = re.compile(
+    r"\s(?:is|are|was|were|lies|hangs|sits|stands|belongs)\s(?:\w+\s){0,4}([a-z]+)'s\s", re.IGNORECASE
+)
+_COUNTS = re.compile(r"\s(?:([a-z]+)\s)?(?!(?:is|was|has|as|units|degrees)\b)[a-z]{2,}s\b")
+_NUMBER = re.compile(r"\b([a-z]+)\s(?:with\s)?(?:the\s)?(?:number\s|no\.\s|#)?(\d+)\b", re.IGNORECASE)
+
+
+_EVIDENT = re.compile(
+    rf"\b(?:{'|'.join(sorted(lists.EVIDENCE))})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?(?:\s(?:an?|the))?\s\Z",
+    re.IGNORECASE,
+)
+_IN_FACT = re.compile(r"\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
+_ANOTHER = re.compile(MARK)
+
+
+class Alignment:
+    """Compares clauses with a question.
+
+    Parameters
+    ----------
+    question : str
+        The question.
+    nouns : frozenset of str
+        Stems of the asked object's names.
+    """
+
+    def __init__(self, question: str, nouns: frozenset[str]) -> None:
+        self.nouns = nouns
+        words = [word.removesuffix("'s") for word in WORD.findall(question.casefold())]
+        self.order = [root(word) for word in words if word in _words.PREPOSITIONS or _has_content(word)]
+        self.content = frozenset(root(word) for word in words if _has_content(word))
+        core = frozenset(root(w) for w in words if _has_content(w) and stem(w) not in _words.GENERAL_NOUNS)
+        self.core = core or self.content
+        self.wh = frozenset(words) & lists.QUESTION_WORDS
+        self.prepositions = frozenset(words) & _words.PREPOSITIONS
+        self.places = bool(frozenset(words) & lists.PLACES)
+        self.asks_number = bool(frozenset(words) & {"number", "year", "price"}) and "many" not in words
+        self.numbers = {stem(noun): number for noun, number in _NUMBER.findall(question)}
+
+    def restates(self, before: str, after: str) -> bool:
+        """Whether the clause is the question as a statement: no word is left over, and the mention fills the gap."""
+        if _ANOTHER.search(before) or self.says_something_else(before, after, counted=False):
+            return False
+        before = _IN_FACT.sub("", without_openers(before)[0])
+        lead, rest = (WORD.findall(text.casefold()) for text in (before, after))
+        found = self._in_order([*lead, *rest])
+        if found is None:
+            return False
+        said = self.core & frozenset(found)
+        about = self.nouns & _stems([*lead, *rest])
+        if not said or (self.nouns and not about) or (2 * len(said) < len(self.core) and not about):
+            return False
+        first = rest[0] if rest else ""
+        if not any(root(word) in self.order for word in lead):
+            verb = first in _words.AUXILIARIES or first in lists.LINKING
+            return bool(first) and (verb or root(first) in self.content or first == "of")
+        if lead[-1] in lists.NAMING and root(lead[-2]) in self.content and first in _words.AUXILIARIES:
+            return True
+        return self._after_a_verb(lead) and not (first and stem(first) in self.content)
+
+    def _in_order(self, words: Sequence[str]) -> list[str] | None:
+        """The question's words among these, None if they are in another order or another word is left over."""
+        found: list[str] = []
+        place = 0
+        for word in words:
+            key = root(word)
+            if key in self.order and not (word.endswith("'s") and word not in _words.PRONOUNS):
+                if key not in self.order[place:]:
+                    return None
+                place = self.order.index(key, place) + 1
+                found.append(key)
+            elif not (word in lists.NEUTRAL or word in lists.LINKING or word in lists.VERB_PREPOSITIONS):
+                return None
+        return found
+
+    def _after_a_verb(self, words: Sequence[str]) -> bool:
+        """Whether a verb, and perhaps its preposition, is before the mention."""
+        rest = [word for word in words if word not in _words.DETERMINERS | lists.HEDGES]
+        if len(rest) > 1 and rest[-1] in _words.PREPOSITIONS:
+            if rest[-1] in self.prepositions or rest[-1] in lists.VERB_PREPOSITIONS:
+                return self._is_verb(rest[-2])
+            return False
+        return bool(rest) and self._is_verb(rest[-1])
+
+    def _is_verb(self, word: str) -> bool:
+        if word in _words.VERBS or word in lists.LINKING:
+            return True
+        return root(word) in self.content and stem(word) not in self.nouns and word.endswith(("ing", "ed", "s"))
+
+    def concludes(self, before: str) -> bool:
+        """Whether the clause says that something speaks for the mention: "These traits are typical of a beagle."."""
+        return _EVIDENT.search(before[-60:]) is not None
+
+    def says_something_else(self, before: str, after: str, *, counted: bool) -> bool:
+        """Whether a word of the clause is left over that neither the question nor the grammar explains.
+
+        Parameters
+        ----------
+        before, after : str
+            The clause before and after the mention.
+        counted : bool
+            Whether the mention is a number before the counted noun.
+        """
+        if self._other_number(f"{before} \u2026{after}") or self._goes_on(before, after):
+            return True
+        if not counted and not WORD.findall(without_openers(before)[0]) and self._acts(after):
+            return True
+        rest = _IN_FACT.sub("", without_openers(before)[0])
+        evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
+        words = WORD.findall(rest[evidence:].casefold())
+        if counted:
+            return words[:1] != [] and words[0] in _words.PREPOSITIONS and self._left_over(words)
+        if words[-1:] and words[-1] in _words.PREPOSITIONS and not after.startswith(("'", ",")):
+            words_after = WORD.findall(after.casefold()) if len(words) == 1 else []
+            if self._left_over(words_after):
+                return True
+        return self._left_over(words) or not (evidence or self._allows(words))
+
+    def _acts(self, after: str) -> bool:
+        """Whether the mention is the subject of a clause that the question does not ask about."""
+        acts = _ACTS.match(after)
+        if (
+            acts is not None
+            and root(acts[1].casefold()) not in self.content
+            and acts[1].casefold() not in lists.LINKING
+        ):
+            return True
+        owner = _AT_SOMEBODY.match(after)
+        return owner is not None and root(owner[1]) not in self.content and f"{owner[1]}'s" not in lists.NEUTRAL
+
+    def _other_number(self, text: str) -> bool:
+        """Whether the clause is about "player 9" where the question is about "player 7"."""
+        return bool(self.numbers) and any(
+            self.numbers.get(stem(noun), number) != number for noun, number in _NUMBER.findall(text)
+        )
+
+    def _goes_on(self, before: str, after: str) -> bool:
+        """Whether the text after the mention shows that it is another part of speech, or part of a larger phrase."""
+        counts = _COUNTS.match(after) if self.asks_number else None
+        if counts is not None and counts[1] not in _words.PREPOSITIONS:
+            return True
+        verb = _VERB_BEFORE.search(before) is not None
+        if (_INFINITIVE.match(after) and not verb) or (_OBJECT.match(after) and verb):
+            return True
+        of = _OF.match(after)
+        placed = WORD.findall(before.casefold())[-2:]
+        return (
+            of is not None
+            and self.places
+            and "many" not in self.wh
+            and not any(word in _words.PREPOSITIONS for word in placed)
+            and root(of[1]) not in self.content
+            and stem(of[1]) not in _words.GENERAL_NOUNS
+            and of[1] not in {"them", "it", "which", "all"}
+        )
+
+    def _left_over(self, words: Sequence[str]) -> bool:
+        """Whether a word is left over. Words of a phrase that describes the asked object are not."""
+        head = modifier = False
+        described = -1
+        for place, word in enumerate(words):
+            if word in _words.VERBS or word in lists.LINKING:
+                modifier = False
+            elif word in _words.PREPOSITIONS:
+                modifier = modifier or head
+            elif root(word) in self.content:
+                head = head or not word.endswith("'s")
+            elif stem(word) in lists.NEUTRAL_NOUNS and word not in lists.CONTRASTING:
+                head = True
+            elif self._is_neutral(word) or modifier:
+                continue
+            elif head and word.endswith(("ing", "ed")):
+                modifier = True
+            elif word in lists.CONTRASTING or word.endswith("'s"):
+                return True
+            elif place == described + 1 or self._describes(words, place):
+                described = place
+            else:
+                return True
+        return False
+
+    def _is_neutral(self, word: str) -> bool:
+        if word in lists.CONTRASTING:
+            return False
+        return (
+            word in lists.NEUTRAL
+            or word in _words.FUNCTION_WORDS
+            or word in _words.PERSONS
+            or word in _words.ADJECTIVES
+            or word.endswith("ly")
+            or stem(word) in lists.NEUTRAL_NOUNS
+            or stem(word) in _words.OTHER_SUBJECTS
+        )
+
+    def _describes(self, words: Sequence[str], place: int) -> bool:
+        """Whether a word is part of the asked object's name or description: "the ornate chandelier"."""
+        if place == 0 or not (words[place - 1] in _words.DETERMINERS or words[place - 1] in _words.ADJECTIVES):
+            return False
+        ahead = words[place + 1 : place + 3]
+        return any(root(word) in self.content or stem(word) in self.nouns for word in ahead)
+
+    def _allows(self, words: Sequence[str]) -> bool:
+        """Whether the preposition before the mention, if any, belongs to the question or to a verb."""
+        rest = [word for word in words if word not in _words.DETERMINERS | lists.HEDGES]
+        if not rest or rest[-1] not in _words.PREPOSITIONS or rest[-1] in self.prepositions | lists.FREE:
+            return True
+        if len(rest) == 1:
+            return self.places or bool(self.wh & {"who", "whom", "whose"})
+        verb = rest[-2]
+        if verb in _words.AUXILIARIES:
+            return self.places or (rest[-1] == "for" and bool(self.content & {"purpos", "us"}))
+        return verb in _words.VERBS or verb in lists.LINKING or self.places or root(verb) in self.content
+
+
+def _stems(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(map(stem, words))
+
+
+def _has_content(word: str) -> bool:
+    return word not in _words.FUNCTION_WORDS - _words.VERBS | _words.AUXILIARIES | lists.QUESTION_WORDS

@@ -1,0 +1,179 @@
+"""Loose mentions of options: "wooden" for "Wood", "walks a dog" for "Walking a dog", "Monet" for "Claude Monet".
+
+They count only in replies that mention no option in another way. A loose mention has all words of one option in their
+order (inflected or derived, and without the question's own words), or the whole reply consists of words of one option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from known_unknowns.scoring import _words
+from known_unknowns.scoring._numbers import NUMBER_WORDS
+from known_unknowns.scoring._stems import root
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_OPTION_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_COMPACT = re.compile(r"[\W_]+")
+_SUFFIXES = ("en", "al", "ic", "ward", "wards", "y", "r", "es")
+_EMPTY = _words.DETERMINERS | _words.AUXILIARIES | _words.PRONOUNS | _words.PERSONS | {"i", "its"}
+_COMMON = frozenset({"yes", "no", "none", "nothing", "nobody", "nowhere", "true", "false", "both", "all", "neither"})
+"""Texts that mean something else in most sentences."""
+_BREAKS = _words.FUNCTION_WORDS - _words.DETERMINERS
+_ENDS = _words.FUNCTION_WORDS | _words.PERSONS
+_LEAD = _EMPTY | {
+    "answer",
+    "option",
+    "probably",
+    "maybe",
+    "likely",
+    "think",
+    "say",
+    "guess",
+    "would",
+    "d",
+    "m",
+    "called",
+}
+_WHOLE, _LONG, _GAP = 6, 6, 1
+
+
+class _Place(NamedTuple):
+    """A loose mention ``text[start:end]`` of the option with this number."""
+
+    option: int
+    start: int
+    end: int
+
+
+def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) -> list[_Place]:
+    """Return the loose mentions of option texts in a reply.
+
+    Parameters
+    ----------
+    text : str
+        A normalised reply that mentions no option literally.
+    options : sequence of str
+        The option texts; an empty one is never mentioned.
+    asked : collection of str
+        Roots of the question's words.
+    """
+    words = [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]
+    said = [word for word, *_ in words if word not in _LEAD]
+    if said and len(words) <= _WHOLE and (whole := _whole(said, options)) is not None:
+        return [_Place(whole, words[0][1], words[-1][2])]
+    names = [[word for word in _content(option) if root(word) not in asked] for option in options]
+    names = [name if names.count(name) == 1 and _has_words(name) else [] for name in names]
+    found = [place for option, name in enumerate(names) if name for place in _within(words, option, name)]
+    return [
+        place
+        for place in found
+        if not _is_literal(text, place, options)
+        and _ends(text[place.end :], asked)
+        and _placed(text[: place.start], options[place.option])
+    ]
+
+
+def _is_literal(text: str, place: _Place, options: Sequence[str]) -> bool:
+    """Whether a mention is the option's own text, which was left unmarked because it has another sense there."""
+    said = text[place.start : place.end].casefold()
+    return options[place.option].casefold() in {said, f"a {said}", f"an {said}", f"the {said}"}
+
+
+def can_be_loose(text: str) -> bool:
+    """Whether an option's text is not a number and not a common word, so that other forms of it can be recognized."""
+    return bool(_content(text)) and text.casefold().strip(" .") not in _COMMON and _has_words(_content(text))
+
+
+def _has_words(words: Sequence[str]) -> bool:
+    return not all(word in _words.PREPOSITIONS or word in NUMBER_WORDS or any(map(str.isdigit, word)) for word in words)
+
+
+def _placed(before: str, option: str) -> bool:
+    """Whether no other preposition is before the mention of an option that starts with one."""
+    own = option.casefold().split()[0]
+    if own not in _words.PREPOSITIONS:
+        return True
+    said = [word for word in before.casefold().split()[-2:] if word not in _words.DETERMINERS]
+    return not said or said[-1] not in _words.PREPOSITIONS or said[-1] == own or {said[-1], own} <= _words.ON
+
+
+def _ends(after: str, asked: Collection[str]) -> bool:
+    """Whether the next word can follow a whole noun phrase: "banana bread" is no banana."""
+    if after.startswith("-"):
+        return after.startswith("-hand")
+    match = re.match(r"\s(\w+)", after)
+    return match is None or match[1].casefold() in _ENDS or root(match[1]) in asked or match[1].endswith("ly")
+
+
+def _whole(said: Sequence[str], options: Sequence[str]) -> int | None:
+    """The only option that has all these words, if any."""
+    if _COMMON & set(said) or any(word.endswith("n't") or word == "not" for word in said):
+        return None
+    compact = "".join(said)
+    equal = [place for place, option in enumerate(options) if option and _COMPACT.sub("", option.casefold()) == compact]
+    if len(equal) == 1:
+        return equal[0]
+    for same in (_same, _similar):
+        found = [
+            place
+            for place, option in enumerate(options)
+            if all(any(same(word, other) for other in _content(option)) for word in said)
+        ]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _within(words: Sequence[tuple[str, int, int]], option: int, name: Sequence[str]) -> Iterator[_Place]:
+    """Places at which the words of an option follow each other, with at most one word between them."""
+    place = 0
+    while place < len(words):
+        if not _same(words[place][0], name[0]):
+            place += 1
+            continue
+        end = place
+        for word in name[1:]:
+            reach = range(end + 1, min(end + 2 + _GAP, len(words)))
+            near = [index for index in reach if index == end + 1 or words[index - 1][0] not in _BREAKS]
+            end = next((index for index in near if _same(words[index][0], word)), -1)
+            if end < 0:
+                break
+        else:
+            yield _Place(option, words[place][1], words[end][2])
+            place = end
+        place += 1
+
+
+@lru_cache(maxsize=4096)
+def _content(text: str) -> tuple[str, ...]:
+    """The words of an option that tell it from others."""
+    words = [match[0].casefold() for match in _OPTION_WORD.finditer(text)]
+    kept = [word for word in words if word not in _EMPTY and word not in _words.PREPOSITIONS]
+    return tuple(kept or [word for word in words if word not in _EMPTY])
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two words are forms of one: "wood" and "wooden", "increase" and "increasing"."""
+    if one.endswith("'s") != other.endswith("'s"):
+        return False
+    if one == other or (root(one) == root(other) and len(root(one)) > 2):
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) > 2 and not short.isdigit() and any(short + suffix == long for suffix in _SUFFIXES):
+        return True
+    return short.endswith("le") and len(short) > 4 and long in {short[:-2] + "ular", short[:-2] + "ly"}
+
+
+def _similar(one: str, other: str) -> bool:
+    """Whether two long words differ by a missing, additional, wrong or swapped letter that is not the first."""
+    if min(len(one), len(other)) < _LONG or one[0] != other[0] or not (one.isalpha() and other.isalpha()):
+        return _same(one, other)
+    short, long = sorted((one, other), key=len)
+    place = next((index for index, letter in enumerate(short) if letter != long[index]), len(short))
+    rests = [(short[place:], long[place + 1 :]), (short[place + 1 :], long[place + 1 :])]
+    swapped = short[place : place + 2] == long[place : place + 2][::-1] and short[place + 2 :] == long[place + 2 :]
+    return any(first == second for first, second in rests) or swapped
