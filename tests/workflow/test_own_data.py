@@ -92,7 +92,7 @@ def test_the_commands_of_the_page_work(finished):
         text = page.read_text(encoding="utf-8")
         assert "as released" not in text.lower() and "as published" not in text, page.name
     provenance = (project.root / "results/mine/report/provenance.html").read_text(encoding="utf-8")
-    assert '<span class="name">Multiple choice</span></th>' in provenance
+    assert '<span class="name">Multiple choice</span>' in provenance
     assert '<span class="name">multiple_choice</span>' not in provenance
     second = [text for command, text in printed.items() if "make run" in command][1]
     assert jobs(second)["infer multiple choice"] == 1 and "fetch" not in jobs(second)  # only the new model is asked
