@@ -84,7 +84,7 @@ def outcome(model_type: str, turns: Sequence[Turn] = TURNS) -> Outcome:
             model.save_pretrained(folder)
         except Exception as error:
             return Outcome(model_type, name, NOT_BUILT, f"its weights cannot be saved: {_short(error)}")
-        images = getattr(processor().image_processor, "backend", "")
+        images = getattr(processor().image_processor, "backend", "pil")  # older classes name none
         try:
             status, reason, batches = _compare(model_type, Path(folder), processor, images, turns)
         except ConfigError as error:

@@ -138,6 +138,15 @@ class PromptBuilder:
         """Return the processor's tensors for several turns, padded on the left."""
         return self._encode(turns, self._open_images(turns, folder))
 
+    def build_batch_or_each(self, turns: Sequence[Turn], folder: Path) -> Any:
+        """Return the tensors of a batch, or a list of those of each turn if the processor cannot make a batch."""
+        try:
+            return self.build_batch(turns, folder)
+        except (ValueError, TypeError):  # some cannot stack images with unequal numbers of tiles
+            if len(turns) == 1:
+                raise
+            return [self.build_batch([turn], folder) for turn in turns]
+
     def build(self, turns: Sequence[Turn], folder: Path) -> list[Prompt]:
         """Build a prompt for each turn.
 

@@ -254,7 +254,7 @@ class TransformersEngine:
 
     def _build_inputs(self, turns: Sequence[Turn], folder: Path, *, shared: bool) -> Any:
         if not shared:
-            return self._prompts.build_batch(turns, folder)
+            return self._prompts.build_batch_or_each(turns, folder)
         prompts = self._prompts.build(turns, folder)
         if self._decoder is not None:
             self._decoder.prepare(prompts, self._prompts.pool)
@@ -314,7 +314,7 @@ class TransformersEngine:
             for part in (slice(None, half), slice(half, None))
             for reply in self._answer(
                 turns[part],
-                inputs[part] if shared else self._prompts.build_batch(turns[part], folder),
+                inputs[part] if shared else self._prompts.build_batch_or_each(turns[part], folder),
                 folder,
                 shared=shared,
                 limit=limit,
@@ -344,12 +344,14 @@ class TransformersEngine:
         self._check_padding(rest, folder)
         for batch in batches(rest, self._unshared_batch_size, max_new_tokens=self.max_new_tokens):
             members = [rest[index] for index in batch]
-            answers = self._generate(members, self._prompts.build_batch(members, folder))
+            answers = self._generate(members, self._prompts.build_batch_or_each(members, folder))
             replies |= {left[index]: reply for index, reply in zip(batch, answers, strict=True)}
         return [replies[index] for index in range(len(turns))]
 
     def _generate(self, turns: Sequence[Turn], inputs: Any, limit: int | None = None) -> list[Reply]:
-        """Return the replies by one call of ``generate``."""
+        """Return the replies by one call of ``generate``, or by one for each turn if there is no batch of them."""
+        if isinstance(inputs, list):
+            return [self._generate([turn], own, limit)[0] for turn, own in zip(turns, inputs, strict=True)]
         inputs = inputs.to(self.device, dtype=self.checkpoint.model.dtype)
         recorder = self._replies.recorder(turns)
         new_tokens = self._generation(inputs, recorder, limit or self.max_new_tokens or turns[0].max_new_tokens)

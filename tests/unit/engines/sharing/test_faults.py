@@ -185,19 +185,24 @@ def test_correct_plans_pass(checkpoint):
     assert caught(checkpoint, dtype="bfloat16") == []
 
 
-def test_prompts_that_the_processor_cannot_batch_are_asked_one_by_one(qwen, monkeypatch):
+@pytest.mark.parametrize("after", [0, 1], ids=["from the start", "after the check"])
+def test_prompts_that_the_processor_cannot_batch_are_asked_one_by_one(qwen, monkeypatch, after):
     """As by Perception LM's, which cannot stack images with unequal numbers of tiles."""
     plain = replies(tiny.engine(*qwen, sharing="off", batch_size=1))
-    build = PromptBuilder.build_batch
+    build, found = PromptBuilder.build_batch, {}
 
     def alone_only(prompts, turns, folder):
-        if len(turns) > 1:
+        if len(turns) > 1 and len(found) >= after:
             raise ValueError("stack expects each tensor to be equal size")
         return build(prompts, turns, folder)
 
     monkeypatch.setattr(PromptBuilder, "build_batch", alone_only)
-    engine = tiny.engine(*qwen, sharing="off", batch_size=4)
-    assert replies(engine) == plain
-    (given_up,) = engine.about["sharing"]["fell_back"]
-    assert given_up["plan"] == "padded batches"
-    assert "stack expects each tensor to be equal size" in given_up["why"]
+    engine = tiny.engine(*qwen, sharing="off", batch_size=2)
+    for batch in engine.answer(TURNS, folder=Path()):
+        found |= batch
+    for index, reply in found.items():
+        assert reply.error is None and reply.text == plain[index].text
+        assert reply.logprobs == pytest.approx(plain[index].logprobs, abs=2e-5)
+    given_up = engine.about["sharing"].get("fell_back", [])
+    assert [entry["plan"] for entry in given_up] == ([] if after else ["padded batches"])
+    assert all("stack expects each tensor to be equal size" in entry["why"] for entry in given_up)
