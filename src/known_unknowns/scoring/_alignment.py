@@ -103,7 +103,9 @@ class Alignment:
                     return None
                 place = self.order.index(key, place) + 1
                 found.append(key)
-            elif not (word in lists.NEUTRAL or word in lists.LINKING or word in lists.VERB_PREPOSITIONS):
+            elif not (
+                word in lists.NEUTRAL or word in lists.LINKING or word in lists.VERB_PREPOSITIONS or word in self.wh
+            ):
                 return None
         return found
 
@@ -137,7 +139,8 @@ class Alignment:
         """
         if self._other_number(f"{before} \u2026{after}") or self._goes_on(before, after):
             return True
-        if not counted and not WORD.findall(without_openers(before)[0]) and self._acts(after):
+        lead = WORD.findall(without_openers(before)[0].casefold())
+        if not counted and not set(lead) - _words.DETERMINERS and self._acts(after):
             return True
         rest = _IN_FACT.sub("", without_openers(before)[0])
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
@@ -153,12 +156,11 @@ class Alignment:
     def _acts(self, after: str) -> bool:
         """Whether the mention is the subject of a clause that the question does not ask about."""
         acts = _ACTS.match(after)
-        if (
-            acts is not None
-            and root(acts[1].casefold()) not in self.content
-            and acts[1].casefold() not in lists.LINKING
-        ):
-            return True
+        placed = acts is not None and after[acts.end() :].split(maxsplit=1)[:1]
+        if acts is not None and not (placed and placed[0].casefold() in _words.PREPOSITIONS):
+            verb = acts[1].casefold()
+            if root(verb) not in self.content and verb not in lists.LINKING:
+                return True
         owner = _AT_SOMEBODY.match(after)
         return owner is not None and root(owner[1]) not in self.content and f"{owner[1]}'s" not in lists.NEUTRAL
 

@@ -28,8 +28,9 @@ HEDGES = _set(
 )
 LINKING = _set(
     """
-    belong belonged belonging belongs build built called contains costs cost depicted described depicts designed
-    developed displayed drawn facing filled full going gives goes guess heading held identified know known labeled
+    belong busy engaged belonged belonging belongs build built called contains costs cost depicted described depicts
+    designed developed displayed drawn facing filled full going gives goes guess heading held identified know known
+    labeled
     labelled
     leaning leads located make makes manufactured marked mean meaning means measures meant meet named names needs
     need number numbers occupied owned painted

@@ -62,12 +62,17 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
         Roots of the question's words.
     """
     words = [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]
-    said = [word for word, *_ in words if word not in _LEAD]
+    said = [word for word, *_ in words if word not in _LEAD and root(word) not in asked]
     if said and len(words) <= _WHOLE and (whole := _whole(said, options)) is not None:
         return [_Place(whole, words[0][1], words[-1][2])]
     names = [[word for word in _content(option) if root(word) not in asked] for option in options]
     names = [name if names.count(name) == 1 and _has_words(name) else [] for name in names]
-    found = [place for option, name in enumerate(names) if name for place in _within(words, option, name)]
+    found = [
+        place
+        for option, name in enumerate(names)
+        if name
+        for place in _within([word for word in words if not _fills(word[0], options[option])], option, name)
+    ]
     return [
         place
         for place in found
@@ -75,6 +80,11 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
         and _ends(text[place.end :], asked)
         and _placed(text[: place.start], options[place.option])
     ]
+
+
+def _fills(word: str, option: str) -> bool:
+    """Whether a word only fills an option's text: "talking on her phone" for "Talking on the phone"."""
+    return word in _words.DETERMINERS or (word in _words.PREPOSITIONS and word in option.casefold().split()[1:])
 
 
 def _is_literal(text: str, place: _Place, options: Sequence[str]) -> bool:

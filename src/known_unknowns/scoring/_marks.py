@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise
@@ -143,10 +143,7 @@ class Marks:
         self.ambiguous = any(text in self._folded for text in self._letter_texts.values())
         """Whether an option's text is a label."""
         self.uses_no = "no" in words
-        self._loose = [
-            "" if refuses(option.text) or not can_be_loose(option.text) else normalise(option.text)
-            for option in options
-        ]
+        self._options = options
         self.about_it = any(option.text.endswith(" it") for option in options)
         self._ordinals = any(mentions_position(option.text) for option in options)
         self._in_place = [self._characters(frozenset({label}), 0) for label in labels]
@@ -184,6 +181,14 @@ class Marks:
         parts.append(text[end:])
         marked = self._mark_labels("".join(parts))
         return self._merge(mark_positions(marked, self._in_place, _MARK, nouns_only=self._ordinals))
+
+    @cached_property
+    def _loose(self) -> list[str]:
+        """The option texts of which other forms are recognized."""
+        return [
+            "" if refuses(option.text) or not can_be_loose(option.text) else normalise(option.text)
+            for option in self._options
+        ]
 
     def mark_loosely(self, text: str, asked: Collection[str]) -> str:
         """Return a text that mentions no option with marks in place of loose mentions of offered options.
@@ -271,10 +276,10 @@ class Marks:
         )
         if word in self._folded and not self.letters:
             return False  # marked as a label
-        if word in _WORDS and (word in {"yes", "no", "none"}):
-            return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
         if word in _DISCOURSE and not text[:start].strip() and _CHAT.match(text, end):
             return False  # "Right, let me look at the image."
+        if word in _WORDS and (word in {"yes", "no", "none"}):
+            return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
         if word in {"left", "right"} and (
             before.endswith(("all ", "been ")) or (_ADVERB.match(after) and not _NOUN_BEFORE.search(before))
         ):

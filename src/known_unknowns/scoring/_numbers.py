@@ -103,12 +103,16 @@ def aliases(text: str) -> Iterator[str]:
         yield from (f"{match['number']}{match['unit']}", f"{match['number']} {match['unit']}")
     if text.endswith(".00"):
         yield text.removesuffix(".00")
-    if text[0] in _CURRENCIES and text[1:].strip():
-        yield from (f"{text[1:].strip()} {name}" for name in _CURRENCIES[text[0]])
     if text.endswith("%"):
         yield from (f"{text[:-1].strip()} percent", f"{text[:-1].strip()} per cent")
     if (match := _ORDINAL.search(text)) is not None and int(match[0][:-2]) <= len(_ORDINALS):
         yield text.replace(match[0], _ORDINALS[int(match[0][:-2]) - 1])
+
+
+def priced(text: str) -> Iterator[str]:
+    """Yield the spellings of a price with the currency's name: "12 dollars" for "$12"."""
+    if text[:1] in _CURRENCIES and text[1:].strip():
+        yield from (f"{text[1:].strip()} {name}" for name in _CURRENCIES[text[0]])
 
 
 def _ending(value: int) -> str:

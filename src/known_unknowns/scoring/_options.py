@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare, normalise
-from known_unknowns.scoring._numbers import aliases, has_number, with_digits, with_words
+from known_unknowns.scoring._numbers import aliases, has_number, priced, with_digits, with_words
 
 _THOUSANDS, _FOUR_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), re.compile(r"(?<!\d)(\d{1,3})(\d{3})(?!\d)")
 _ARTICLE = re.compile(r"(?:a|an|the)\s")
@@ -41,6 +41,8 @@ _CANNOT_HELP = re.compile(
 )
 _VARIANTS = (("gray", "grey"), ("color", "colour"), ("center", "centre"), ("liter", "litre"), ("meter", "metre"))
 """American and British spellings."""
+_SPELT = re.compile("|".join(word for pair in _VARIANTS for word in pair))
+_BRITISH = re.compile("|".join(british for _, british in _VARIANTS))
 _FAMILIES = (("none of", _NONE_OF_THEM), ("sorry", _CANNOT_HELP))
 """Wordings of a refusal option: the start of its text, and a pattern of texts with the same meaning."""
 
@@ -74,12 +76,12 @@ class OptionTexts:
         self._predicates: dict[str, tuple[str, str]] = {}
         self._families: list[tuple[re.Pattern[str], str]] = []
         self._texts = [(option.label, normalise(option.text)) for option in options]
-        for label, text in self._texts:
+        for (label, text), option in zip(self._texts, options, strict=True):
             if not bare(text):
                 continue
             for known, key in zip(self._by_key, _keys(text), strict=True):
                 known[key] = known.get(key, frozenset()) | {label}
-            for alias in aliases(_keys(text)[2]):
+            for alias in (*aliases(_keys(text)[2]), *priced(option.text.strip().casefold())):
                 self._spelled.add(alias)
                 self._aliases[_keys(alias)[2]] = self._aliases.get(_keys(alias)[2], frozenset()) | {label}
             subject, copula, predicate = text.partition(" is " if " is " in text else " are ")
@@ -140,9 +142,9 @@ class OptionTexts:
         spellings |= {_THOUSANDS.sub("", text) for text in spellings} | {
             _FOUR_DIGITS.sub(r"\1,\2", text) for text in spellings
         }
-        spellings |= {
-            text.replace(one, other) for text in spellings for pair in _VARIANTS for one, other in (pair, pair[::-1])
-        }
+        if any(map(_SPELT.search, spellings)):
+            pairs = [(one, other) for pair in _VARIANTS for one, other in (pair, pair[::-1])]
+            spellings |= {text.replace(one, other) for text in spellings for one, other in pairs}
         spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(_unaccented, spellings))
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
@@ -195,6 +197,8 @@ def _keys(text: str) -> tuple[str, str, str]:
 
 
 def _american(text: str) -> str:
+    if _BRITISH.search(text) is None:
+        return text
     for american, british in _VARIANTS:
         text = text.replace(british, american)
     return text

@@ -96,8 +96,12 @@ class Focus:
         self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
         self._text = text
         self.end = frozenset(text.casefold().split()[-1:]) & _words.PREPOSITIONS
-        self.alignment = Alignment(text, self.nouns)
         self.asides = patterns.ASIDE_IN_A_QUESTION.search(text) is not None
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        """Compares clauses with the question."""
+        return Alignment(self._text, self.nouns)
 
     @cached_property
     def qualities(self) -> dict[str, frozenset[tuple[str, str]]]:

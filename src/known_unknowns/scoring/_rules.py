@@ -12,11 +12,13 @@ from known_unknowns.scoring._cleaning import normalise, without_thinking
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
 from known_unknowns.scoring._quotations import without_quotations
 from known_unknowns.scoring._relevance import Rule, focus_of
+from known_unknowns.scoring._stems import root
 from known_unknowns.scoring._structures import parse_structure, parse_tags, statements
 from known_unknowns.scoring._turns import own_answer
 
 _KEYED = re.compile(rf"\w:\s?(?:the\s|an?\s)?{MARK}")
-_FEW_WORDS = 4
+_NEXT_WORD = re.compile(r"\s([a-z]+)(?!\w)")
+_FEW_WORDS, _LONG = 4, 60
 _SENTENCE_END = re.compile(r"\n|[.!?;](?:\s|\Z)|\u3002|</answer>", re.IGNORECASE)
 _OPENING = " \n:=-.([{<'>#\u2022\u00b7,"
 _BETWEEN = (
@@ -39,9 +41,7 @@ _APPOSED = re.compile(
     r",\s(?:his|her|the|an?|my|their|its|our)\s[^.,;:!?\n]{1,60},\s(?:is|are|was|were|has|had|[a-z]+s)\b", re.IGNORECASE
 )
 """What follows a text that is the subject of a clause: "Viola, his sister, is ..."."""
-_UNFINISHED = re.compile(
-    r"[^.!?\n]{20},\s?\Z|\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|which|that)\s?\Z", re.IGNORECASE
-)
+_UNFINISHED = re.compile(r"\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|which|that)\s?\Z", re.IGNORECASE)
 """The end of a reply that was cut off within a sentence."""
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
 _AFFIRMED = re.compile(
@@ -243,9 +243,11 @@ class ReplyParser:
             self.focus.anchored(relevant, mark) for mark in _MARK.findall(relevant)
         ):
             return NOTHING
-        if _UNFINISHED.search(text):
+        if _UNFINISHED.search(text) or (len(text) > _LONG and text.endswith(",")):
             return NOTHING
         letters = [match for match in _LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
+        if letters and all(self._names_a_thing(text[match.end() :][:_LONG]) for match in letters):
+            return NOTHING
         other = re.search(f"{TEXT}|{BOTH}", text) is not None
         cued = other or _SHORT.fullmatch(text) is not None
         cued = cued or any(CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
@@ -266,6 +268,11 @@ class ReplyParser:
         rest = self.focus.about_the_question(text, self._statements)[places[-1].end() :]
         others = self.marks.claims(rest) | self.marks.claims("".join(_TEXT_ONLY.findall(text)))
         return NOTHING if others & self.marks.offered - claims else claims
+
+    def _names_a_thing(self, after: str) -> bool:
+        """Whether a noun of the question follows a letter: "A barrier with an ad, B barrier without."."""
+        match = _NEXT_WORD.match(after)
+        return match is not None and root(match[1]) in self.focus.words
 
     def _label_of(self, mark: str) -> str:
         return self.marks.in_order(mark)[0]

@@ -110,7 +110,7 @@ _DEPENDS = re.compile(
     re.IGNORECASE,
 )
 _IF_SO = re.compile(
-    rf"(?:(?<=[.!?;]\s)|(?<=\n)|\A)if\s(?:\w+\s){{0,4}}(?:{MARK})[,:]?\s(?:then\s)?[(\[]?{MARK}[)\]]?(?=\s?[.;,\n]|\Z)",
+    rf"(?:(?<=[.!?;]\s)|(?<=\n)|\A)if\s(?:\w+\s){{0,4}}{MARK}(?:[,:]?\s(?:then\s)?[(\[]?{MARK}[)\]]?)?(?=\s?[.;,\n]|\Z)",
     re.IGNORECASE,
 )
 """A condition with its answer: "If white, B."."""
@@ -173,7 +173,7 @@ _START = (
     r"|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=>\s))"
 )
 _RETRACTION = re.compile(
-    _START + r"(?:(?:oh|but|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
+    _START + r"(?:(?:oh|but|so|please|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
     r"(?P<marker>(?:wait|hold\son|hang\son(?=[,.])|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|scratch\sthat|strike\sthat|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
     r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|withdraw|now\s(?:think|believe)|stand\scorrected|misread|correct\smyself)"
     r"|my\s(?:mistake|bad|apologies)|apologies|I\sapologi[sz]e|I\s(?:change|changed)\smy|strike\s(?=[(\[]?[\ue000-\ue0bf])|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
