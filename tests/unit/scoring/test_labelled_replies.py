@@ -16,13 +16,14 @@ UNSEEN = read(REPLIES.with_name("unseen.jsonl"))
 UNSEEN_AGAIN = read(REPLIES.with_name("unseen2.jsonl"))
 UNSEEN_LAST = read(REPLIES.with_name("unseen3.jsonl"))
 DEVELOPMENT = read(REPLIES.with_name("development3.jsonl"))
+UNSEEN_FOURTH = read(REPLIES.with_name("unseen4.jsonl"))
 FURTHER = [read(REPLIES.with_name(f"development4{part}.jsonl")) for part in "ab"]
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
 ADVERSARIAL = json.loads(REPLIES.with_name("adversarial.json").read_text(encoding="utf-8"))
 
 
 def test_labels_are_options_of_the_reply():
-    for row in [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST, *FURTHER[0], *FURTHER[1]]:
+    for row in [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST, *UNSEEN_FOURTH, *FURTHER[0], *FURTHER[1]]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
         assert {row["pass1"], row["pass2"], row["gold"]} <= allowed, row["id"]
         if row["pass1"] == row["pass2"]:
@@ -30,7 +31,7 @@ def test_labels_are_options_of_the_reply():
 
 
 def test_replies_are_unique():
-    rows = [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST, *FURTHER[0], *FURTHER[1]]
+    rows = [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST, *UNSEEN_FOURTH, *FURTHER[0], *FURTHER[1]]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
 
 
@@ -71,6 +72,8 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
         (DEVELOPMENT, "realistic", 150, 149, 0),
         (UNSEEN_LAST, "realistic", 150, 149, 0),
         (UNSEEN_LAST, "adversarial", 200, 173, 1),
+        (UNSEEN_FOURTH, "realistic", 200, 193, 1),
+        (UNSEEN_FOURTH, "adversarial", 200, 151, 15),
         (FURTHER[0], "realistic", 180, 179, 0),
         (FURTHER[0], "adversarial", 180, 128, 1),
         (FURTHER[1], "realistic", 200, 196, 0),
