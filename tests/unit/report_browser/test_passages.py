@@ -39,7 +39,7 @@ def test_the_passage_of_the_robust_parser(text, label, found):
 
 def test_each_parser_has_its_own_passage():
     expected = ParsedAnswer(ANSWERED, "A", 0)
-    text = "It is a chair that is Red."
+    text = "It is a deep Red."
     assert shown(text, "official", expected) == "a"
     assert shown(text, "robust", expected) == "Red"
 

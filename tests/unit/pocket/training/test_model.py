@@ -197,7 +197,7 @@ def test_vision_parameters_change_in_the_first_stage_only(trained):
     """What looks is the same after the first stage and at the end; the rest is as it was before, after it."""
     work = trained / "work"
     looked, answered = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("look", "answer"))
-    for part in ("model", "tutor"):
+    for part in ("model", "auxiliary_heads"):
         for name, weight in answered[part].items():
             if name.startswith(VISION_PARAMETERS) and "linear_1" not in name:
                 assert torch.equal(weight, looked[part][name]), name
@@ -212,9 +212,9 @@ def test_the_tower_looks_again_at_the_end_and_what_reads_it_stays(trained):
     answered, focused = (torch.load(work / f"after {name}.pt", weights_only=True) for name in ("answer", "focus"))
     moved = {
         part: {name for name, weight in focused[part].items() if not torch.equal(weight, answered[part][name])}
-        for part in ("model", "tutor")
+        for part in ("model", "auxiliary_heads")
     }
-    assert not moved["tutor"]
+    assert not moved["auxiliary_heads"]
     assert all(name.startswith("model.vision_tower") for name in moved["model"]), moved
     assert any(name.endswith("weight") for name in moved["model"])
 
