@@ -53,7 +53,9 @@ class AppendFile(Closing):
             _make_folder(path.parent)
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
-            raise MachineError(f"{path}: cannot be opened for writing ({error.strerror}); correct this and run again") from error
+            raise MachineError(
+                f"{path}: cannot be opened for writing ({error.strerror}); correct this and run again"
+            ) from error
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
