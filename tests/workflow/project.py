@@ -115,11 +115,12 @@ class Project:
 
 
 def _environment(root: Path, added: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without variables of pytest and Snakemake.
+    """Return this process's environment without variables of pytest, Snakemake and make.
 
     Programs of this Python come first, and so does the package of the copy in ``root``.
     """
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "SNAKEMAKE"))}
+    of_the_tests = ("PYTEST", "SNAKEMAKE", "MAKE", "MFLAGS", "ARGS")  # the last ones are of `make test ARGS=...`
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(of_the_tests)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{added.get('PATH', os.environ['PATH'])}"
     packages = os.pathsep.join(filter(None, [str(root / "src"), added.get("PYTHONPATH")]))
     return environment | {"COLUMNS": "500"} | dict(added) | {"PATH": path, "PYTHONPATH": packages}
