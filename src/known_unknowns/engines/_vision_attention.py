@@ -25,6 +25,8 @@ WINDOWS = "known_unknowns_flash_windows"
 """transformers passes the windows' bounds to implementations with "flash" in their name."""
 _TOLERANCES = {torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 2e-2}
 """Accepted difference from transformers' attention, in standard deviations of its output."""
+_OTHER_KINDS = ("is_causal", "softcap", "sliding_window", "s_aux")
+"""Arguments of transformers for attention that is causal, capped, within a sliding window, or has a sink."""
 _CHECKED_LENGTHS = (64, 64, 32, 16, 64)
 
 
@@ -53,9 +55,14 @@ def window_attention(
     Returns
     -------
     Tensor, shape (1, tokens, heads, size)
+
+    Raises
+    ------
+    ValueError
+        For another kind of attention. `use_window_attention` leaves a tower with such a layer as it is.
     """
-    if more.get("is_causal") or any(more.get(name) is not None for name in ("softcap", "sliding_window", "s_aux")):
-        raise NotImplementedError("attention within windows supports neither causal nor capped attention")
+    if given := [name for name in _OTHER_KINDS if not (more.get(name) is None or more[name] is False)]:
+        raise ValueError(f"attention within windows takes no {', '.join(given)}")
     if _has_kernel(query):
         rows = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
         bounds = cu_seq_lens_q.to(torch.int32)
@@ -102,7 +109,7 @@ def _places(bounds: Sequence[int], device: torch.device) -> Iterator[torch.Tenso
 
 
 def use_window_attention(model: torch.nn.Module) -> str:
-    """Let a model's vision tower compute all windows in one call, if the result agrees with transformers'.
+    """Let a model's vision tower compute all windows in one call, if every layer agrees with transformers'.
 
     Returns
     -------
@@ -110,7 +117,7 @@ def use_window_attention(model: torch.nn.Module) -> str:
         The implementation used: "windows" or "transformers".
     """
     parts = list(_window_modules(model))
-    if not parts or not _agrees(parts[0]):
+    if not parts or not all(map(_agrees, parts)):
         return "transformers"
     for config in {id(part.config): part.config for part in parts}.values():
         config._attn_implementation = WINDOWS

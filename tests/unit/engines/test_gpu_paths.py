@@ -70,6 +70,19 @@ def test_a_layer_that_gives_another_result_keeps_transformers_attention(monkeypa
     assert {part.config._attn_implementation for part in model.modules() if hasattr(part, "config")} == {"sdpa"}
 
 
+def test_a_tower_with_one_capped_layer_keeps_transformers_attention(monkeypatch):
+    model, _ = tiny.CHECKPOINTS["qwen2.5-vl"].make()
+    last, right = model.model.visual.blocks[-1].attn, _vision_attention.window_attention
+
+    def attention(module, *given, **named):
+        return right(module, *given, **named, **({"softcap": 30.0} if module is last else {}))
+
+    _register(monkeypatch, attention)
+    assert use_window_attention(model) == "transformers"
+    with pytest.raises(ValueError, match="softcap"):
+        right(None, *torch.ones(3, 1, 1, 2, 4), None, cu_seq_lens_q=torch.tensor([0, 2]), max_length_q=2, softcap=30.0)
+
+
 def test_models_without_windows_are_left_alone():
     model, _ = tiny.CHECKPOINTS["llava"].make()
     assert use_window_attention(model) == "transformers"
