@@ -134,7 +134,7 @@ def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[s
     }
     command = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", str(cores)]
     profile = ["--profile", str(ROOT / "profiles/default"), "--config", "edition=released"]
-    before, start, memory = _children(), time.monotonic(), Memory()
+    before, start, memory = children_seconds(), time.monotonic(), Memory()
     memory.start()
     with (folder / "log.txt").open("w", encoding="utf-8") as log:
         for _ in range(2):
@@ -142,7 +142,7 @@ def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[s
     memory.ended.set()
     return {
         "wall_seconds": round(time.monotonic() - start, 1),
-        "cpu_seconds": round(_children() - before, 1),
+        "cpu_seconds": round(children_seconds() - before, 1),
         "peak_mib": round(memory.peak),
         "load": [round(load, 1) for load in os.getloadavg()],
         "processes": [
@@ -152,8 +152,8 @@ def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[s
     }
 
 
-def _children() -> float:
-    """The CPU seconds of this process's children that have ended, and of their children."""
+def children_seconds() -> float:
+    """Return the CPU seconds of this process's children that have ended, and of their children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

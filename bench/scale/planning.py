@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -20,7 +19,8 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from bench.scale.measure import ROOT, children_seconds
+
 BENCHMARKS = 3
 BEHAVIOURS = ("uniform", "oracle", "always_refuse", "always_a")
 
@@ -43,9 +43,9 @@ def main() -> None:
         times: list[list[float]] = [[] for _ in folders]
         for _ in range(arguments.repeats):
             for number, folder in enumerate(folders):
-                before = _cpu()
+                before = children_seconds()
                 planned(folder)
-                times[number].append(_cpu() - before)
+                times[number].append(children_seconds() - before)
     for checkout, count, spent in zip(arguments.checkout, jobs, times, strict=True):
         each = ", ".join(f"{seconds:.1f}" for seconds in spent)
         print(f"{checkout}: {count} jobs, median {statistics.median(spent):.1f} CPU s ({each})")
@@ -82,11 +82,6 @@ def planned(folder: Path) -> int:
         raise SystemExit(f"planning failed:\n{done.stdout}\n{done.stderr}")
     totals = [line.split()[1] for line in (done.stdout + done.stderr).splitlines() if line.split()[:1] == ["total"]]
     return int(totals[0])
-
-
-def _cpu() -> float:
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from known_unknowns.scoring._clauses import WORD, without_openers
 from known_unknowns.scoring._marks import MARK
 from known_unknowns.scoring._stems import root, stem
 
+_EVIDENCE_WORDS = "|".join(sorted(lists.EVIDENCE))
 _EVIDENCE = re.compile(
-    rf"\b(?:{'|'.join(sorted(lists.EVIDENCE))})\b"
+    rf"\b(?:{_EVIDENCE_WORDS})\b"
     r"|\b(?:tells|requires|instructs|orders|warns|asks)\s(?:[a-z]+\s){0,2}(?=(?:to|of|that)\s)",
     re.IGNORECASE,
 )
@@ -37,10 +38,8 @@ _AT_SOMEBODY = re.compile(
 )
 _COUNTS = re.compile(r"\s(?:([a-z]+)\s)?(?!(?:is|was|has|as|units|degrees)\b)[a-z]{2,}s\b")
 _NUMBER = re.compile(r"\b([a-z]+)\s(?:with\s)?(?:the\s)?(?:number\s|no\.\s|#)?(\d+)\b", re.IGNORECASE)
-
-
 _EVIDENT = re.compile(
-    rf"\b(?:{'|'.join(sorted(lists.EVIDENCE))})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?(?:\s(?:an?|the))?\s\Z",
+    rf"\b(?:{_EVIDENCE_WORDS})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?(?:\s(?:an?|the))?\s\Z",
     re.IGNORECASE,
 )
 _IN_FACT = re.compile(r"\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
