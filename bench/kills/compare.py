@@ -27,7 +27,7 @@ def journals(root: Path) -> dict[str, dict[str, Any]]:
         if repeated := [key for key, count in Counter(entry["key"] for entry in entries).items() if count > 1]:
             raise ValueError(f"{path}: {len(repeated)} questions were asked twice")
         for entry in entries:
-            entry["reply"].pop("seconds")
+            entry["reply"].pop("seconds", None)  # 0.0 is left out
         found[path.relative_to(root).as_posix()] = {entry["key"]: entry["reply"] for entry in entries}
     return found
 
