@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from compileall import compile_dir
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,9 @@ class Project:
             if name and not name.startswith(_LEFT_OUT) and (ROOT / name).is_file():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, root / name, follow_symlinks=False)
-        for compiled in (ROOT / "src").rglob("__pycache__"):  # else every copy compiles the package again
+        for compiled in (ROOT / "src").rglob("__pycache__"):
             shutil.copytree(compiled, root / compiled.relative_to(ROOT), dirs_exist_ok=True)
+        compile_dir(root / "src", quiet=1)  # what is missing; else every process of a copy compiles the package again
         project = cls(root, environment or {})
         project.run("git", "init", "--quiet")
         project.run("git", "config", "user.name", "Tester")
@@ -117,9 +119,10 @@ class Project:
 def _environment(root: Path, added: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment without variables of pytest, Snakemake and make.
 
-    Programs of this Python come first, and so does the package of the copy in ``root``.
+    Programs of this Python come first, and so does the package of the copy in ``root``. They may write compiled modules.
     """
     of_the_tests = ("PYTEST", "SNAKEMAKE", "MAKE", "MFLAGS", "ARGS")  # the last ones are of `make test ARGS=...`
+    of_the_tests += ("PYTHONDONTWRITEBYTECODE",)
     environment = {key: value for key, value in os.environ.items() if not key.startswith(of_the_tests)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{added.get('PATH', os.environ['PATH'])}"
     packages = os.pathsep.join(filter(None, [str(root / "src"), added.get("PYTHONPATH")]))

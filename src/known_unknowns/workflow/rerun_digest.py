@@ -7,17 +7,20 @@ packages. A benchmark contributes only the parts that the step uses, so that a c
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.util import find_spec
+from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from typing import Any
 
-from known_unknowns import benchmarks
+from known_unknowns import benchmarks, json_files
 from known_unknowns.benchmarks import Benchmark, Lazy
 from known_unknowns.benchmarks._pocket import PACKAGE
+from known_unknowns.errors import KnownUnknownsError
 
 _ROOT = "known_unknowns"
 _TERMS = ("benchmarks._citation", "benchmarks._terms")
@@ -25,6 +28,9 @@ _NOT_FOLLOWED = frozenset(f"{_ROOT}.{name}" for name in ("config", "errors", "pr
 """Modules that cannot change a result: the settings that they read are parameters of the rules. Licences and citations
 appear in question folders and the report only, whose steps name their modules."""
 _MAY_IMPORT = (ast.stmt, ast.excepthandler, ast.match_case)
+_CACHE = Path(cache_from_source(__file__)).with_suffix(".json")
+_UNSAVED: set[str] = set()
+_MAX_KEPT = 2000
 _ALL_PARTS = tuple(field.name for field in fields(Benchmark))
 
 
@@ -111,6 +117,7 @@ def _code_of(step: str, names: tuple[str, ...], further: tuple[str, ...]) -> str
     digest = sha256()
     for module, path in sorted(imported_by(modules).items()):
         digest.update(f"{module}\0".encode() + path.read_bytes())
+    _save_statements()
     for path in sorted(path for path in files if path.is_file() and path.suffix not in (".py", ".pyc")):
         digest.update(f"{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -164,29 +171,68 @@ def imported_by(modules: Iterable[str]) -> dict[str, Path]:
 def _imports(module: str, path: Path) -> frozenset[str]:
     """Names of the modules that the file imports anywhere, but not for type checkers alone."""
     names: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    for source, level, imported in _statements(path.read_bytes()):
+        source = _absolute(source, level, module, path)
+        submodules = (f"{source}.{name}" for name in imported)
+        names.update(name if _file(name) else source for name in submodules)
+        names.update(() if imported else [source])
+    return frozenset(names)
+
+
+def _statements(code: bytes) -> Sequence[tuple[str, int, list[str]]]:
+    """Return the imports in a file: the module, the level of a relative import, and the names if they are imported.
+
+    Parsing takes most of the time of a digest, so that the imports are kept by the digest of the code in a file beside
+    the compiled modules.
+    """
+    known = _known_statements()
+    key = sha256(code).hexdigest()
+    if key not in known:
+        known[key] = _parsed(code)
+        _UNSAVED.add(key)
+    return known[key]
+
+
+def _parsed(code: bytes) -> list[tuple[str, int, list[str]]]:
+    found: list[tuple[str, int, list[str]]] = []
+    waiting: list[ast.AST] = [ast.parse(code)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting += node.orelse
         elif isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
+            found += ((alias.name, 0, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            source = _absolute(node, module, path)
-            submodules = {alias.name: f"{source}.{alias.name}" for alias in node.names}
-            names.update(name if _file(name) else source for name in submodules.values())
+            found.append((node.module or "", node.level, [alias.name for alias in node.names]))
         else:  # expressions contain no imports, and most nodes are theirs
             waiting += (child for child in ast.iter_child_nodes(node) if isinstance(child, _MAY_IMPORT))
-    return frozenset(names)
+    return found
 
 
-def _absolute(node: ast.ImportFrom, module: str, path: Path) -> str:
+@cache
+def _known_statements() -> dict[str, Any]:
+    try:
+        return json_files.read(_CACHE)
+    except KnownUnknownsError:
+        return {}
+
+
+def _save_statements() -> None:
+    """Keep the imports that were parsed since the last call, where Python may write compiled modules."""
+    if _UNSAVED and not sys.dont_write_bytecode:
+        kept = _known_statements()
+        with suppress(OSError):
+            json_files.write(_CACHE, kept if len(kept) <= _MAX_KEPT else {key: kept[key] for key in _UNSAVED})
+    _UNSAVED.clear()
+
+
+def _absolute(source: str, level: int, module: str, path: Path) -> str:
     """The name of the module that is imported from."""
-    if not node.level:
-        return node.module or ""
+    if not level:
+        return source
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    parents = package[: len(package) - node.level + 1]
-    return ".".join([*parents, *filter(None, [node.module])])
+    parents = package[: len(package) - level + 1]
+    return ".".join([*parents, *filter(None, [source])])
 
 
 @cache

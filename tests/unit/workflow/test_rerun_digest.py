@@ -117,3 +117,52 @@ def test_every_step_has_a_digest(step):
 def test_a_rule_of_its_own_names_the_modules_that_it_runs():
     digest = code_of(modules=["known_unknowns.variants"])
     assert digest == code_of(modules=["known_unknowns.variants"]) != code_of(modules=["known_unknowns.scoring.robust"])
+
+
+@pytest.fixture
+def statements_file(tmp_path, monkeypatch):
+    """The file that keeps the imports of modules; the memory of this process is empty."""
+    path = tmp_path / "__pycache__/kept.json"
+    path.parent.mkdir()
+    monkeypatch.setattr(rerun_digest, "_CACHE", path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    rerun_digest._known_statements.cache_clear()
+    yield path
+    rerun_digest._known_statements.cache_clear()
+
+
+def test_kept_imports_give_the_same_digest(package, statements_file, monkeypatch):
+    package("a.py", "import their_benchmark.b\nfrom . import c\nfrom .d import x\nimport json, their_benchmark.e\n")
+    for name in "bcde":
+        package(f"{name}.py", f"x = '{name}'")
+    package("a2.py", "")
+    first, modules = code_of(modules=["their_benchmark.a"]), names(["their_benchmark.a"])
+    assert modules == [f"their_benchmark.{name}" for name in "abcde"]
+    assert statements_file.is_file()
+
+    def never(_):
+        raise AssertionError("a known file was parsed again")
+
+    package("a2.py", "")  # forget what this process knows
+    rerun_digest._known_statements.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(rerun_digest, "_parsed", never)
+        assert code_of(modules=["their_benchmark.a"]) == first
+    package("b.py", "from . import a2")
+    assert names(["their_benchmark.a"]) == sorted([*modules, "their_benchmark.a2"])
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"checksum": "crc32:00000000"}'])
+def test_a_damaged_file_of_imports_is_ignored(package, statements_file, damage):
+    package("a.py", "from . import b")
+    package("b.py", "")
+    statements_file.write_bytes(damage)
+    assert code_of(modules=["their_benchmark.a"])
+    assert names(["their_benchmark.a"]) == ["their_benchmark.a", "their_benchmark.b"]
+
+
+def test_without_permission_to_write_compiled_modules_nothing_is_kept(package, statements_file, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    package("a.py", "import json")
+    assert code_of(modules=["their_benchmark.a"])
+    assert not statements_file.exists()
