@@ -119,7 +119,8 @@ class Project:
 def _environment(root: Path, added: Mapping[str, str]) -> dict[str, str]:
     """Return this process's environment without variables of pytest, Snakemake and make.
 
-    Programs of this Python come first, and so does the package of the copy in ``root``. They may write compiled modules.
+    Programs of this Python come first, and so does the package of the copy in ``root``. They may write compiled
+    modules.
     """
     of_the_tests = ("PYTEST", "SNAKEMAKE", "MAKE", "MFLAGS", "ARGS")  # the last ones are of `make test ARGS=...`
     of_the_tests += ("PYTHONDONTWRITEBYTECODE",)
