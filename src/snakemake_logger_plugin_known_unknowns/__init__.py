@@ -14,10 +14,12 @@ from typing import Any
 
 from rich.markup import escape
 from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.table import Column
 from rich.text import Text
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 from snakemake_logger_plugin_rich import LogHandler as RichLogHandler
+from snakemake_logger_plugin_rich.event_handler import prettyprint_rule
 
 from known_unknowns.progress import Status, duration
 
@@ -26,6 +28,8 @@ _SECONDS_OF_A_SHORT_JOB = 5.0
 _JOBS_SHOWN = 6
 _LOG_LINES = 5
 _TICK_SECONDS = 1.0
+_SHARE_OF_DESCRIPTIONS = 0.4
+"""Largest share of the terminal's width that the names of rules and jobs take; the bars take what is left."""
 _CLOCK_SECONDS = 5.0
 """How much the clock of a cluster's file system may be behind this machine's."""
 
@@ -53,6 +57,12 @@ class Job:
     status: Status | None = None
     updated: float = 0.0
     submitted: float | None = None
+
+    def title(self, width: int) -> str:
+        """Return the text beside the job's bar: its name and, if it fits, its present task."""
+        name = f"  {prettyprint_rule(self.rule)}{self.name.removeprefix(self.rule)}"
+        text = f"{name}: {self.status.task}" if self.status else name
+        return text if len(text) <= width else name
 
     def update(self, now: float) -> None:
         """Read the progress from the log."""
@@ -99,8 +109,9 @@ class Run:
     def seconds_left(self, now: float) -> float | None:
         """Estimate the time left from the mean duration of the finished jobs of each rule; None before the first.
 
-        A rule without a finished job counts with the mean of all rules. The estimate assumes that as many jobs run at
-        the same time as before.
+        A rule without a finished job counts with the mean of all rules. A running job that does not state its time left
+        is expected to run for at least half as long as it has run. The estimate assumes that as many jobs run at the
+        same time as before.
         """
         means = {rule: sum(seconds) / len(seconds) for rule, seconds in self.finished.items()}
         if not means or now <= self.start:
@@ -113,9 +124,9 @@ class Run:
             spent += sum(seconds)
         for job in self.running.values():
             waiting[job.rule] = waiting.get(job.rule, 0) - 1
-            left = job.seconds_left(now)
-            work += max(means.get(job.rule, overall) - (now - job.start), 0.0) if left is None else left
-            spent += now - job.start
+            left, elapsed = job.seconds_left(now), now - job.start
+            work += max(means.get(job.rule, overall) - elapsed, 0.5 * elapsed) if left is None else left
+            spent += elapsed
         work += sum(max(count, 0) * means.get(rule, overall) for rule, count in waiting.items())
         at_once = max(spent / (now - self.start), 1.0)
         return work / at_once
@@ -144,9 +155,12 @@ class Run:
 class TimeLeft(ProgressColumn):
     """The time left of the tasks that state it in their field ``left``."""
 
+    def __init__(self) -> None:
+        super().__init__(Column(no_wrap=True))
+
     def render(self, task: Task) -> Text:
         left = task.fields.get("left")
-        return Text("" if left is None else f"{duration(left)} left", style="progress.remaining")
+        return Text(f"{duration(left)} left" if left and not task.finished else "", style="progress.remaining")
 
 
 class LogHandler(RichLogHandler):
@@ -156,9 +170,11 @@ class LogHandler(RichLogHandler):
         own = self.settings  # the base class puts the common settings in its place
         self._interval = own.interval if isinstance(own, LogHandlerSettings) and own.interval else 60.0
         super().__post_init__()
+        self._widest = int(_SHARE_OF_DESCRIPTIONS * self.console.width)
+        names = Column(no_wrap=True, overflow="ellipsis", max_width=self._widest)
         self.progress.columns = (
             SpinnerColumn(finished_text="[dim green]✓"),
-            TextColumn("[bold blue]{task.description}"),
+            TextColumn("[bold blue]{task.description}", table_column=names),
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:>3.0f}%"),
             TimeElapsedColumn(),
@@ -201,6 +217,7 @@ class LogHandler(RichLogHandler):
             words = [record.rule_name, *map(str, (record.wildcards or {}).values())]
             log = Path(record.log[0]) if record.log else None
             submitted = None if getattr(record, "local", True) else time.time()
+            self._start_clock(run, record.rule_name)
             run.running[record.jobid] = Job(record.rule_name, " ".join(words), log, now, submitted=submitted)
             self.event_handler.jobs_info[record.jobid]["log"] = []  # else a failed job's whole log is printed
         elif event == LogEvent.JOB_FINISHED:
@@ -212,6 +229,11 @@ class LogHandler(RichLogHandler):
                 if (log := Path(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
                     self.console.print(Text("\n    ".join([name, *last])), soft_wrap=True)
                     break
+
+    def _start_clock(self, run: Run, rule: str) -> None:
+        """Count the time of a rule from its first job on; its bar exists, hidden, from the start of the run."""
+        if rule not in run.finished and all(job.rule != rule for job in run.running.values()):
+            self.progress.reset(self.event_handler.progress_display.rule_tasks[rule])
 
     def _tick(self) -> None:
         while not self._ended.wait(_TICK_SECONDS):
@@ -244,9 +266,9 @@ class LogHandler(RichLogHandler):
             if job.status is not None:
                 if identifier not in self._bars:
                     self._bars[identifier] = self.progress.add_task("", active="")
+                    self.progress.tasks[-1].start_time = job.start
                 state = {"completed": job.status.done, "total": job.status.total, "left": job.seconds_left(now)}
-                text = escape(f"{job.name}: {job.status.task}")
-                self.progress.update(self._bars[identifier], description=f"  {text}", **state)
+                self.progress.update(self._bars[identifier], description=escape(job.title(self._widest)), **state)
         for identifier in self._bars.keys() - run.running.keys():
             self.progress.remove_task(self._bars.pop(identifier))
 

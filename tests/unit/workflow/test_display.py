@@ -6,14 +6,17 @@ import logging
 import os
 import pty
 import re
+import select
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from rich.cells import cell_len
 from snakemake_interface_logger_plugins.common import LogEvent
 
+import snakemake_logger_plugin_known_unknowns as display
 from known_unknowns.progress import Status
 from snakemake_logger_plugin_known_unknowns import Job, LogHandler, LogHandlerSettings, Run
 
@@ -46,6 +49,9 @@ def test_the_time_left_is_that_of_the_waiting_and_running_jobs():
     assert run.seconds_left(8.0) == pytest.approx(64.0)
     # Ten seconds later the statement is ten seconds old.
     assert run.seconds_left(18.0) == pytest.approx(54.0)
+    # Without a statement, a job that is later than expected (2 s) may run half as long again as its 10 s.
+    run.running[9] = job("infer", 8.0)
+    assert run.seconds_left(18.0) == pytest.approx(5.0 + 2 * 2.0)
 
 
 def test_jobs_at_the_same_time_share_the_work():
@@ -98,6 +104,60 @@ def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys):
     text = shown.out + shown.err
     assert "Failed infer" in text and text.count(str(log)) == 1
     assert re.findall(r"line \d+", text) == [f"line {number}" for number in range(995, 1000)]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(display.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize(
+    ("columns", "title"), [(80, "infer humblebench pocket"), (120, "infer humblebench pocket: questions answered")]
+)
+def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch):
+    """The last frame of a run of 40 s. Its second job began after 20 s and has asked 75 of 100 questions."""
+    leader, follower = pty.openpty()
+    log = tmp_path / "infer.log"
+    log.write_text("questions answered: 75 of 100 (75%), 2.5 per second, 10 s left\n")
+    monkeypatch.setattr(sys, "stderr", os.fdopen(follower, "w"))
+    for name, value in {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "30"}.items():
+        monkeypatch.setenv(name, value)
+    common = SimpleNamespace(dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, stdout=False)
+    handler = LogHandler(common, LogHandlerSettings())
+    handler.progress.get_time = lambda: clock[0]
+    about = {"log": [str(log)], "threads": 1}
+    for clock[0], event, values in (
+        (0.0, LogEvent.RUN_INFO, {"stats": {"fetch": 1, "infer_humblebench": 3, "total": 4}}),
+        (0.0, LogEvent.JOB_INFO, {"jobid": 1, "rule_name": "fetch", "wildcards": {}} | about | {"log": []}),
+        (4.0, LogEvent.JOB_FINISHED, {"job_id": 1}),
+        (20.0, LogEvent.JOB_INFO, {"jobid": 2, "rule_name": "infer_humblebench", "wildcards": {"m": "pocket"}} | about),
+    ):
+        handler.emit(logging.makeLogRecord({"event": event, **values}))
+    clock[0] = 40.0
+    handler._run.running[2].update(40.0)
+    handler._show(handler._run, 40.0)
+    handler.event_handler.progress_display.live_display.refresh()
+    frame = _last_frame(leader)
+    handler.close()
+    sys.stderr.close()
+    os.close(leader)
+    assert {cell_len(line) for line in frame} == {columns}
+    assert [" ".join(re.sub("[│━╸╺\u2800-\u28ff]", " ", line).split()) for line in frame[1:-1]] == [
+        "Total Progress 25% 0:00:40 18 s left",  # the running job's 10 s, and two others of 4 s as the finished one
+        "infer humblebench 0% 0:00:20",
+        f"{title} 75% 0:00:20 10 s left",
+    ]
+
+
+def _last_frame(leader: int) -> list[str]:
+    """The lines that a terminal shows: those printed since the last ones were erased, without colours."""
+    printed = b""
+    while select.select([leader], [], [], 0.2)[0]:
+        printed += os.read(leader, 65536)
+    shown = printed.decode().split("\x1b[2K")[-1]
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "").strip("\n").split("\n")
 
 
 @pytest.fixture(scope="module")
