@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
+from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-COOKIE = "known_unknowns_review"
 MAX_BODY = 256 * 1024
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -57,6 +57,8 @@ class Guard:
 
     def __init__(self, app: App, *, token: str = "") -> None:
         self._app, self._token = app, token
+        # A browser sends a cookie to every port of a host, so that each server needs a name of its own.
+        self._cookie = f"known_unknowns_review_{sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -78,7 +80,7 @@ class Guard:
             given = dict(parse_qsl(scope["query_string"].decode("latin-1")))
             if scope["path"] != "/" or not self._is_token(given.pop("token", "")):
                 return 401, "Open the address that the server printed. It has a token.", {}
-            cookie = f"{COOKIE}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+            cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             return 303, "", {"location": "/" + (f"?{urlencode(given)}" if given else ""), "set-cookie": cookie}
         if scope["method"] not in ("GET", "HEAD"):
             origin = headers.get("origin", "")
@@ -96,7 +98,7 @@ class Guard:
             cookies = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             return False
-        return COOKIE in cookies and self._is_token(cookies[COOKIE].value)
+        return self._cookie in cookies and self._is_token(cookies[self._cookie].value)
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self._token.encode())

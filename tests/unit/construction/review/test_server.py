@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 
 from known_unknowns.construction.candidates import read_candidates
 from known_unknowns.construction.review.decisions import apply_decisions, content_of, read_decisions
-from known_unknowns.construction.review.guard import MAX_BODY, is_loopback
+from known_unknowns.construction.review.guard import MAX_BODY, Guard, is_loopback
 from known_unknowns.construction.review.log import DecisionLog
 from known_unknowns.construction.review.server import HOST, _listening, chosen_token
 from known_unknowns.errors import ConfigError, MachineError
@@ -149,13 +150,28 @@ def test_a_token_opens_the_server_once_and_then_a_cookie(token_server):
     for path in ("api/session", "images/0/0", "review.js", "?token=wrong", f"api/session?token={TOKEN}"):
         status, text, _ = token_server.ask(path)
         assert status == 401 and "has a token" in text
-    assert token_server.ask("", Cookie="known_unknowns_review=wrong")[0] == 401
     status, _, headers = token_server.ask(f"?token={TOKEN}&reviewer=ann")
     assert (status, headers["location"]) == (303, "/?reviewer=ann")
     cookie, _, attributes = headers["set-cookie"].partition(";")
     assert {part.strip() for part in attributes.split(";")} == {"Path=/", "HttpOnly", "SameSite=Strict"}
     assert token_server.ask("api/session", Cookie=cookie)[0] == 200
+    name = cookie.partition("=")[0]
+    assert token_server.ask("api/session", Cookie=f"{name}=wrong")[0] == 401
+    # A browser sends the cookies of all servers of a host to each of them.
+    assert token_server.ask("api/session", Cookie=f"{cookie}; {_cookie_of('another-token-of-a-server')}")[0] == 200
     assert any(f"?token={TOKEN}" in line for line in token_server.printed)
+
+
+def _cookie_of(token: str) -> str:
+    """The cookie that a server with this token sets."""
+    sent: list[dict] = []
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "path": "/", "query_string": f"token={token}".encode(), "headers": []}
+    asyncio.run(Guard(None, token=token)(scope, None, send))
+    return dict(sent[0]["headers"])[b"set-cookie"].decode().partition(";")[0]
 
 
 def test_a_network_address_needs_a_token():
