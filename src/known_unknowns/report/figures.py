@@ -20,7 +20,7 @@ from known_unknowns.report.drawing import (
     placeholder,
     stacked_shares,
 )
-from known_unknowns.report.formatting import Cell, Head, Row, Table, metric_text
+from known_unknowns.report.formatting import Cell, Head, Row, Table, counted, metric_text
 from known_unknowns.report.section import Scatter
 from known_unknowns.report.tables import Run
 
@@ -52,8 +52,9 @@ def scatter(spec: Scatter, run: Run, published: Sequence[PublishedCell]) -> Figu
         return placeholder(spec.name, spec.title, f"not drawn: {', '.join(missing)} was not run")
     alt_text = (
         f"Scatter plot of accuracy on {x_name} (horizontal) and on {y_name} (vertical), in percent, for "
-        f"{len(run.models)} models of this run with error bars, and {len({p.model for p in theirs})} published "
-        "models in grey. The table below has the numbers of this run."
+        f"{counted(len(run.models), 'model')} of this run with error bars, and "
+        f"{counted(len({p.model for p in theirs}), 'published model')} in grey. The table below has the numbers of "
+        "this run."
     )
     chance = {axis: Coordinate.of(_first_chance(run, v)) for axis, v in (("x", spec.x), ("y", spec.y))}
     chart = _scatter_chart(ours, theirs, chance, run, x_name, y_name)
@@ -203,9 +204,9 @@ def answers(run: Run) -> Figure:
     if not bars:
         return placeholder(name, title, "not drawn: no shares of answers were measured")
     alt_text = (
-        f"Stacked bars, one for each of {len(run.models)} models under each of {len(run.variants)} variants: the "
-        f"share of questions by the label of the answer, without a parsed label, and without a reply, under the "
-        f"{run.parser_name(run.main_scorer)} parser."
+        f"Stacked bars, one for each of {counted(len(run.models), 'model')} under each of "
+        f"{counted(len(run.variants), 'variant')}: the share of questions by the label of the answer, without a parsed "
+        f"label, and without a reply, under the {run.parser_name(run.main_scorer)} parser."
     )
     drawn = {(bar["model"], bar["variant"]) for bar in bars}
     absent = "A model without a bar was not run." if len(drawn) < len(run.models) * len(run.variants) else ""

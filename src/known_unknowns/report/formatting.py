@@ -12,6 +12,11 @@ DASH = "–"
 SIGNED = frozenset({"above_chance", "difference"})
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 model", "1,200 models"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Gauge:
     """A number line from 0 to 100 with the interval as a band, the value as a dot and chance as a tick."""

@@ -18,6 +18,7 @@ from known_unknowns.report.drawing import (
     percent_axis,
     placeholder,
 )
+from known_unknowns.report.formatting import counted
 from known_unknowns.report.label_places import SIDES, Point, Side, sides_of
 from known_unknowns.report.overview import NO_RIGHT_OPTION, Overview
 from known_unknowns.report.tables import ACCURACY
@@ -58,8 +59,8 @@ def draw(overview: Overview, name: str) -> Figure:
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
     axes = "accuracy (horizontal) and refusals without a right option (vertical)" if no_option else "accuracy"
     alt_text = (
-        f"Plot of {axes} on {overview.title}, in percent with intervals, for {len(models)} models of this run and "
-        f"{len(rows) - len(models)} scripted baselines in grey. The table beside it has the numbers."
+        f"Plot of {axes} on {overview.title}, in percent with intervals, for {counted(len(models), 'model')} of this "
+        f"run and {counted(len(rows) - len(models), 'scripted baseline')} in grey. The table beside it has the numbers."
     )
     notes = [
         "The ideal is the upper right corner." if no_option else "",

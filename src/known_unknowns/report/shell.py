@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import benchmarks
-from known_unknowns.report.formatting import sentence_case, unbroken
+from known_unknowns.report.formatting import counted, sentence_case, unbroken
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -130,7 +130,7 @@ def environment(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"sentence_case": sentence_case, "unbroken": unbroken}
+    found.filters |= {"counted": counted, "sentence_case": sentence_case, "unbroken": unbroken}
     found.tests["hexadecimal"] = lambda text: re.fullmatch(r"[0-9a-f]{32,}(\.dir)?", text) is not None
     return found
 

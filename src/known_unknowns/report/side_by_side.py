@@ -8,7 +8,7 @@ from typing import Any
 
 from known_unknowns.comparison.models import PairedRow, correct_for_pairs
 from known_unknowns.metrics.dual import SEPARATOR
-from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, interval, percent
+from known_unknowns.report.formatting import DASH, Cell, Head, Row, Table, counted, interval, percent
 from known_unknowns.report.overview import Overview
 from known_unknowns.report.section import Section
 
@@ -87,7 +87,7 @@ def _cells(row: PairedRow, level: float) -> tuple[Cell, ...]:
         Cell(percent(row.difference, signed=True), interval(row.low, row.high, signed=True), title=row.method),
         Cell(percent(row.accuracy_a)),
         Cell(percent(row.accuracy_b)),
-        Cell(p, kind="plain", title=f"{row.test}, corrected for {row.pairs} pairs"),
+        Cell(p, kind="plain", title=f"{row.test}, corrected for {counted(row.pairs, 'pair')}"),
         Cell(f"{row.n:,}", kind="plain"),
     )
 

@@ -15,6 +15,7 @@ from known_unknowns.report.formatting import (
     Cell,
     Head,
     Row,
+    counted,
     metric_cell,
     metric_text,
     move_n_to_column,
@@ -34,6 +35,7 @@ METRIC = Metric("m", "humblebench", "original", 0, "robust", OVERALL, "accuracy"
 
 
 def test_number_format() -> None:
+    assert [counted(n, "model") for n in (0, 1, 2, 22831)] == ["0 models", "1 model", "2 models", "22,831 models"]
     assert metric_text(METRIC) == "72.2 [67.0, 77.4], n = 300"
     assert metric_text(replace(METRIC, n=22831)) == "72.2 [67.0, 77.4], n = 22,831"
     assert percent(0.05, signed=True) == "+5.0"

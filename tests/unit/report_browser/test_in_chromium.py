@@ -51,6 +51,7 @@ def choose(browser: Browser, name: str, value: str) -> None:
 def test_the_first_model_that_is_no_baseline_is_listed(visit):
     visit.show()
     assert visit.evaluate(COUNT) == "6 of 6 questions"
+    assert visit.evaluate("[1, 1200].map((n) => counted(n, 'question'))") == ["1 question", "1,200 questions"]
     assert visit.evaluate("location.hash") == "#benchmark=humblebench&model=pocket&variant=original"
     visit.wait_for("document.querySelector('#list .excerpt')?.textContent.startsWith('What is red? A. Red')")
 

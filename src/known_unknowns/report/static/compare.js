@@ -50,7 +50,7 @@ document.addEventListener("DOMContentLoaded", () => {
       element("td", { class: "text" }, element("span", { class: "value" }, result(pair, names))),
       cell(percent(pair.difference, true), bounds),
       cell(percent(pair.accuracy_a)), cell(percent(pair.accuracy_b)),
-      cell(probability(pair.p_holm), "", `corrected for ${pair.pairs} pairs`),
+      cell(probability(pair.p_holm), "", `corrected for ${pair.pairs} pair${pair.pairs === 1 ? "" : "s"}`),
       cell(percent(pair.detectable)),
       cell(pair.seeds > 1 ? `${pair.n} \u00d7 ${pair.seeds} seeds` : String(pair.n)),
       element("td", {}, ...links));

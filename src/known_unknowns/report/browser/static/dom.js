@@ -3,6 +3,7 @@
 const find = (id) => document.getElementById(id);
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const number = (value) => value.toLocaleString("en");
+const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** Return an element with attributes and children (elements or text). */
 function h(tag, attributes = {}, ...children) {

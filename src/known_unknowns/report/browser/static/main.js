@@ -120,7 +120,7 @@ async function showList(index, token) {
     if (token !== filtering) return;
     setRows(index, entries, rows, !first);
     first = false;
-    say(`${number(rows.length)} rows so far, counting (${done} of ${entries.length})`);
+    say(`${counted(rows.length, "row")} so far, counting (${done} of ${entries.length})`);
   };
   const found = await filterRows(state, index, (message) => token === filtering && say(message), partial);
   if (token !== filtering) return;
@@ -128,7 +128,7 @@ async function showList(index, token) {
   document.body.dataset.milliseconds = (performance.now() - started).toFixed(1);
   if (state.question) markRow(placeOf(openedOf(state, index)));
   const total = index.size * found.entries.length;
-  say(found.rows.length ? `${number(found.rows.length)} of ${number(total)} ${found.entries.length > 1 ? "rows" : "questions"}` : nothing(found, index));
+  say(found.rows.length ? `${number(found.rows.length)} of ${counted(total, found.entries.length > 1 ? "row" : "question")}` : nothing(found, index));
   scroller.setAttribute("aria-busy", "false");
   await showOverview(index, found.base);
   if (!index.shownTexts) loadTexts(index).then(() => { if (shown.index === index) renderRows(); prepare(index); });
