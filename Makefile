@@ -23,7 +23,7 @@ MADE := $(patsubst %/,%,$(foreach folder,raw questions,$(wildcard data/$(CHOSEN)
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 15
 	@echo
-	@echo "Variables: EDITION=pocket|full|released  CORES=2  ARGS='options for snakemake or pytest'  PYTHON=python3.12"
+	@echo "Variables: EDITION=pocket|full|papers|released  CORES=2  ARGS='options for snakemake or pytest'  PYTHON=python3.12"
 
 setup: $(INSTALLED) ## Make the virtual environment with the locked packages
 

@@ -18,6 +18,7 @@ from known_unknowns.errors import ConfigError, unknown_name
 if TYPE_CHECKING:
     from known_unknowns.config import Params
     from known_unknowns.engines.memory_needs import ListedModel, Machine
+    from known_unknowns.workflow.edition_needs import ModelNeeds, Totals
 
 _HEADS = ("model", "family", "GiB", "fits", "images", "thinks", "weights", "published rows")
 
@@ -26,6 +27,9 @@ def models(
     fits: Annotated[bool, typer.Option("--fits", help="List only models that fit this machine or are hosted.")] = False,
     absent: Annotated[
         bool, typer.Option("--absent", help="List the published rows without a model, and the reasons.")
+    ] = False,
+    needs: Annotated[
+        bool, typer.Option("--needs", help="List the disk space, memory and GPU hours of the edition's models.")
     ] = False,
     as_json: AsJson = False,
     params: ParamsFile = PARAMS,
@@ -36,15 +40,20 @@ def models(
     A star marks the models of the edition. All others are off.
 
     \b
-    Example:
+    Examples:
       known-unknowns models --fits
+      known-unknowns models --needs --edition papers
     """
     from known_unknowns.config import catalogue
     from known_unknowns.engines import memory_needs
     from known_unknowns.workflow import configuration
 
+    chosen = configuration.load(params, edition=edition)
+    if needs:
+        _print_needs(chosen, as_json=as_json)
+        return
     here = memory_needs.this_machine()
-    listed = memory_needs.list_models(configuration.load(params, edition=edition), here)
+    listed = memory_needs.list_models(chosen, here)
     if fits:
         fitting = (memory_needs.ON_GPU, memory_needs.IN_RAM, memory_needs.ELSEWHERE)
         listed = [row for row in listed if row.fits in fitting]
@@ -56,6 +65,37 @@ def models(
     else:
         print(_columns([_HEADS, *map(_row, listed)]))
         print(_below(listed, here))
+
+
+def _print_needs(params: Params, *, as_json: bool) -> None:
+    from known_unknowns.workflow import edition_needs
+
+    data = Path("data", params.data_name)
+    needs = edition_needs.of_edition(params, data)
+    sums = edition_needs.totals(needs)
+    questions = {name: edition_needs.questions_of(params, name, data) for name in params.benchmarks}
+    if as_json:
+        found = {"edition": params.edition, "models": list(map(asdict, needs)), "totals": asdict(sums)}
+        print(json.dumps(found | {"questions": questions}, indent=2))
+        return
+    rows = [(each.model, each.runs, *map(_number, (each.disk_gb, each.memory_gib)), _hours(each)) for each in needs]
+    print(_columns([("model", "runs", "disk GB", "memory GiB", "GPU hours"), *rows]))
+    asked = ", ".join(f"{name} {number:,} x {len(params.cells(name))}" for name, number in questions.items())
+    unknown = f" {sums.unknown} of unknown size are not counted." if sums.unknown else ""
+    print(
+        f"\nAll {sums.models} models with weights: {sums.disk_gb:g} GB of disk, {_hours(sums)} GPU hours. The largest "
+        f"needs {sums.memory_gib:g} GiB of memory.{unknown}\n"
+        "GPU hours are estimates for an A100: for the prompts - with replies of the maximum length.\n"
+        f"Questions x variants and seeds: {asked}."
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:g}"
+
+
+def _hours(needs: ModelNeeds | Totals) -> str:
+    return "-" if needs.gpu_hours is None else f"{needs.gpu_hours:g} - {needs.gpu_hours_at_most:g}"
 
 
 def new_model(

@@ -1,6 +1,7 @@
 """The catalogue models.yaml: one entry for every published model that can still be run.
 
-An entry becomes part of the configuration if an edition names it (`with_named`); the others are off.
+An entry becomes part of the configuration if an edition names it, or if the selected edition takes all published models
+(`with_named`); the others are off.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ def absent() -> dict[str, dict[str, str]]:
 def with_named(raw: Any) -> Any:
     """Add the entries that a configuration's editions, its judge, or its own ``models`` name.
 
-    Its own keys override the catalogue's. Input that is not a configuration is returned unchanged, because the schema
+    If the selected edition has ``published_models``, their names are added to its models. Its own keys override the catalogue's. Input that is not a configuration is returned unchanged, because the schema
     reports its mistakes.
     """
     if not isinstance(raw, Mapping) or not isinstance(own := raw.get("models"), Mapping):
         return raw
     known = entries()
+    raw = _with_published(raw, known)
     named = dict.fromkeys([*own, *_named_by_editions(raw.get("editions")), *_judge(raw.get("judge"))])
     models = {}
     for name in named:
@@ -48,6 +50,23 @@ def with_named(raw: Any) -> Any:
         elif name in own:
             models[name] = own[name]
     return dict(raw) | {"models": models}
+
+
+def _with_published(raw: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Add the published models to the selected edition, if it asks for them. Other editions need no entries."""
+    editions, name = raw.get("editions"), raw.get("edition")
+    edition = editions.get(name) if isinstance(editions, Mapping) and isinstance(name, str) else None
+    if not isinstance(edition, Mapping) or edition.get("published_models") is not True:
+        return raw
+    models, benchmarks = edition.get("models"), edition.get("benchmarks")
+    if not isinstance(editions, Mapping) or not isinstance(models, list) or not isinstance(benchmarks, list):
+        return raw
+    added = [
+        model
+        for model, entry in known.items()
+        if model not in models and any(isinstance(each, str) and stands_for(entry, each) for each in benchmarks)
+    ]
+    return dict(raw) | {"editions": dict(editions) | {name: dict(edition) | {"models": [*models, *added]}}}
 
 
 def _named_by_editions(editions: Any) -> Iterable[str]:

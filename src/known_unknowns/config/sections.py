@@ -23,6 +23,8 @@ class Edition(Entry):
     benchmarks: Names
     models: Names
     seeds: Seeds
+    published_models: bool = False
+    """Whether every model of models.yaml with a row in the published tables of these benchmarks is added to ``models``."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
 

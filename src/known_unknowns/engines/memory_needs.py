@@ -41,7 +41,12 @@ def memory_gib(entry: Mapping[str, Any]) -> float | None:
     if parameters is None:
         return None
     weights = parameters * 1e9 * BYTES[entry.get("dtype", "bfloat16")] / GIB
-    return round(weights * MARGIN + WORKING_GIB, 1)
+    return with_margin(weights)
+
+
+def with_margin(weights_gib: float) -> float:
+    """Return the requirement in GiB of weights of a size."""
+    return round(weights_gib * MARGIN + WORKING_GIB, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import cache
 from math import ceil
 from pathlib import Path
 
-from known_unknowns.config import ModelEntry, Params, RespondentModel, TransformersModel
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, RespondentModel, TransformersModel
 from known_unknowns.engines import memory_needs
 
 RESPONDENTS = "respondents"
@@ -74,7 +74,8 @@ def minutes(params: Params, model: str, benchmark: str, data: Path) -> int:
     entry = params.model(model)
     if entry.job.hours is not None:
         return ceil(60 * entry.job.hours)
-    seconds = _seconds(params, entry, benchmark, _rows(data / "questions" / benchmark / "questions.parquet"))
+    rows = rows_of(data / "questions" / benchmark / "questions.parquet")
+    seconds = _seconds(params, entry, benchmark, QUESTIONS if rows is None else rows)
     if seconds is None:
         return MAX_MINUTES
     asking = ceil(round(SLACK * seconds / (_shards(entry) or 1) / 60, 6))
@@ -97,20 +98,35 @@ def group(params: Params, model: str) -> str | None:
     return RESPONDENTS if isinstance(entry, RespondentModel) and not entry.seconds_per_reply else None
 
 
+def gpu_seconds(
+    params: Params,
+    entry: TransformersModel | OpenAIModel,
+    benchmark: str,
+    billions: float,
+    questions: int,
+    *,
+    replies: bool = True,
+) -> float:
+    """Return the estimated GPU seconds of a model of ``billions`` of parameters, for one turn of each question.
+
+    ``replies`` adds replies of the maximum length.
+    """
+    total = 0.0
+    for variant, _ in params.cells(benchmark):
+        protocol = params.protocol(benchmark, variant).as_dict()
+        tokens = entry.decoding.max_new_tokens or protocol.get("max_new_tokens", 0)
+        total += questions * billions * (PREFILL_SECONDS + DECODE_SECONDS * tokens * replies)
+    return total
+
+
 def _seconds(params: Params, entry: ModelEntry, benchmark: str, questions: int) -> float | None:
     """Return the estimated duration of all turns; None if it is unknown."""
-    cells = params.cells(benchmark)
     if isinstance(entry, RespondentModel):
-        return len(cells) * questions * entry.seconds_per_reply
+        return len(params.cells(benchmark)) * questions * entry.seconds_per_reply
     parameters = memory_needs.parameters(entry) if isinstance(entry, TransformersModel) else None
     if not isinstance(entry, TransformersModel) or parameters is None:
         return None
-    billions = parameters / 1e9
-    total = 0.0
-    for variant, _ in cells:
-        protocol = params.protocol(benchmark, variant).as_dict()
-        tokens = entry.decoding.max_new_tokens or protocol.get("max_new_tokens", 0)
-        total += questions * billions * (PREFILL_SECONDS + DECODE_SECONDS * tokens)
+    total = gpu_seconds(params, entry, benchmark, parameters / 1e9, questions)
     return total * (CPU_FACTOR if entry.device == "cpu" else 1)
 
 
@@ -123,21 +139,20 @@ def _shards(entry: ModelEntry) -> int | None:
     return getattr(entry, "shards", None)
 
 
-def _rows(path: Path) -> int:
-    if not path.is_file():
-        return QUESTIONS
-    return _rows_at(path, path.stat().st_mtime_ns)
+def rows_of(path: Path) -> int | None:
+    """Return the number of rows of a table; None if it does not exist or is damaged, which the job reports."""
+    return _rows_at(path, path.stat().st_mtime_ns) if path.is_file() else None
 
 
 @cache
-def _rows_at(path: Path, changed: int) -> int:
+def _rows_at(path: Path, changed: int) -> int | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException):
-        return QUESTIONS  # the job reports the damage
+        return None
 
 
 def _mb(gib: float, attempt: int = 1) -> int:

@@ -66,11 +66,24 @@ def test_transformers_has_a_class_for_each_entry(name):
     assert [part for part in parts if part not in others] == ["image_processor", "tokenizer"]
 
 
-def test_the_profile_of_the_papers_asks_every_model_with_a_published_row():
-    profile = yaml.safe_load((ROOT / "profiles/papers/params.yaml").read_text(encoding="utf-8"))["editions"]["papers"]
+def test_the_edition_papers_asks_every_model_with_a_published_row():
+    papers = configuration.check(RAW | {"edition": "papers"})
     with_a_row = {name for name, entry in ENTRIES.items() if entry.get("published")}
-    assert set(profile["models"]) - with_a_row == {"oracle", "always_refuse", "always_a", "uniform"}
-    assert with_a_row <= set(profile["models"])
+    assert set(papers.models) - with_a_row == {"oracle", "always_refuse", "always_a", "uniform"}
+    assert with_a_row <= set(papers.models) and papers.model("gemma-3-4b") == ENTRIES["gemma-3-4b"]
+    assert configuration.check(papers.raw).raw == papers.raw  # a job's copy of the settings lists each once too
+    # The lock and the jobs of other editions do not name them.
+    assert "gemma-3-4b" not in configuration.check(RAW).raw["models"]
+
+
+def test_published_models_are_those_of_the_editions_benchmarks():
+    editions = {"one": {"data": "full", "benchmarks": ["mmsap"], "models": ["oracle"], "seeds": [0]}}
+    editions["one"]["published_models"] = True
+    raw = RAW | {"edition": "one", "editions": editions}
+    standing = ["qwen-vl-chat", "llava-1.5-7b", "llava-1.5-13b", "instructblip-vicuna-7b"]  # MM-SAP's rows
+    assert configuration.check(raw).models == ["oracle", *standing]
+    own = {"models": RAW["models"] | {"llava-1.5-7b": {"batch_size": 2}}}
+    assert configuration.check(raw | own).model("llava-1.5-7b")["batch_size"] == 2
 
 
 def test_pillow_prepares_images_wherever_it_can():
@@ -120,6 +133,7 @@ def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     catalogue._file.cache_clear()
     try:
         params = check(["new"])
+        assert "new" in configuration.check(RAW | {"edition": "papers"}).models
         (listed,) = (row for row in memory_needs.list_models(params, Machine(24)) if row.on)
         standing = _published_rows(params, "humblebench")
     finally:
@@ -183,6 +197,20 @@ def test_the_list_marks_models_that_fit_and_enabled_ones(monkeypatch):
     assert {"gemma-3-4b", "pixtral-12b", "deepseek-vl2-tiny", "gpt-4o"} <= names
     assert "minicpm-v-2.6" not in names  # 20 GiB, behind a server: no GPU for it
     assert found["machine"]["gpus"] == [["A card", 12.0]]
+
+
+def test_the_needs_of_the_edition_papers_are_printed():
+    """Every model has a row, and the sums are those of the entries."""
+    found = json.loads(run("--needs", "--edition", "papers", "--json"))
+    with_a_row = {name for name, entry in ENTRIES.items() if entry.get("published")}
+    assert {model["model"] for model in found["models"]} == with_a_row
+    sizes = [ENTRIES[name]["card"].get("parameters", 0) for name in with_a_row]  # all are in 16 bits
+    assert found["totals"]["disk_gb"] == pytest.approx(2 * sum(sizes), abs=0.05 * len(sizes))
+    assert found["totals"]["memory_gib"] == pytest.approx(13.9 * 2e9 / 2**30 * 1.2 + 2, abs=0.05)  # glm-4v-9b
+    # As the papers have it: Section 2 of HumbleBench, Section 3.2 of MM-SAP, data.json of ActiView
+    assert found["questions"] == {"humblebench": 22_831, "mmsap": 1_150, "actiview": 325}
+    printed = run("--needs", "--edition", "papers").splitlines()
+    assert next(line for line in printed if line.startswith("gpt-4o")).split()[1:] == ["hosted", "-", "-", "-"]
 
 
 def test_rows_without_a_model_are_listed_with_the_reason():

@@ -10,7 +10,8 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.config import Params
-from known_unknowns.workflow import configuration, job_needs
+from known_unknowns.workflow import configuration, edition_needs, job_needs
+from known_unknowns.workflow.edition_needs import ModelNeeds
 from tests.factories import question
 from tests.paths import ROOT
 
@@ -73,6 +74,36 @@ def test_memory(entry, attempt, expected):
 )
 def test_time_limit(entry, expected, tmp_path):
     assert job_needs.minutes(params_of(entry), "m", "humblebench", tmp_path) == expected
+
+
+SERVED = ENDPOINT | {"card": EIGHT["card"]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        # 25,000 questions x 8 x 0.035 s = 7,000 s; with 200 tokens 12,000 s. 16 GB x 1.2 + 2 GiB
+        (EIGHT, ModelNeeds("m", "in process", 16.0, 19.9, 1.9, 3.3)),
+        (EIGHT | {"dtype": "float32"}, ModelNeeds("m", "in process", 32.0, 37.8, 1.9, 3.3)),
+        (ON_CPU, ModelNeeds("m", "in process", 16.0, 19.9, 0.0, 0.0)),
+        (SERVED, ModelNeeds("m", "server", 16.0, 19.9, 1.9, 3.3)),
+        (SERVED | {"decoding": {"max_new_tokens": 40}}, ModelNeeds("m", "server", 16.0, 19.9, 1.9, 2.2)),
+        (ENDPOINT, ModelNeeds("m", "hosted")),
+        (EIGHT | {"card": {"family": "F", "licence": "MIT"}}, ModelNeeds("m", "in process")),
+    ],
+)
+def test_the_needs_of_a_model_of_an_edition(entry, expected, tmp_path):
+    assert edition_needs.of_edition(params_of(entry), tmp_path) == [expected]
+
+
+def test_the_needs_of_an_edition_are_sums_and_the_largest_memory():
+    needs = [
+        ModelNeeds("a", "in process", 16.0, 19.9, 1.9, 3.3),
+        ModelNeeds("b", "server", 8.0, 10.9, 1.0, 2.0),
+        ModelNeeds("c", "hosted"),
+        ModelNeeds("d", "in process"),
+    ]
+    assert edition_needs.totals(needs) == edition_needs.Totals(3, 1, 24.0, 19.9, 2.9, 5.3)
 
 
 def test_the_time_limit_follows_from_the_number_of_questions(tmp_path):

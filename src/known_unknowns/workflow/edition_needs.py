@@ -1,0 +1,132 @@
+"""Disk, memory and GPU hours that an edition needs, for each model with weights.
+
+All numbers are computed from the models' entries, without a measurement: see `memory_needs` and `job_needs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from known_unknowns import comparison
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
+from known_unknowns.engines import memory_needs
+from known_unknowns.workflow import job_needs
+
+IN_PROCESS, SERVER, HOSTED = "in process", "server", "hosted"
+"""Where a model of the edition runs: with the engine `transformers`, behind a server of one's own, or elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNeeds:
+    """What a model of an edition needs. A number is None if the number of parameters is unknown.
+
+    Attributes
+    ----------
+    model : str
+    runs : str
+        `IN_PROCESS`, `SERVER` or `HOSTED`. A hosted model needs none of these resources.
+    disk_gb : float, optional
+        Size of the weights in GB (10**9 bytes).
+    memory_gib : float, optional
+        `memory_needs.memory_gib`.
+    gpu_hours : float, optional
+        Estimated hours of an A100 to read all prompts, one turn per question (`job_needs.gpu_seconds`).
+    gpu_hours_at_most : float, optional
+        The same with replies of the maximum length.
+    """
+
+    model: str
+    runs: str
+    disk_gb: float | None = None
+    memory_gib: float | None = None
+    gpu_hours: float | None = None
+    gpu_hours_at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the models of an edition; the memory is that of the largest model."""
+
+    models: int
+    unknown: int
+    disk_gb: float
+    memory_gib: float
+    gpu_hours: float
+    gpu_hours_at_most: float
+
+
+def of_edition(params: Params, data: Path) -> list[ModelNeeds]:
+    """Return the needs of each model of the edition that has weights or an endpoint.
+
+    Parameters
+    ----------
+    params : Params
+    data : Path
+        The folder of the edition's data. Before its tables of questions exist, the published numbers of questions count.
+    """
+    return [
+        _of_model(params, name, entry, data)
+        for name in params.models
+        if isinstance(entry := params.model(name), TransformersModel | OpenAIModel)
+    ]
+
+
+def totals(needs: Sequence[ModelNeeds]) -> Totals:
+    """Return the sums of the known needs."""
+    local = [each for each in needs if each.runs != HOSTED]
+    return Totals(
+        models=len(local),
+        unknown=sum(each.disk_gb is None for each in local),
+        disk_gb=round(sum(each.disk_gb or 0.0 for each in local), 1),
+        memory_gib=max((each.memory_gib or 0.0 for each in local), default=0.0),
+        gpu_hours=round(sum(each.gpu_hours or 0.0 for each in local), 1),
+        gpu_hours_at_most=round(sum(each.gpu_hours_at_most or 0.0 for each in local), 1),
+    )
+
+
+def questions_of(params: Params, benchmark: str, data: Path) -> int:
+    """Return the number of questions of a benchmark: of its table, else the published one, else an upper estimate."""
+    found = job_needs.rows_of(data / "questions" / benchmark / "questions.parquet")
+    if found is not None:
+        return found
+    if params.data(benchmark).source == "scenes":
+        return job_needs.QUESTIONS
+    cells = comparison.load(benchmark)
+    return next((cell.questions for cell in cells if cell.category == "Overall" and cell.questions), job_needs.QUESTIONS)
+
+
+def _of_model(params: Params, name: str, entry: ModelEntry, data: Path) -> ModelNeeds:
+    parameters = _parameters(entry)
+    if isinstance(entry, OpenAIModel) and parameters is None:
+        return ModelNeeds(name, HOSTED)
+    runs = IN_PROCESS if isinstance(entry, TransformersModel) else SERVER
+    if parameters is None:
+        return ModelNeeds(name, runs)
+    size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
+    weights, on_cpu = parameters * size, getattr(entry, "device", None) == "cpu"
+    prompts, whole = (
+        sum(
+            job_needs.gpu_seconds(
+                params, entry, benchmark, parameters / 1e9, questions_of(params, benchmark, data), replies=replies
+            )
+            for benchmark in params.benchmarks
+        )
+        for replies in (False, True)
+    )
+    return ModelNeeds(
+        name,
+        runs,
+        disk_gb=round(weights / 1e9, 1),
+        memory_gib=memory_needs.with_margin(weights / memory_needs.GIB),
+        gpu_hours=0.0 if on_cpu else round(prompts / 3600, 1),
+        gpu_hours_at_most=0.0 if on_cpu else round(whole / 3600, 1),
+    )
+
+
+def _parameters(entry: ModelEntry) -> float | None:
+    if isinstance(entry, TransformersModel):
+        return memory_needs.parameters(entry)
+    card = getattr(entry, "card", None)
+    return None if card is None or card.parameters is None else card.parameters * 1e9
