@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -11,6 +13,7 @@ from transformers import GenerationMixin
 
 from known_unknowns.engines._checkpoint import Checkpoint
 from known_unknowns.engines._option_labels import LabelRecorder
+from known_unknowns.engines._prompts import UnusableProcessorError
 from known_unknowns.errors import ConfigError, KnownUnknownsError
 
 _LONGEST_REASON = 300
@@ -80,7 +83,7 @@ def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callabl
         except Exception as error:  # models and processors that do not fit raise errors of many types
             if worked():
                 raise
-            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_LONGEST_REASON]
+            reason = _reason(error)
             raise ConfigError(
                 f"{type(model).__name__} of transformers {transformers.__version__} gives no reply to a question with "
                 f"an image ({reason}); try another version of transformers, or serve the model behind an endpoint "
@@ -90,3 +93,14 @@ def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callabl
         if item is None:
             return
         yield item
+
+
+def _reason(error: Exception) -> str:
+    """Return why a model gave no reply: our own reason, or the error of a library and where it comes from."""
+    if isinstance(error, UnusableProcessorError):
+        return str(error)
+    text = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_LONGEST_REASON]
+    files = {Path(frame.filename).name for frame in traceback.extract_tb(error.__traceback__)}
+    if any(name.startswith("image_processing_pil_") for name in files):  # Fuyu's expects arrays and is given tensors
+        return f"its image processor for Pillow fails, {text}; image_backend: torchvision selects another one"
+    return text

@@ -81,6 +81,10 @@ class PromptError(KnownUnknownsError):
     """The checkpoint's processor cannot build a prompt for a turn."""
 
 
+class UnusableProcessorError(ValueError):
+    """The processor makes no prompt of a question and its image that the engine can use."""
+
+
 class _SharedHead:
     """The common beginning of some prompts: its ``ids``, and the processor's ``tensors`` for one of the prompts."""
 
@@ -232,8 +236,8 @@ class PromptBuilder:
             if not sanitize:
                 raise
             raise _prompt_error(str(error)) from error
-        if len(encoded["input_ids"]) != len(turns):  # ShieldGemma 2's makes one for each of its policies
-            raise ValueError(f"its processor made {len(encoded['input_ids'])} prompts of {len(turns)}")
+        if (made := _number_of_prompts(encoded)) != len(turns):  # ShieldGemma 2's makes one for each of its policies
+            raise UnusableProcessorError(f"its processor made {made} prompts of {len(turns)}")
         encoded.pop("labels", None)  # training targets of PaliGemma's processor
         _pad_qformer_right(encoded)
         if not sanitize:
@@ -268,6 +272,18 @@ class PromptBuilder:
         ]
         system = [{"role": "system", "content": [{"type": "text", "text": self._system}]}] if self._system else []
         return [*system, {"role": "user", "content": content}]
+
+
+def _number_of_prompts(encoded: Any) -> int:
+    """Return the number of prompts that a processor made."""
+    if "input_ids" in encoded:
+        return len(encoded["input_ids"])
+    made = ", ".join(sorted(encoded.keys()))
+    # Pix2Struct's makes decoder_input_ids, PP-FormulaNet's only pixel_values.
+    why = "the question would begin the reply" if "decoder_input_ids" in encoded else "it takes no question as text"
+    raise UnusableProcessorError(
+        f"its processor makes no prompt (input_ids), but {made}: {why}. No setting of the entry changes that"
+    )
 
 
 def _pad_qformer_right(encoded: Any) -> None:

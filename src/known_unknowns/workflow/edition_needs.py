@@ -94,7 +94,9 @@ def questions_of(params: Params, benchmark: str, data: Path) -> int:
     if params.data(benchmark).source == "scenes":
         return job_needs.QUESTIONS
     cells = comparison.load(benchmark)
-    return next((cell.questions for cell in cells if cell.category == "Overall" and cell.questions), job_needs.QUESTIONS)
+    return next(
+        (cell.questions for cell in cells if cell.category == "Overall" and cell.questions), job_needs.QUESTIONS
+    )
 
 
 def _of_model(params: Params, name: str, entry: ModelEntry, data: Path) -> ModelNeeds:

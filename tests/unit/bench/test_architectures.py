@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("torch")
@@ -9,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 
 from bench.architectures import matrix
 from bench.architectures.build import CLASSES
-from bench.architectures.outcomes import EQUAL, TURNS, UNSHARED, outcome
+from bench.architectures.outcomes import EQUAL, REFUSED, TURNS, UNSHARED, outcome
 
 RUN = "python -m bench.architectures.matrix"
 
@@ -32,6 +34,8 @@ def test_no_class_gives_other_replies_or_an_unexplained_error():
     known = matrix.load()
     assert [name for name, row in known.items() if row["status"] in ("different", "failed")] == []
     assert [name for name, row in known.items() if row["status"] != EQUAL and not row["reason"]] == []
+    raw = re.compile(r"\w+Error: ")  # of a library, and no explanation
+    assert [name for name, row in known.items() if row["status"] == REFUSED and raw.match(row["reason"])] == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,8 @@ def test_a_row_is_found_again(model_type, status, reason):
 @pytest.mark.parametrize(
     ("model_type", "reason"),
     [
-        ("fuyu", "TypeError: "),  # of its processor
+        ("fuyu", "its image processor for Pillow fails, TypeError: "),
+        ("pix2struct", "its processor makes no prompt (input_ids), but attention_mask, decoder_attention_mask, "),
         ("diffusion_gemma", "it does not write one token after another"),
     ],
 )

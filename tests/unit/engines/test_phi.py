@@ -14,8 +14,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from known_unknowns.config import TransformersModel
-from known_unknowns.engines import _checkpoint, _processors
+from known_unknowns.config import TransformersModel, catalogue
+from known_unknowns.engines import _checkpoint, _processors, _prompt_template
 from known_unknowns.engines._padding import PaddingCheck
 from known_unknowns.engines.sharing.architecture import has_length_dependent_positions
 from known_unknowns.engines.transformers import TransformersEngine
@@ -28,6 +28,16 @@ from tests.unit.engines.tiny.weights import rope
 
 NAME = "phi-4-multimodal"
 LETTERS = ("A", "B")
+
+
+def test_the_entry_writes_the_prompt_that_the_published_row_was_measured_with():
+    """HumbleBench's models/Phi_4.py: the marks of the user and the assistant in one line. The pull request has no template."""
+    processor = tiny.CHECKPOINTS[NAME].make()[1]
+    processor.chat_template = processor.tokenizer.chat_template = None
+    _prompt_template.apply(processor, catalogue.entries()[NAME]["prompt_template"], path="prompt_template")
+    content = [{"type": "image"}, {"type": "text", "text": "What is it?\nA. A cat"}]
+    prompt = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+    assert prompt == "<|user|><|image|>What is it?\nA. A cat<|end|><|assistant|>"
 
 
 @pytest.mark.parametrize("kind", ["LlavaConfig", "Qwen2_5_VLConfig", "MllamaConfig"])
