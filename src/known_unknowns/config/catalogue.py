@@ -35,8 +35,8 @@ def absent() -> dict[str, dict[str, str]]:
 def with_named(raw: Any) -> Any:
     """Add the entries that a configuration's editions, its judge, or its own ``models`` name.
 
-    If the selected edition has ``published_models``, their names are added to its models. Its own keys override the catalogue's. Input that is not a configuration is returned unchanged, because the schema
-    reports its mistakes.
+    If the selected edition has ``published_models``, their names are added to its models. Its own keys override the
+    catalogue's. Input that is not a configuration is returned unchanged, because the schema reports its mistakes.
     """
     if not isinstance(raw, Mapping) or not isinstance(own := raw.get("models"), Mapping):
         return raw

@@ -24,7 +24,7 @@ class Edition(Entry):
     models: Names
     seeds: Seeds
     published_models: bool = False
-    """Whether every model of models.yaml with a row in the published tables of these benchmarks is added to ``models``."""
+    """Whether every model of models.yaml with a published row of these benchmarks is added to ``models``."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
 

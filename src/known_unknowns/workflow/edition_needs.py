@@ -64,7 +64,7 @@ def of_edition(params: Params, data: Path) -> list[ModelNeeds]:
     ----------
     params : Params
     data : Path
-        The folder of the edition's data. Before its tables of questions exist, the published numbers of questions count.
+        The folder of the edition's data. Before its tables of questions exist, the published numbers count.
     """
     return [
         _of_model(params, name, entry, data)

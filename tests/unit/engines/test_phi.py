@@ -31,7 +31,7 @@ LETTERS = ("A", "B")
 
 
 def test_the_entry_writes_the_prompt_that_the_published_row_was_measured_with():
-    """HumbleBench's models/Phi_4.py: the marks of the user and the assistant in one line. The pull request has no template."""
+    """That of HumbleBench's models/Phi_4.py. The pull request has no template."""
     processor = tiny.CHECKPOINTS[NAME].make()[1]
     processor.chat_template = processor.tokenizer.chat_template = None
     _prompt_template.apply(processor, catalogue.entries()[NAME]["prompt_template"], path="prompt_template")
