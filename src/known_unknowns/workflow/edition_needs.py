@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from known_unknowns import comparison
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
+from known_unknowns.config import OpenAIModel, Params, TransformersModel
 from known_unknowns.engines import memory_needs
 from known_unknowns.workflow import job_needs
 
@@ -99,7 +99,7 @@ def questions_of(params: Params, benchmark: str, data: Path) -> int:
     )
 
 
-def _of_model(params: Params, name: str, entry: ModelEntry, data: Path) -> ModelNeeds:
+def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel, data: Path) -> ModelNeeds:
     parameters = _parameters(entry)
     if isinstance(entry, OpenAIModel) and parameters is None:
         return ModelNeeds(name, HOSTED)
@@ -108,27 +108,26 @@ def _of_model(params: Params, name: str, entry: ModelEntry, data: Path) -> Model
         return ModelNeeds(name, runs)
     size = memory_needs.BYTES[getattr(entry, "dtype", "bfloat16")]
     weights, on_cpu = parameters * size, getattr(entry, "device", None) == "cpu"
-    prompts, whole = (
-        sum(
-            job_needs.gpu_seconds(
-                params, entry, benchmark, parameters / 1e9, questions_of(params, benchmark, data), replies=replies
-            )
-            for benchmark in params.benchmarks
+    billions, questions = parameters / 1e9, {name: questions_of(params, name, data) for name in params.benchmarks}
+
+    def hours(*, replies: bool) -> float:
+        seconds = (
+            job_needs.gpu_seconds(params, entry, benchmark, billions, number, replies=replies)
+            for benchmark, number in questions.items()
         )
-        for replies in (False, True)
-    )
+        return 0.0 if on_cpu else round(sum(seconds) / 3600, 1)
+
     return ModelNeeds(
         name,
         runs,
         disk_gb=round(weights / 1e9, 1),
         memory_gib=memory_needs.with_margin(weights / memory_needs.GIB),
-        gpu_hours=0.0 if on_cpu else round(prompts / 3600, 1),
-        gpu_hours_at_most=0.0 if on_cpu else round(whole / 3600, 1),
+        gpu_hours=hours(replies=False),
+        gpu_hours_at_most=hours(replies=True),
     )
 
 
-def _parameters(entry: ModelEntry) -> float | None:
+def _parameters(entry: TransformersModel | OpenAIModel) -> float | None:
     if isinstance(entry, TransformersModel):
         return memory_needs.parameters(entry)
-    card = getattr(entry, "card", None)
-    return None if card is None or card.parameters is None else card.parameters * 1e9
+    return None if entry.card is None or entry.card.parameters is None else entry.card.parameters * 1e9
