@@ -29,7 +29,7 @@ def test_the_shipped_params_are_valid_in_both_editions():
 
 MISTAKES = {
     "unknown top key": (("bencmarks",), {}, "bencmarks: unknown key: 'bencmarks' is not known; did you mean 'benchm"),
-    "unknown edition": (("edition",), "tiny", "edition: 'tiny' is not known; known are full, mine, pocket"),
+    "unknown edition": (("edition",), "tiny", "edition: 'tiny' is not known; known are full, mine, papers, pocket"),
     "unknown key of a model": (
         ("models", "pocket", "dtpye"),
         "float32",
