@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol")
-_START_SECONDS, _STOP_SECONDS = 60.0, 15.0
+_START_SECONDS, _STOP_SECONDS, _CHANGE_SECONDS = 60.0, 15.0, 120.0
 _CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -39,13 +39,16 @@ JobCompType=jobcomp/filetxt
 JobCompLoc={folder}/jobs.txt
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
 MpiDefault=none
 SwitchType=switch/none
 ReturnToService=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs=16 RealMemory=1000000
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=2
 """
 _SRUN = """#!/bin/sh
 # The jobstep executor removes SLURM_CONF from the environment, which a cluster does not need: it has /etc/slurm.
@@ -127,8 +130,36 @@ class Slurm:
         ]
         return [job for job, text in rows if text.startswith(comment)]
 
+    def state(self, job: str) -> dict[str, str]:
+        """Return what Slurm knows of a job: "JobState", "Reason", "Restarts" and so on."""
+        words = self.run("scontrol", "show", "job", job).split()
+        return dict(word.split("=", 1) for word in words if "=" in word)
+
+    def end_by_time_limit(self, job: str) -> None:
+        """End a running job by its time limit. Slurm looks for such jobs every 30 seconds."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 1))
+        self.run("scontrol", "update", f"JobId={job}", f"EndTime={now}")
+        self._wait_for(job, "JobState", "TIMEOUT")
+
+    def preempt(self, job: str) -> None:
+        """Run a job of a partition with a higher priority that needs the whole node; Slurm requeues the running one.
+
+        It would be held for two minutes after that.
+        """
+        self.run("sbatch", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap=true")
+        self._wait_for(job, "Restarts", "1")
+        self._wait_for(job, "JobState", "PENDING")
+        self.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+        self._wait_for(job, "JobState", "RUNNING")
+
+    def _wait_for(self, job: str, key: str, value: str) -> None:
+        end = time.monotonic() + _CHANGE_SECONDS
+        while (state := self.state(job)).get(key) != value:
+            assert time.monotonic() < end, f"job {job} has not {key}={value}: {state}"
+            time.sleep(0.2)
+
     def finished(self) -> list[dict[str, str]]:
-        """Return what Slurm recorded of each job that ended, in the order of their ends."""
+        """Return what Slurm recorded of each job that ended or was requeued, in the order of these events."""
         path = self.folder / "jobs.txt"
         lines = path.read_text().splitlines() if path.is_file() else []
         return [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in lines]

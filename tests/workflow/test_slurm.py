@@ -1,13 +1,17 @@
-"""The workflow on a real Slurm of one machine: a job that is cancelled while it asks, and the jobs that follow."""
+"""The workflow on a real Slurm of one machine, whose job is ended three times while it asks, and continues.
+
+It reaches its time limit, is preempted, and is cancelled.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +39,18 @@ OPTIONS = [  # of a cluster without accounting, and short waits
     *("--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5"),
     *("--logger-known-unknowns-interval", "1"),
 ]
+SHORT_WAITS = """# The executor plugin waits 10 s longer after each check that finds no ended job, without an option.
+import asyncio
+
+whole = asyncio.sleep
+
+
+def sleep(delay, result=None):
+    return whole(min(delay, 1), result)
+
+
+asyncio.sleep = sleep
+"""
 
 
 @pytest.fixture
@@ -53,12 +69,14 @@ def project(untouched: Project, cluster: Slurm, tmp_path: Path) -> Project:
     """The project of the workflow's tests with one slow model, for programs that use the cluster."""
 
     def change(params):
-        params["models"]["uniform"] = {"engine": "respondent", "behaviour": "uniform", "seconds_per_reply": 0.2}
+        params["models"]["uniform"] = {"engine": "respondent", "behaviour": "uniform", "seconds_per_reply": 0.5}
         params["editions"]["pocket"]["models"] = ["uniform"]
 
     copied = untouched.twin(tmp_path / "project")
     copied.change_params(change)
-    packages = os.pathsep.join([str(PEERS), os.environ.get("PYTHONPATH", "")])
+    (tmp_path / "waits").mkdir()
+    (tmp_path / "waits/sitecustomize.py").write_text(SHORT_WAITS, encoding="utf-8")
+    packages = os.pathsep.join([str(tmp_path / "waits"), str(PEERS), os.environ.get("PYTHONPATH", "")])
     return replace(copied, environment={**cluster.environment, "PYTHONPATH": packages})
 
 
@@ -67,17 +85,52 @@ def keys(journal: Path) -> list[str]:
     return [parsed[0] for line in journal.read_bytes().splitlines(keepends=True) if (parsed := parse_line(line))]
 
 
-def test_a_cancelled_job_continues_and_the_tables_are_those_of_a_local_run(project, cluster, finished):
-    process = project.start("snakemake", "--workflow-profile", "profiles/slurm", *OPTIONS, METRICS)
-    try:
-        journal = project.root / JOURNAL
+class Interrupted:
+    """Waits for jobs that ask the model, to end them while they ask."""
+
+    def __init__(self, process: subprocess.Popen, cluster: Slurm, journal: Path) -> None:
+        self._process, self._cluster, self._journal = process, cluster, journal
+
+    def job_that_asks(self, after: str | None = None) -> str:
+        """Return the job that asks, once it has recorded a reply. ``after`` is the job before it."""
+        self._until(lambda: [job for job in self._running() if job != after])
+        self.wait_for_replies()
+        [job] = self._running()
+        return job
+
+    def wait_for_replies(self) -> None:
+        """Wait until the running job has recorded another reply."""
+        before = self.recorded()
+        self._until(lambda: self.recorded() > before)
+
+    def recorded(self) -> int:
+        """Return the number of bytes of the journal."""
+        return self._journal.stat().st_size if self._journal.is_file() else 0
+
+    def _running(self) -> list[str]:
+        return self._cluster.running("rule_infer_humblebench")
+
+    def _until(self, holds: Callable[[], object]) -> None:
         until = time.monotonic() + 600
-        while not (journal.is_file() and journal.stat().st_size):
-            assert process.poll() is None, process.communicate()[0]
+        while not holds():
+            assert self._process.poll() is None, self._process.communicate()[0]
             assert time.monotonic() < until
-            time.sleep(0.05)
-        [job] = cluster.running("rule_infer_humblebench")
-        cluster.run("scancel", job)
+            time.sleep(0.1)
+
+
+def test_a_job_that_is_ended_continues_and_the_tables_are_those_of_a_local_run(project, cluster, finished):
+    process = project.start("snakemake", "--workflow-profile", "profiles/slurm", *OPTIONS, METRICS)
+    journal = project.root / JOURNAL
+    interrupted = Interrupted(process, cluster, journal)
+    try:
+        limited = interrupted.job_that_asks()
+        cluster.end_by_time_limit(limited)
+        recorded = [interrupted.recorded()]
+        preempted = interrupted.job_that_asks(after=limited)
+        cluster.preempt(preempted)
+        recorded.append(interrupted.recorded())
+        interrupted.wait_for_replies()
+        cluster.run("scancel", preempted)
         printed = process.communicate(timeout=600)[0]
     finally:
         project.kill(process)
@@ -88,12 +141,17 @@ def test_a_cancelled_job_continues_and_the_tables_are_those_of_a_local_run(proje
         )
     assert process.returncode == 0, printed
 
-    # Three submissions and a repeated one: the questions and their variants; the model; scores and metrics.
-    assert [each["JobState"] for each in ended] == ["COMPLETED", "CANCELLED", "COMPLETED", "COMPLETED"], printed
-    assert [each["JobId"] for each in ended][1] == job
-    assert ended[1]["TimeLimit"] == "60" and "mem=4295M" in ended[1]["Tres"]  # 4 GiB
-    assert "mem=6443M" in ended[2]["Tres"]  # half as much again
-    assert "stopped by a signal; the replies so far are kept" in printed
+    # Three submissions and two repeated ones: the questions and their variants; the model; scores and metrics.
+    ours = [each for each in ended if each["Partition"] == "all"]
+    states = ["COMPLETED", "TIMEOUT", "PREEMPTED", "CANCELLED", "COMPLETED", "COMPLETED"]
+    assert [each["JobState"] for each in ours] == states, printed
+    assert [each["JobId"] for each in ours][1:4] == [limited, preempted, preempted]
+    memory = ["mem=4295M", "mem=6443M", "mem=6443M", "mem=9664M"]  # 4 GiB, and half as much again for each submission
+    assert all(f"{expected}," in job["Tres"] for expected, job in zip(memory, ours[1:5], strict=True))
+    assert ours[2]["TimeLimit"] == "60"
+    assert 0 < recorded[0] < recorded[1] < journal.stat().st_size
+    # Once for each submission that failed; the log of a job that was requeued is written anew.
+    assert printed.count("stopped by a signal; the replies so far are kept") == 2, printed
     assert "submitted and not started: 1" in printed
 
     local, _ = finished
