@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from known_unknowns import tables
 from known_unknowns.errors import DataError
@@ -175,10 +176,8 @@ def read_answers(
         if ids and ids != found[0]:
             raise DataError("other questions than those of another seed; make the variants again", file=file)
         ids, groups, refusal_is_right = found
-        flags = _correct(file, scorers)
-        for scorer in scorers:
-            if flags[scorer]:
-                correct[scorer][seed] = _in_order(flags[scorer], ids, scorer, file)
+        for scorer, flags in _correct(file, ids, scorers).items():
+            correct[scorer][seed] = flags
     return [
         Answers(Series(model, variant, name), ids, groups, by_seed, refusal_is_right)
         for name, by_seed in correct.items()
@@ -189,29 +188,42 @@ def read_answers(
 @lru_cache(maxsize=256)
 def _questions(path: Path, time: int) -> tuple[tuple[str, ...], tuple[str, ...], tuple[bool, ...]]:
     """Ids and groups of a table of questions, and whether the refusal is right; all models have the same table."""
-    table = tables.read_questions(path)
-    right = (q.answer is not None and q.answer == q.refusal for q in table)
-    return tuple(q.id for q in table), tuple(q.group for q in table), tuple(right)
+    table = tables.read_columns(path, tables.QUESTIONS, ("id", "group", "answer", "refusal"))
+    if pc.count_distinct(table.column("id")).as_py() < len(table):
+        tables.read_questions(path)  # names the id that is a duplicate
+    right = pc.fill_null(pc.equal(table.column("answer"), table.column("refusal")), False)
+    ids, groups, refusal_is_right = (tuple(c.to_pylist()) for c in (table.column("id"), table.column("group"), right))
+    return ids, groups, refusal_is_right
 
 
-def _correct(file: Path, scorers: Sequence[str]) -> dict[str, dict[str, bool]]:
-    """Whether the last answer to each question is correct, by scorer."""
-    last: dict[str, dict[str, int]] = {scorer: {} for scorer in scorers}
-    correct: dict[str, dict[str, bool]] = {scorer: {} for scorer in scorers}
-    for score in tables.read_scores(file):
-        if score.step != ANSWER or score.scorer not in last:
+def _correct(file: Path, ids: Sequence[str], scorers: Sequence[str]) -> dict[str, np.ndarray]:
+    """Whether the last answer to each question is correct, by scorer; without the scorers that have no scores."""
+    columns = ("question_id", "turn", "step", "scorer", "correct")
+    table = tables.read_columns(file, tables.SCORES, columns)
+    table = table.filter(pc.equal(table.column("step"), ANSWER))
+    places = pc.fill_null(pc.index_in(table.column("question_id"), pa.array(ids, pa.string())), -1).to_numpy()
+    turns, correct = (table.column(name).to_numpy() for name in ("turn", "correct"))
+    found = {}
+    for scorer in scorers:
+        of_scorer = pc.equal(table.column("scorer"), scorer).to_numpy()
+        if not of_scorer.any():
             continue
-        if score.turn >= last[score.scorer].get(score.question_id, 0):
-            last[score.scorer][score.question_id] = score.turn
-            correct[score.scorer][score.question_id] = score.correct
-    return correct
+        rows = np.flatnonzero(of_scorer & (places >= 0))
+        rows = rows[np.lexsort((turns[rows], places[rows]))]
+        rows = rows[np.append(np.diff(places[rows]) > 0, True)[: len(rows)]]  # the last of each question
+        last = np.full(len(ids), -1)
+        last[places[rows]] = rows
+        if (last < 0).any():
+            missing = ids[int(np.argmax(last < 0))]
+            raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
+        found[scorer] = correct[last]
+    return found
 
 
-def _in_order(flags: dict[str, bool], ids: Sequence[str], scorer: str, file: Path) -> np.ndarray:
-    missing = next((id for id in ids if id not in flags), None)
-    if missing is not None:
-        raise DataError(f"question {missing!r} is not scored by {scorer!r}; score again", file=file)
-    return np.array([flags[id] for id in ids], dtype=bool)
+@lru_cache(maxsize=256)
+def _codes(groups: tuple[str, ...]) -> np.ndarray:
+    """The groups as numbers in the same order. Many series have the same groups."""
+    return np.unique(groups, return_inverse=True)[1]
 
 
 def compare_pairs(benchmark: str, answers: Sequence[Answers], *, confidence: float = 0.95) -> list[PairedRow]:
@@ -274,19 +286,20 @@ def correct_for_pairs(rows: Sequence[PairedRow], *, confidence: float = 0.95) ->
 
 def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> PairedRow:
     """Compare two series. The corrected p-value, and the ranks, follow when all pairs are known."""
-    place_b = {question: place for place, question in enumerate(b.ids)}
-    at_a = [place for place, question in enumerate(a.ids) if question in place_b]
-    at_b = [place_b[a.ids[place]] for place in at_a]
+    at_a, at_b = _common_places(a.ids, b.ids)
     seeds = sorted(a.correct.keys() & b.correct.keys())
     if not seeds:
-        at_a, at_b = [], []
+        at_a, at_b = at_a[:0], at_b[:0]
     right_a, right_b = (
         np.array([part.correct[seed][at] for seed in seeds], dtype=int).reshape(len(seeds), len(at))
         for part, at in ((a, at_a), (b, at_b))
     )
-    groups = [a.groups[place] for place in at_a]
     found = paired_difference(
-        right_a.sum(axis=0), right_b.sum(axis=0), groups, seeds=max(len(seeds), 1), confidence=confidence
+        right_a.sum(axis=0),
+        right_b.sum(axis=0),
+        _codes(a.groups)[at_a],
+        seeds=max(len(seeds), 1),
+        confidence=confidence,
     )
     varies = bool(right_a.size) and right_a.std() > 0 and right_b.std() > 0
     return PairedRow(
@@ -313,6 +326,15 @@ def _compare(benchmark: str, a: Answers, b: Answers, confidence: float) -> Paire
         rank_b_low=0,
         rank_b_high=0,
     )
+
+
+def _common_places(a: Sequence[str], b: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The places of the questions that both have, in the order of the first."""
+    if a == b:
+        return np.arange(len(a)), np.arange(len(b))
+    place_b = {question: place for place, question in enumerate(b)}
+    at_a = [place for place, question in enumerate(a) if question in place_b]
+    return np.array(at_a, dtype=int), np.array([place_b[a[place]] for place in at_a], dtype=int)
 
 
 def write_model_comparison(path: str | Path, rows: Iterable[PairedRow]) -> None:

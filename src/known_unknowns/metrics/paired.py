@@ -5,6 +5,7 @@ docs/model_comparison.md has the formulae and an example.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, TypeVar
@@ -156,10 +157,14 @@ def sign_flip_test(sums: ArrayLike) -> float:
         raise ValueError("the sums of the groups are not integers")
     sizes, counts = np.unique(np.abs(sums[sums != 0]).astype(int), return_counts=True)
     total = int((sizes * counts).sum())
+    probabilities = [binom.pmf(np.arange(count + 1), count, 0.5) for count in counts.tolist()]
+    if 0 < total == abs(sums.sum()):  # all groups agree: only all signs together, and all reversed, are as far from 0
+        p = math.prod(part[0] for part in probabilities) + math.prod(part[-1] for part in probabilities)
+        return float(np.clip(p, sys.float_info.min, 1))
     distribution = np.ones(1)
-    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        part = np.zeros(size * count + 1)
-        part[::size] = binom.pmf(np.arange(count + 1), count, 0.5)
+    for size, of_size in zip(sizes.tolist(), probabilities, strict=True):
+        part = np.zeros(size * (len(of_size) - 1) + 1)
+        part[::size] = of_size
         distribution = np.convolve(distribution, part)
     as_far = np.abs(2 * np.arange(total + 1) - total) >= abs(sums.sum())
     return float(np.clip(distribution[as_far].sum(), sys.float_info.min, 1))
