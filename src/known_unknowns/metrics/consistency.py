@@ -51,11 +51,9 @@ def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
     dict from str to Ratio
         Numerators and denominators, arrays of shape (questions,).
     """
-    asked = zip(*(scored.questions for scored in seeds), strict=True)
-    chosen = zip(*(scored.choice.tolist() for scored in seeds), strict=True)
-    counts = [_pair_shares(questions, choices) for questions, choices in zip(asked, chosen, strict=True)]
-    same, agreement, content, position, alone, informative = np.array(counts, dtype=np.float64).reshape(-1, 6).T
-    all_questions = np.ones(len(counts))
+    asked = [scored.questions for scored in seeds]
+    same, agreement, content, position, alone, informative = _pair_shares(asked, [scored.choice for scored in seeds])
+    all_questions = np.ones(len(asked[0]))
     return {
         "same_answer": Ratio(same, all_questions),
         "content_agreement": Ratio(agreement, all_questions),
@@ -65,31 +63,41 @@ def across_seeds(seeds: Sequence[ScoredAnswers]) -> dict[str, Ratio]:
     }
 
 
-def _pair_shares(questions: Sequence[Question], choices: Sequence[int]) -> tuple[float, ...]:
-    """Numerators of the five metrics for one question, and the share of its ordered pairs that are informative.
+def _pair_shares(asked: Sequence[Sequence[Question]], choices: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Numerators of the five metrics, and the share of each question's ordered pairs that are informative.
 
-    ``choices`` has the index of the option that was chosen with each seed, -1 if none was.
+    ``asked`` has the questions with each seed, ``choices`` the index of the option that was chosen, -1 if none was.
     """
+    options = _option_codes(asked)
     texts = [
-        None if choice < 0 else question.options[choice].text
-        for question, choice in zip(questions, choices, strict=True)
+        np.where(c < 0, -1, np.take_along_axis(o, c[:, None], 1)[:, 0]) for o, c in zip(options, choices, strict=True)
     ]
     pairs = list(permutations(range(len(texts)), 2))
-    agree = content = position = alone = informative = 0.0
-    options_of = [[option.text for option in question.options] for question in questions]
+    agree, content, position, alone, informative = np.zeros((5, len(asked[0])))
     for first, second in pairs:
-        first_text, second_text = texts[first], texts[second]
-        if first_text is None or second_text is None:
-            continue
-        agree += first_text == second_text
-        options = options_of[second]
-        same_position = choices[first] == choices[second]
-        if first_text not in options or options.index(first_text) == choices[first]:
-            continue
-        informative += 1
-        content += second_text == first_text
-        position += same_position
-        if second_text != first_text:
-            alone += 1.0 if same_position else -1.0 / (len(options) - 2) if len(options) > 2 else 0.0
-    same = texts[0] is not None and len(set(texts)) == 1
-    return float(same), *(count / len(pairs) for count in (agree, content, position, alone, informative))
+        both = (texts[first] >= 0) & (texts[second] >= 0)
+        kept, same_position = texts[first] == texts[second], choices[first] == choices[second]
+        agree += both & kept
+        offered = options[second] == texts[first][:, None]
+        informs = both & offered.any(axis=1) & (offered.argmax(axis=1) != choices[first])
+        informative += informs
+        content += informs & kept
+        position += informs & same_position
+        others = np.maximum((options[second] >= 0).sum(axis=1) - 2, 0)
+        lost = np.divide(-1.0, others, out=np.zeros(len(others)), where=others > 0)
+        alone += np.where(informs & ~kept, np.where(same_position, 1.0, lost), 0.0)
+    same = (texts[0] >= 0) & np.all([codes == texts[0] for codes in texts], axis=0)
+    return [same.astype(float), *(count / len(pairs) for count in (agree, content, position, alone, informative))]
+
+
+def _option_codes(asked: Sequence[Sequence[Question]]) -> list[np.ndarray]:
+    """The options of the questions with each seed: a number for each text, shape (questions, options); -1 for none."""
+    known: dict[str, int] = {}
+    most = max((len(question.options) for questions in asked for question in questions), default=1)
+    found = []
+    for questions in asked:
+        codes = np.full((len(questions), max(most, 1)), -1)
+        for place, question in enumerate(questions):
+            codes[place, : len(question.options)] = [known.setdefault(o.text, len(known)) for o in question.options]
+        found.append(codes)
+    return found
