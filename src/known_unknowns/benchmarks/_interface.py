@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -52,7 +53,8 @@ class Lazy(Generic[T]):
     def get(self) -> T:
         """Import the module and return the attribute."""
         module, _, attribute = self.target.partition(":")
-        return cast(T, getattr(import_module(module), attribute))
+        found = sys.modules.get(module) or import_module(module)  # the look-up of a scorer for each reply
+        return cast(T, getattr(found, attribute))
 
 
 class Load(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from known_unknowns.records import UNPARSED, AnsweredTurn, Question
-from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
+from known_unknowns.records import AnsweredTurn, Question
+from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
 
 
 def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
@@ -30,8 +30,10 @@ def likelihood(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     same, so ties cause no difference between this scorer and the parsers of the text.
     """
     logprobs = turn.reply.logprobs or {}
-    labels = [option.label for option in offered_options(turn, question)]
-    possible = [label for label in labels if logprobs.get(label, -math.inf) > -math.inf]  # excludes NaN too
-    if not possible:
-        return ParsedAnswer(UNPARSED)
-    return parse_label(max(possible, key=lambda label: logprobs[label]), question)
+    chosen, highest = None, -math.inf
+    for option in question.options:
+        if turn.labels is None or option.label in turn.labels:
+            value = logprobs.get(option.label, -math.inf)
+            if value > highest:  # not of NaN, and not of the same value again
+                chosen, highest = option.label, value
+    return parse_label(chosen, question)

@@ -56,4 +56,4 @@ def offered_options(turn: AnsweredTurn, question: Question) -> tuple[Option, ...
     """Return the options that a turn offered. A later turn may omit some, such as the refusal in a forced choice."""
     if turn.labels is None:
         return question.options
-    return tuple(option for option in question.options if option.label in turn.labels)
+    return tuple([option for option in question.options if option.label in turn.labels])

@@ -33,9 +33,10 @@ from known_unknowns.scoring.reply_table import ReplyTable
 
 _QUESTIONS = 512
 """Questions of a chunk. The parsers cache the options of 4,096 questions."""
-_FAILED = ParsedAnswer(FAILED)
-
-_Known = dict[tuple[Any, ...], ParsedAnswer]
+_Result = tuple[str, str | None, int | None, bool]
+"""The last columns of `tables.SCORES`: the outcome, the label, the choice, and whether it is correct."""
+_FAILED: _Result = (FAILED, None, None, False)
+_Known = dict[tuple[Any, ...], _Result]
 _Row = tuple[Any, ...]
 
 
@@ -228,16 +229,21 @@ def _row(place: int, question: Question, turn: AnsweredTurn, named: tuple[str, S
     """The score of one turn by one scorer. A failed reply is not parsed; its outcome is "failed" for every scorer."""
     scorer, parse = named
     if turn.reply.error is not None:
-        parsed = _FAILED
+        result = _FAILED
     elif scorer in NEED_TEXT_ONLY:
         key = (place, scorer, turn.labels, turn.reply.text)
         found = known.get(key)
-        parsed = known[key] = parse(turn, question) if found is None else found
+        if found is None:
+            found = known[key] = _result(parse(turn, question), question)
+        result = found
     else:
-        parsed = parse(turn, question)
+        result = _result(parse(turn, question), question)
+    return question.id, turn.turn, turn.step, scorer, *result
+
+
+def _result(parsed: ParsedAnswer, question: Question) -> _Result:
     choice = parsed.choice
-    correct = choice is not None and choice == question.answer
-    return question.id, turn.turn, turn.step, scorer, parsed.outcome, parsed.label, choice, correct
+    return parsed.outcome, parsed.label, choice, choice is not None and choice == question.answer
 
 
 def _values(score: Score) -> _Row:
