@@ -35,6 +35,7 @@ from known_unknowns.tables._schemas import METRICS as METRICS
 from known_unknowns.tables._schemas import QUESTIONS as QUESTIONS
 from known_unknowns.tables._schemas import REPLIES as REPLIES
 from known_unknowns.tables._schemas import SCORES as SCORES
+from known_unknowns.tables.collection import without_collecting
 
 pandas_import.prevent()
 
@@ -152,6 +153,7 @@ def _read(path: str | Path, schema: pa.Schema, what: str) -> Iterator[tuple[Any,
     return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
+@without_collecting()
 def _records(path: str | Path, rows: Iterable[tuple[Any, ...]], build: Callable[..., Row]) -> list[Row]:
     records = []
     for number, values in enumerate(rows):
@@ -254,26 +256,35 @@ def read_questions(path: str | Path) -> list[Question]:
     return questions
 
 
+@without_collecting()
 def write_replies(path: str | Path, turns: Iterable[AnsweredTurn]) -> None:
     """Write a table of answered turns, in the given order."""
-    rows = []
-    for turn in turns:
-        reply = turn.reply
-        rows.append(
-            _shallow(turn)
-            | {
-                "images": list(turn.images),
-                "letters": None if turn.labels is None else list(turn.labels),
-                "reply": reply.text,
-                "logprobs": None if reply.logprobs is None else sorted(reply.logprobs.items()),
-                "input_tokens": reply.input_tokens,
-                "visual_tokens": reply.visual_tokens,
-                "output_tokens": reply.output_tokens,
-                "finish": reply.finish,
-                "error": reply.error,
-            }
-        )
-    _write(path, rows, REPLIES, expect=None)
+    rows = map(_reply_row, turns)
+    parts = [REPLIES.empty_table()]
+    while batch := list(islice(rows, _BATCH_ROWS)):
+        parts.append(table_of(path, batch, REPLIES))
+    write_table(path, pa.concat_tables(parts))
+
+
+def _reply_row(turn: AnsweredTurn) -> tuple[Any, ...]:
+    """The values in the order of `REPLIES`."""
+    reply = turn.reply
+    return (
+        turn.question_id,
+        turn.turn,
+        turn.step,
+        turn.text,
+        turn.images,
+        turn.labels,
+        turn.key,
+        reply.text,
+        None if reply.logprobs is None else sorted(reply.logprobs.items()),
+        reply.input_tokens,
+        reply.visual_tokens,
+        reply.output_tokens,
+        reply.finish,
+        reply.error,
+    )
 
 
 def _answered_turn(  # the columns of `REPLIES`

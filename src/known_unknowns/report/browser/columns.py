@@ -117,9 +117,9 @@ class OrderedTable:
 
 def coded(values: Iterable[Hashable]) -> list[Any]:
     """Return the distinct values, and for each value its index among them."""
-    known: dict[Hashable, int] = {}
-    codes = [known.setdefault(value, len(known)) for value in values]
-    return [list(known), codes]
+    values = list(values)
+    known = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return [list(known), list(map(known.__getitem__, values))]
 
 
 def log_probabilities(table: pa.Table) -> tuple[list[tuple[str, ...] | None], np.ndarray, np.ndarray]:

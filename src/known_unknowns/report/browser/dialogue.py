@@ -119,14 +119,18 @@ class _Turns:
 
     def _images(self, rows: slice, shared: SharedValues) -> list[list[int | str]]:
         """The images of each turn: the index of a shared value, or the sha256 of an image without a record."""
+        images, known = self.columns["images"], shared.images
         replayed: set[int] = set()
         found = []
         for row in range(rows.start, rows.stop):
-            digests, place = self.columns["images"][row], int(self.table.places[row])
-            if place not in replayed and any(sha256 not in shared.images for sha256 in digests):
+            digests = images[row]
+            if (
+                any(sha256 not in known for sha256 in digests)
+                and (place := int(self.table.places[row])) not in replayed
+            ):
                 replayed.add(place)
                 self._add_composed(place, shared)
-            found.append([shared.images.get(sha256, sha256) for sha256 in digests])
+            found.append([known.get(sha256, sha256) for sha256 in digests])
         return found
 
     def _add_composed(self, place: int, shared: SharedValues) -> None:

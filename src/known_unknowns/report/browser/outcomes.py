@@ -18,7 +18,7 @@ kind of byte, which is set if both have a result and their answers differ.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations, starmap
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -44,15 +44,10 @@ _CODES = {
 }
 
 
-def code_of(outcome: str, correct: bool) -> int:
-    """Return the code of a score's outcome."""
-    return _CODES[outcome, correct]
-
-
 def codes_of(outcomes: Iterable[str], correct: Iterable[bool], *, file: Path) -> list[int]:
     """Return the codes of the outcomes of a table of scores."""
     try:
-        return list(starmap(code_of, zip(outcomes, correct, strict=True)))
+        return [_CODES[result] for result in zip(outcomes, correct, strict=True)]
     except KeyError as error:
         outcome, right = error.args[0]
         message = f"the outcome {outcome!r} with correct {right} is not possible; run the workflow again"
