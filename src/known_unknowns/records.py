@@ -101,14 +101,13 @@ class Question:
         labels = [option.label for option in self.options]
         if len(set(labels)) != len(labels):
             raise ValueError(f"question {self.id}: the option labels {labels} repeat")
-        for name in ("answer", "refusal"):
-            index = getattr(self, name)
+        for name, index in (("answer", self.answer), ("refusal", self.refusal)):
             if index is not None and not 0 <= index < len(self.options):
                 raise ValueError(f"question {self.id}: {name} {index} is not one of {len(self.options)} options")
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(option.label for option in self.options)
+        return tuple([option.label for option in self.options])  # a list is twice as fast as a generator
 
     @property
     def rendered(self) -> str:
@@ -117,7 +116,10 @@ class Question:
 
     def index_of(self, label: str) -> int | None:
         """Return the index of the option with this label, or None if there is none (it may have been removed)."""
-        return next((i for i, option in enumerate(self.options) if option.label == label), None)
+        for index, option in enumerate(self.options):
+            if option.label == label:
+                return index
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +168,13 @@ class Turn:
     def images(self) -> tuple[Image, ...]:
         return tuple(part for part in self.content if isinstance(part, Image))
 
-    def key(self, facts: Mapping[str, Any], *, answer_key: AnswerKey | None = None) -> str:
+    def key(self, facts: Mapping[str, Any] | str, *, answer_key: AnswerKey | None = None) -> str:
         """Return the journal's key: a sha256 over everything that can change the reply, and nothing else.
 
         Parameters
         ----------
-        facts : Mapping
-            What the engine reports of itself (model, revision, processor settings, decoding).
+        facts : Mapping or str
+            What the engine reports of itself (model, revision, processor settings, decoding), or its `facts_text`.
         answer_key : AnswerKey, optional
             For scripted respondents, which also depend on it, on the question's id and on the seed.
         """
@@ -187,8 +189,16 @@ class Turn:
         if answer_key is not None:
             request |= {"question_id": self.question_id, "step": self.step, "seed": self.seed}
             request |= {"right": answer_key.right, "refuse": answer_key.refuse}
-        text = json.dumps([dict(facts), request], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-        return sha256(text.encode()).hexdigest()
+        text = facts if isinstance(facts, str) else facts_text(facts)
+        return sha256(f"[{text},{_to_json(request)}]".encode()).hexdigest()
+
+
+_to_json = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":")).encode
+
+
+def facts_text(facts: Mapping[str, Any]) -> str:
+    """Return the facts of an engine as the text that is part of every key (`Turn.key`)."""
+    return _to_json(dict(facts))
 
 
 MAX_TOKENS = 2**31 - 1

@@ -10,6 +10,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,7 +75,8 @@ class Respondent:
         return Reply(text, logprobs=_logprobs(text, turn.labels), seconds=self._pace)
 
 
-def _logprobs(text: str, labels: tuple[str, ...] | None) -> dict[str, float] | None:
+@lru_cache(maxsize=1024)  # replies with the same values share one object
+def _logprobs(text: str, labels: tuple[str, ...] | None) -> Mapping[str, float] | None:
     if not labels or text not in labels:
         return None
     rest = math.log((1 - _CONFIDENCE) / (len(labels) - 1)) if len(labels) > 1 else 0.0

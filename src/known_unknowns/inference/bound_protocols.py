@@ -89,11 +89,14 @@ def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) ->
 def answer_key(question: Question, turn: Turn) -> AnswerKey:
     """Return what a scripted respondent may know of a turn: the expected reply, and the label of the refusal."""
     if turn.labels is not None:
-        offered = set(turn.labels)
-        right, refuse = (
-            "" if index is None or question.labels[index] not in offered else question.labels[index]
-            for index in (question.answer, question.refusal)
+        return AnswerKey(
+            _offered(question, question.answer, turn.labels), _offered(question, question.refusal, turn.labels)
         )
-        return AnswerKey(right, refuse)
     expected = benchmarks.get(question.benchmark).expected_reply
     return AnswerKey("" if expected is None else expected.get()(question, turn))
+
+
+def _offered(question: Question, index: int | None, labels: tuple[str, ...]) -> str:
+    """The label of an option if it is one of these, else an empty text."""
+    label = "" if index is None else question.options[index].label
+    return label if label in labels else ""

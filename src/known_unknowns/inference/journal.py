@@ -20,6 +20,7 @@ from known_unknowns.errors import DataError
 from known_unknowns.files.append_file import AppendFile, Closing
 from known_unknowns.records import Reply, is_token_count
 
+_to_json = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=dict).encode
 _FIELDS = [(field.name, field.default) for field in fields(Reply)]
 _SUFFIX_START = b', "crc32": "'
 _SUFFIX = _SUFFIX_START + b'%08x"}\n'
@@ -110,7 +111,7 @@ def journal_line(key: str, i: int, n: int, reply: Reply) -> bytes:
     """Return the line of the ``i``-th reply of a batch of ``n``. It ends with the checksum of what precedes it."""
     values = {name: value for name, default in _FIELDS if (value := getattr(reply, name)) != default}
     entry = {"key": key, "i": i, "n": n, "reply": values}
-    text = json.dumps(entry, allow_nan=False, separators=(",", ":"), default=dict).encode().removesuffix(b"}")
+    text = _to_json(entry).encode().removesuffix(b"}")
     return text + _SUFFIX % crc32(text)
 
 

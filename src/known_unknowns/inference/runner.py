@@ -13,7 +13,8 @@ from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard, blocks
 from known_unknowns.progress import progress
-from known_unknowns.records import AnsweredTurn, Question, Reply, Turn
+from known_unknowns.records import AnsweredTurn, Question, Reply, Turn, facts_text
+from known_unknowns.tables.collection import without_collecting
 
 Cell = tuple[str, int]
 """A variant and a seed."""
@@ -41,7 +42,8 @@ class _Dialogue:
         except StopIteration:
             self.turn = None
         else:
-            self.turn = replace(turn, seed=self.cell[1])
+            seed = self.cell[1]
+            self.turn = turn if turn.seed == seed else replace(turn, seed=seed)
             self.key = key_of(self.question, self.turn)
 
     def record(self, reply: Reply) -> None:
@@ -120,8 +122,10 @@ def recorded(
 
 
 def _keys(engine: Engine | ScriptedEngine) -> KeyOf:
+    facts = facts_text(engine.facts)
+
     def key_of(question: Question, turn: Turn) -> str:
-        return turn.key(engine.facts, answer_key=answer_key(question, turn) if engine.scripted else None)
+        return turn.key(facts, answer_key=answer_key(question, turn) if engine.scripted else None)
 
     return key_of
 
@@ -140,13 +144,14 @@ def run(
     of each turn as well. With a ``shard``, only its questions are asked, a block at a time.
     """
     key_of = _keys(engine)
-    dialogues = [
-        _Dialogue(cell, question, protocol(question))
-        for cell, (protocol, questions) in cells.items()
-        for question in questions
-    ]
-    for dialogue in dialogues:
-        dialogue.advance(None, key_of)
+    with without_collecting():
+        dialogues = [
+            _Dialogue(cell, question, protocol(question))
+            for cell, (protocol, questions) in cells.items()
+            for question in questions
+        ]
+        for dialogue in dialogues:
+            dialogue.advance(None, key_of)
     distinct: dict[str, Reply] = {}
     newly_asked = 0
     parts = [dialogues] if shard is None else list(blocks(dialogues, shard))
@@ -154,11 +159,12 @@ def run(
         description = "questions answered" + (f" (block {number} of {len(parts)})" if len(parts) > 1 else "")
         while waiting := [dialogue for dialogue in block if dialogue.turn is not None]:
             newly_asked += _ask_missing(waiting, engine, journal, folder, description)
-            for dialogue in waiting:
-                reply = journal[dialogue.key]
-                distinct[dialogue.key] = reply
-                dialogue.record(reply)
-                dialogue.advance(reply, key_of)
+            with without_collecting():
+                for dialogue in waiting:
+                    reply = journal[dialogue.key]
+                    distinct[dialogue.key] = reply
+                    dialogue.record(reply)
+                    dialogue.advance(reply, key_of)
     replies: dict[Cell, list[AnsweredTurn]] = {cell: [] for cell in cells}
     for dialogue in dialogues:
         replies[dialogue.cell].extend(dialogue.answered)
