@@ -154,6 +154,16 @@ def test_a_model_may_correspond_to_another_row_in_each_benchmark():
     assert catalogue.stands_for({"published": "GPT-4V"}, "mmsap") == "GPT-4V"  # one name for all
 
 
+def test_a_second_entry_stands_for_the_row_with_descriptions():
+    """`models --absent` says so for three rows of Table 15 of ActiView."""
+    row = "LLaVA-1.6 7B, textual descriptions"
+    described = ENTRIES["llava-next-vicuna-7b"] | {"images": "captioned", "published": {"actiview": row}}
+    params = check(["described"], own={"described": described})
+    _check_rows(params, {"actiview": load("actiview")})
+    assert _published_rows(params, "actiview") == {"described": row}
+    assert "images: captioned" in catalogue.absent()["actiview"][row]
+
+
 @pytest.mark.parametrize(
     ("published", "message"),
     [
