@@ -123,3 +123,14 @@ def test_diffs_show_the_changes(pinned, tmp_path):
     assert list(difference) == ["results/pocket/models/always_a.json"]
     (change,) = difference["results/pocket/models/always_a.json"].values()
     assert change["old"] != change["new"]
+    check_results_that_the_lock_does_not_name(changed)
+
+
+def check_results_that_the_lock_does_not_name(project: Project) -> None:
+    """After a plain run, `dvc.lock` names results that only another machine has."""
+    shutil.rmtree(project.root / ".dvc/cache")
+    models = sorted((project.root / "results/pocket/models").iterdir())
+    lines = dvc(project, "metrics", "show", *models).splitlines()[1:]
+    assert [line.split()[0] for line in lines] == [f"results/pocket/models/{path.name}" for path in models]
+    dvc(project, "commit", "--force", "workflow")
+    assert dvc(project, "metrics", "show").splitlines()[1:] == lines

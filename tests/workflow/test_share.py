@@ -81,9 +81,12 @@ def clone(project: Project, root: Path) -> Project:
 
 
 def pull(owner: Project, other: Project) -> None:
-    """`dvc pull` brings the data and the journals, bit for bit."""
+    """`dvc pull` brings the data, the journals and the results, bit for bit."""
     dvc(other, "pull")
     assert journals(other) == journals(owner)
+    for name in ("headline.csv", "models/pocket.json", "report/index.html", "metrics/pocket/humblebench.parquet"):
+        path = Path("results/pocket", name)
+        assert (other.root / path).read_bytes() == (owner.root / path).read_bytes()
     for step in ("raw", "questions"):
         pulled, ours = (project.made(f"data/pocket/{step}/humblebench") for project in (other, owner))
         assert pulled.keys() == {path for path in ours if not path.endswith(".snakemake_timestamp")} != set()
