@@ -59,8 +59,9 @@ FIRST_FILTERS = (
     ("all models and variants: differ from one model", {**EVERYTHING, "other": "model-01"}),
     ("all models and variants: search", {**EVERYTHING, "search": "wooden bicycle"}),
 )
-"""Filters that are measured as the first action, before the page has loaded anything in idle time."""
+"""Filters that are measured as the first action, before and after the page has loaded their bytes in idle time."""
 NEVER_IDLE = "window.requestIdleCallback = (call) => setTimeout(call, 1e9)"
+PREPARED = "document.body.dataset.prepared"
 REPEATS = 5
 
 
@@ -78,7 +79,9 @@ def main() -> None:
         data.write(chosen.folder, settings, chosen.questions, chosen.sets)
     if not page.exists():
         print(json.dumps(measure_build(chosen.folder, settings, page, chosen.sets)), flush=True)
-    for name, value in (measure_page(page) | measure_first_filters(page)).items():
+    for name, value in (
+        measure_page(page) | measure_first_filters(page) | measure_first_filters(page, idle=True)
+    ).items():
         print(f"| {name} | {value} |", flush=True)
 
 
@@ -155,22 +158,30 @@ def measure_page(page: Path) -> dict[str, str]:
     return found
 
 
-def measure_first_filters(page: Path) -> dict[str, str]:
-    """Return medians and ranges of milliseconds, and of CPU time, each in a new browser."""
-    found = {}
+def measure_first_filters(page: Path, *, idle: bool = False) -> dict[str, str]:
+    """Return medians and ranges of milliseconds, and of CPU time, each in a new browser.
+
+    With ``idle``, the page has loaded what it loads while nothing happens; the times until then are returned as well.
+    """
+    found, prepared = {}, []
+    when = "first action after idle time" if idle else "first action"
     for name, values in FIRST_FILTERS:
         times, spent = [], []
         for _ in range(REPEATS):
             with Browser() as browser:
-                browser.call("Page.addScriptToEvaluateOnNewDocument", source=NEVER_IDLE)
+                if not idle:
+                    browser.call("Page.addScriptToEvaluateOnNewDocument", source=NEVER_IDLE)
                 browser.call("Performance.enable", timeDomain="threadTicks")
                 browser.open(page)
                 browser.wait_for("document.querySelector('#list .excerpt')?.textContent", 60)
+                if idle:
+                    browser.wait_for(f"!!{PREPARED}", 60)
+                    prepared.append(float(browser.evaluate(PREPARED)))
                 taken, cpu, count = _change(browser, values)
                 times.append(taken)
                 spent.append(cpu)
-        found[f"first action, {name}"] = f"{_range(times)}, {_range(spent)} of CPU time: {count}"
-    return found
+        found[f"{when}, {name}"] = f"{_range(times)}, {_range(spent)} of CPU time: {count}"
+    return found | ({"all bytes of filters are loaded after": _range(prepared)} if idle else {})
 
 
 def _change(browser: Browser, values: dict[str, str]) -> tuple[float, float, str]:

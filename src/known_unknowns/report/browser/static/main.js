@@ -140,27 +140,34 @@ function nothing({ entries }, index) {
   return `${plain(state.model)} was not asked “${plain(title)}”.`;
 }
 
-const IDLE = 24e6; // bytes of outcomes that are loaded before a filter needs them
+const IDLE = 24e6; // bytes of one parser's outcomes; if there are more, filters load what they need
 
-/** Load what the search and other filters need while nothing else happens: first for the listed variant, then for all. */
+/** Return the shards that filters may need: the outcomes of all variants, all of the listed variant, then the others. */
+function shardsOfFilters(index) {
+  const { replies, scorers, main } = index;
+  const namesOf = (entries, kind, which) => entries.map((entry) => nameOfKind(index, entry, kind, which));
+  const listedCell = listed(state, index)[0]?.[1];
+  const ofVariant = replies.filter((entry) => entry[1] === listedCell);
+  const groups = pairBits({ parsers: "any" }, index).map(([group]) => group);
+  return new Set([
+    ...namesOf(replies, OUTCOME, main),
+    ...[...scorers.keys()].flatMap((scorer) => [OUTCOME, ANSWER].flatMap((kind) => namesOf(ofVariant, kind, scorer))),
+    ...namesOf(replies, ANSWER, main),
+    ...groups.flatMap((group) => namesOf(replies, DISAGREEMENT, group)),
+    ...(index.relations.length ? index.cells.map((cell) => cell[5]) : []),
+  ]);
+}
+
+/** Load what the search and other filters need, a shard at a time, while nothing else happens. */
 async function prepare(index) {
   const idle = () => new Promise((resume) => requestIdleCallback(resume, { timeout: 5000 }));
   await idle();
   searchable(index);
-  if (index.replies.length * index.size > IDLE) return;
-  const listedCell = listed(state, index)[0]?.[1];
-  for (const entry of index.replies.filter((reply) => reply[1] === listedCell)) {
-    for (const scorer of index.scorers.keys()) {
-      await idle();
-      await Promise.all([loadOutcomes(index, entry, scorer), loadAnswers(index, entry, scorer)]);
-    }
+  for (const name of index.replies.length * index.size > IDLE ? [] : shardsOfFilters(index)) {
+    await idle();
+    await loadPlane(name);
   }
-  for (const load of [loadOutcomes, loadAnswers]) {
-    for (const entry of index.replies) {
-      await idle();
-      await load(index, entry, index.main);
-    }
-  }
+  document.body.dataset.prepared = performance.now().toFixed();
 }
 
 function say(message) {
