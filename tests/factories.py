@@ -10,8 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image as Pillow
+from pydantic import TypeAdapter
 
 from known_unknowns import benchmarks
+from known_unknowns.config import DataEntry, ModelEntry, ResolvedProtocol, ResolvedVariant, typed_model
+from known_unknowns.config.sections import BenchmarkData
 from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
 from known_unknowns.protocols import Context, Dialogue
 from known_unknowns.records import Image, Option, Question, Reply, Turn
@@ -46,6 +49,30 @@ def question(identifier: str = "1", answer: int = 0, **changes: Any) -> Question
     return Question(**values | changes)
 
 
+_SOURCES: dict[str, dict[str, Any]] = {
+    "scenes": {"seed": 1, "images": 2, "questions_per_image": 5, "revision": "unpinned"},
+    "hub": {"repository": "a/b", "revision": "main"},
+    "git": {"repository": "https://example.org/data", "revision": "0" * 40},
+    "folder": {"path": "."},
+}
+"""The keys that an entry of each source must have."""
+
+
+def data_entry(source: str, **settings: Any) -> DataEntry:
+    """The entry of a benchmark's data in params.yaml."""
+    return TypeAdapter(BenchmarkData).validate_python({"source": source} | _SOURCES.get(source, {}) | settings)
+
+
+def variant_entry(function: str, **settings: Any) -> ResolvedVariant:
+    """A variant of params.yaml."""
+    return ResolvedVariant(function=function, **settings)
+
+
+def model_entry(engine: str, **settings: Any) -> ModelEntry:
+    """A model of params.yaml."""
+    return typed_model("x", {"engine": engine} | settings)
+
+
 def context(benchmark: str = "humblebench", scorers: Iterable[str] = tuple(SCORERS)) -> Context:
     """The prompts of a benchmark, and by default all scorers."""
     return context_of(benchmarks.get(benchmark), tuple(scorers))
@@ -53,7 +80,9 @@ def context(benchmark: str = "humblebench", scorers: Iterable[str] = tuple(SCORE
 
 def asked_by(protocol: str, question: Question, **settings: Any) -> Dialogue:
     """The dialogue of a protocol of any benchmark."""
-    return every_protocol()[protocol].bind(settings, context=context(question.benchmark))(question)
+    return every_protocol()[protocol].bind(
+        ResolvedProtocol(name=protocol, **settings), context=context(question.benchmark)
+    )(question)
 
 
 def right(question: Question, turn: Turn) -> str:

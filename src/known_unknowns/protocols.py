@@ -20,11 +20,14 @@ import inspect
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.records import Question, Reply, Turn
 from known_unknowns.variants import Variant, without_refusal
+
+if TYPE_CHECKING:
+    from known_unknowns.config import ResolvedProtocol
 
 Dialogue = Generator[Turn, Reply, None]
 
@@ -76,7 +79,7 @@ class Protocol:
     parses_refusals : bool
         Whether the configured scorers decide what is asked.
     check : callable, optional
-        Returns the name of an impossible argument and the reason, or None.
+        Returns the name of an impossible argument and the reason, or None. It is called with the arguments by name.
     """
 
     function: Callable[..., Dialogue]
@@ -98,13 +101,11 @@ class Protocol:
     def _arguments(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.function).parameters)
 
-    def bind(
-        self, settings: Mapping[str, Any], *, context: Context, images: str = MANY
-    ) -> Callable[[Question], Dialogue]:
+    def bind(self, entry: ResolvedProtocol, *, context: Context, images: str = MANY) -> Callable[[Question], Dialogue]:
         """Return a function of the question alone. ``images`` is the model's image support."""
         given: dict[str, Any] = {"context": context, "images": images}
         arguments = {name: value for name, value in given.items() if name in self._arguments}
-        return partial(self.function, **arguments | dict(settings))
+        return partial(self.function, **arguments | entry.arguments)
 
 
 def ask(question: Question, prompt: str, *, max_new_tokens: int = 16, step: str = ANSWER) -> Turn:
@@ -194,19 +195,18 @@ PROTOCOLS: Mapping[str, Protocol] = by_name(
 """The protocols of all benchmarks."""
 
 
-def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Protocol], path: str) -> None:
-    """Check an entry of params.yaml's ``protocols``, whose function's name is under "function".
+def check_arguments(entry: ResolvedProtocol, *, known: Mapping[str, Protocol], path: str) -> None:
+    """Check an entry of params.yaml's ``protocols``.
 
     Raises
     ------
     ConfigError
         If the function is not in ``known``, or if an argument is unknown or impossible.
     """
-    name = entry["function"]
+    name, arguments = entry.name, entry.arguments
     if name not in known:
         raise ConfigError(unknown_name(name, known), path=path)
     protocol = known[name]
-    arguments = {key: value for key, value in entry.items() if key != "function"}
     for key in arguments:
         if key not in protocol.settings:
             raise ConfigError(f"the protocol {name!r} takes no argument {key!r}", path=f"{path}.{key}")

@@ -80,7 +80,7 @@ def test_its_own_variant_is_applied_and_another_benchmark_does_not_have_it(pope,
     raw = dict(configured().raw)
     raw["benchmarks"]["pope"]["variants"] = ["original", "negated"]
     raw["variants"]["negated"] = {"word": "not a"}
-    entry = configuration.check(raw).variant("negated").as_dict()
+    entry = configuration.check(raw).variant("negated")
     rendered = pope.pocket.render.get()(tmp_path / "raw", seed=1, images=2, questions_per_image=2)
     folder = tmp_path / "questions"
     tables.write_questions(folder / "questions.parquet", pope.load.get()(rendered, folder))

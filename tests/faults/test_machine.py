@@ -12,8 +12,9 @@ import yaml
 
 from known_unknowns import tables
 from known_unknowns.cli import main
+from known_unknowns.config import Tracking
 from known_unknowns.errors import ConfigError, MachineError
-from tests.factories import question
+from tests.factories import model_entry, question
 from tests.paths import ROOT
 
 UNWRITABLE = Path("/sys")  # not even by root
@@ -70,9 +71,9 @@ def test_a_broken_checkpoint_is_named(tmp_path, name, content):
     shutil.copytree(ROOT / "models/pocket", tmp_path / "model", ignore=ignored)
     data = (tmp_path / "model" / name).read_bytes()
     (tmp_path / "model" / name).write_bytes(data[: len(data) // 2] if content is None else content)
-    entry = {"engine": "transformers", "source": str(tmp_path / "model"), "revision": "unpinned", "dtype": "float32"}
+    settings = {"source": str(tmp_path / "model"), "revision": "unpinned", "dtype": "float32", "device": "cpu"}
     with pytest.raises(ConfigError, match=r"models\.m\.source: cannot load"):
-        engines.create("m", entry | {"device": "cpu"})
+        engines.create("m", model_entry("transformers", **settings))
 
 
 def test_an_mlflow_server_that_is_gone_is_named_at_once():
@@ -82,7 +83,7 @@ def test_an_mlflow_server_that_is_gone_is_named_at_once():
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         port = closed.getsockname()[1]
-    tracking = {"uri": f"http://user:pw@127.0.0.1:{port}", "artifacts": "a", "experiment": "e"}
+    tracking = Tracking(enabled=True, uri=f"http://user:pw@127.0.0.1:{port}", artifacts="a", experiment="e")
     start = time.monotonic()
     with pytest.raises(MachineError, match="the MLflow server cannot be reached") as error, open_store(tracking):
         pass

@@ -19,7 +19,7 @@ from known_unknowns.inference import model_run, shards
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.shards import Shard
 from known_unknowns.records import Image, Question, Turn
-from tests.factories import published_row, question, write_published
+from tests.factories import published_row, question, variant_entry, write_published
 from tests.paths import ROOT
 
 VARIANTS = ["original", "blank", "text_only"]
@@ -38,7 +38,7 @@ def world(tmp_path_factory):
     normalise("humblebench", folder / "raw", folder / "questions")
     for variant in VARIANTS:
         out = folder / "questions" / variant / "seed0.parquet"
-        vary({"function": variant}, folder / "questions/questions.parquet", out, seed=0)
+        vary(variant_entry(variant), folder / "questions/questions.parquet", out, seed=0)
 
     def params(count=None, **pocket):
         models = raw["models"] | {"pocket": raw["models"]["pocket"] | {"source": str(ROOT / "models/pocket")} | pocket}

@@ -20,6 +20,7 @@ from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Question, Reply
 from known_unknowns.scoring.table import score_table
 from tests import paths
+from tests.factories import variant_entry
 from tests.peers import humblebench
 from tests.unit.construction.test_release import workspace as constructed
 from tests.unit.metrics.answered import params
@@ -28,14 +29,14 @@ pytestmark = humblebench.needed
 
 SHARED = paths.SHARED / "data" / "humblebench"
 ALL_VARIANTS = {
-    "original": {"function": "original"},
-    "nota_only": {"function": "nota_only"},
-    "nota_only_relettered": {"function": "nota_only", "relettered": True},
-    "noise": {"function": "noise"},
-    "gaussian": {"function": "gaussian"},
-    "blank": {"function": "blank"},
-    "text_only": {"function": "text_only"},
-    "shuffled_options": {"function": "shuffled_options"},
+    "original": variant_entry("original"),
+    "nota_only": variant_entry("nota_only"),
+    "nota_only_relettered": variant_entry("nota_only", relettered=True),
+    "noise": variant_entry("noise"),
+    "gaussian": variant_entry("gaussian"),
+    "blank": variant_entry("blank"),
+    "text_only": variant_entry("text_only"),
+    "shuffled_options": variant_entry("shuffled_options"),
 }
 PUBLISHED = [
     "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above",

@@ -19,11 +19,12 @@ pytest.importorskip("transformers")
 pytest.importorskip("openai")
 
 from known_unknowns import engines
-from known_unknowns.config import OpenAIModel
+from known_unknowns.config import OpenAIModel, typed_model
 from known_unknowns.engines.endpoint.endpoint_check import check_endpoint
 from known_unknowns.errors import ConfigError
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Reply, Turn
+from tests.factories import model_entry
 from tests.servers.processes import started
 from tests.unit.engines.tiny import released
 
@@ -68,8 +69,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def local(checkpoint: Path) -> engines.Engine:
     """The engine in this process."""
-    entry = {"engine": "transformers", "source": str(checkpoint), "revision": "unpinned", "dtype": "float32"}
-    return engines.create("tiny", entry | {"device": "cpu"})
+    settings = {"source": str(checkpoint), "revision": "unpinned", "dtype": "float32", "device": "cpu"}
+    return engines.create("tiny", model_entry("transformers", **settings))
 
 
 def assert_equal(replies: Sequence[Reply], expected: Sequence[Reply]) -> None:
@@ -88,12 +89,12 @@ def test_transformers_serve(checkpoint, local, tmp_path, capsys):
         entry = {"engine": "openai", "source": str(checkpoint), "base_url": f"{server.url}/v1", "max_retries": 0}
         expected = answers(local, SIZES)
         server.wait("/health", seconds=240)
-        engine = engines.create("served", entry)
+        engine = engines.create("served", typed_model("served", entry))
         assert_equal(answers(engine, SIZES), expected)
         assert engine.about["served"] == {"listed": None}
         assert {"logprobs", "top_logprobs"} <= set(engine.about["declined"])
         assert "cannot list its models (status 500)" in capsys.readouterr().err
-        unchecked = engines.create("served", entry | {"check_served": False})
+        unchecked = engines.create("served", typed_model("served", entry | {"check_served": False}))
         assert_equal(answers(unchecked, SIZES), expected)
         assert "cannot list its models" not in capsys.readouterr().err
 
@@ -116,7 +117,7 @@ def test_vllm(checkpoint, local, tmp_path, monkeypatch):
             check_endpoint("served", OpenAIModel(**entry))
         monkeypatch.setenv("OPENAI_API_KEY", "the-right-key")
         assert check_endpoint("served", OpenAIModel(**entry))["listed"]
-        engine = engines.create("served", entry)
+        engine = engines.create("served", typed_model("served", entry))
         replies = answers(engine, TILES)
         assert_equal(replies, expected)
         assert engine.about["served"]["id"] == "tiny@1" and engine.about["declined"] == {}

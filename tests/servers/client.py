@@ -12,7 +12,7 @@ from known_unknowns import engines
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import Outcome, run
 from known_unknowns.records import Image, Reply, Turn
-from tests.factories import question
+from tests.factories import model_entry, question
 from tests.servers.endpoint import LETTERS, MODEL
 
 
@@ -26,7 +26,7 @@ def turns(count: int) -> list[Turn]:
 
 
 def engine(url: str, **entry: Any) -> engines.Engine:
-    return engines.create("parrot", {"engine": "openai", "source": MODEL, "base_url": url, "timeout": 5} | entry)
+    return engines.create("parrot", model_entry("openai", **{"source": MODEL, "base_url": url, "timeout": 5} | entry))
 
 
 def ask(url: str, asked: Sequence[Turn], folder: Path = Path(), **entry: Any) -> list[Reply]:

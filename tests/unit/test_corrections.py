@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from known_unknowns import tables, variants
+from known_unknowns.config import ResolvedVariant
 from known_unknowns.data.questions import write_variants
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.variants.corrections import content_sha256, dropped, files, question_sha256, read_corrections
-from tests.factories import question
+from tests.factories import question, variant_entry
 
 
 def content(q, **changes):
@@ -28,10 +29,10 @@ def correction(q, after, why="the lamp is black"):
     return {"id": q.id, "sha256": question_sha256(q), "why": why, "before": content(q), "after": after}
 
 
-def write(path: Path, *entries, benchmark="humblebench") -> dict:
+def write(path: Path, *entries, benchmark="humblebench") -> ResolvedVariant:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"format": 1, "benchmark": benchmark, "corrections": list(entries)}))
-    return {"function": "corrected", "corrections": str(path)}
+    return variant_entry("corrected", corrections=str(path))
 
 
 QUESTIONS = [question(str(number), answer=number % 5) for number in range(5)]
@@ -47,7 +48,7 @@ def test_a_corrected_question(tmp_path):
     assert [option.line for option in found.options][2] == "C. Jet black"
     assert (found.id, found.images, found.group, found.labels) == (q.id, q.images, q.group, q.labels)
     assert variants.apply(entry, QUESTIONS[1], seed=0) is QUESTIONS[1]
-    assert files(entry) == [str(tmp_path / "c.json")] and files({"function": "noise"}) == []
+    assert files(entry) == [str(tmp_path / "c.json")] and files(variant_entry("noise")) == []
 
 
 def test_a_left_out_question_is_not_in_the_table(tmp_path, capsys):
@@ -127,8 +128,8 @@ def test_the_argument_is_required():
     with pytest.raises(
         ConfigError, match=r"variants\.corrected: the variant 'corrected' needs the argument 'corrections'"
     ):
-        variants.check_arguments({"function": "corrected"}, path="variants.corrected")
-    variants.check_arguments({"function": "corrected", "corrections": "c.json"}, path="variants.corrected")
+        variants.check_arguments(variant_entry("corrected"), path="variants.corrected")
+    variants.check_arguments(variant_entry("corrected", corrections="c.json"), path="variants.corrected")
 
 
 def test_the_digest_depends_on_every_part():

@@ -9,13 +9,14 @@ import pytest
 
 from known_unknowns import benchmarks, engines, variants
 from known_unknowns.benchmarks.mmsap import loader as mmsap
+from known_unknowns.config import ResolvedProtocol
 from known_unknowns.inference.bound_protocols import answer_key, impossible_combination
 from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask
 from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
 from known_unknowns.scoring import SCORERS, ParsedAnswer
-from tests.factories import asked_by, context
+from tests.factories import asked_by, context, model_entry
 from tests.factories import question as humble_question
 
 REFUSAL = "Sorry, I can't help with it"
@@ -163,7 +164,7 @@ def mixed():
 
 
 def replies(tmp_path, behaviour, protocol, questions):
-    engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+    engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
     with Journal(tmp_path / "journal") as journal:
         outcome = run({("original", 0): (partial(asked_by, protocol), questions)}, engine, journal, folder=Path())
     return {(row.question_id, row.step): row for row in outcome.replies["original", 0]}
@@ -211,15 +212,35 @@ def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkey
     """Defect: every registered scorer did, so that registering one changed what models are asked."""
     monkeypatch.setitem(SCORERS, "suspicious", lambda answered, question: ParsedAnswer("refused", "C", 2))
     configured = context("mmsap", ["official", "robust", "likelihood"])
-    assert len(talk(PROTOCOLS["forced_choice"].bind({}, context=configured)(question()), "E", "E")) == 1
+    assert (
+        len(
+            talk(
+                PROTOCOLS["forced_choice"].bind(ResolvedProtocol(name="forced_choice"), context=configured)(question()),
+                "E",
+                "E",
+            )
+        )
+        == 1
+    )
     with_it = context("mmsap", ["official", "suspicious"])
-    assert len(talk(PROTOCOLS["forced_choice"].bind({}, context=with_it)(question()), "E", "E")) == 2
+    assert (
+        len(
+            talk(
+                PROTOCOLS["forced_choice"].bind(ResolvedProtocol(name="forced_choice"), context=with_it)(question()),
+                "E",
+                "E",
+            )
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize(("scorers", "turns"), [(["official"], 1), (["robust"], 2), (["likelihood", "robust"], 2)])
 def test_only_configured_scorers_are_used(scorers, turns):
     """Only the robust parser accepts this sentence."""
-    protocol = PROTOCOLS["forced_choice"].bind({}, context=context("mmsap", scorers))
+    protocol = PROTOCOLS["forced_choice"].bind(
+        ResolvedProtocol(name="forced_choice"), context=context("mmsap", scorers)
+    )
     assert len(talk(protocol(question()), "The answer is C.", "E")) == turns
 
 

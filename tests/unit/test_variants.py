@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_unknowns import images, variants
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Image, Option, Question
-from tests.factories import question
+from tests.factories import question, variant_entry
 
 
 @st.composite
@@ -190,16 +190,16 @@ def test_text_only_keeps_the_published_answer():
 @pytest.mark.parametrize("name", sorted(variants.VARIANTS.keys() - {"corrected"}))  # tests/unit/test_corrections.py
 def test_variants_change_no_argument_and_are_the_same_twice(name):
     q = question(answer=2)
-    assert variants.apply({"function": name}, q, seed=3) == variants.apply({"function": name}, q, seed=3)
+    assert variants.apply(variant_entry(name), q, seed=3) == variants.apply(variant_entry(name), q, seed=3)
     assert q == question(answer=2)
 
 
 def test_arguments_are_checked():
-    variants.check_arguments({"function": "nota_only", "relettered": True}, path="variants.x")
+    variants.check_arguments(variant_entry("nota_only", relettered=True), path="variants.x")
     with pytest.raises(ConfigError, match=r"variants\.x\.relettered: the variant 'blank' takes no argument"):
-        variants.check_arguments({"function": "blank", "relettered": True}, path="variants.x")
+        variants.check_arguments(variant_entry("blank", relettered=True), path="variants.x")
     with pytest.raises(ConfigError, match="did you mean 'gaussian'"):
-        variants.check_arguments({"function": "gausian"}, path="variants.x")
+        variants.check_arguments(variant_entry("gausian"), path="variants.x")
 
 
 def test_a_seed_is_passed_to_the_functions_that_take_one():

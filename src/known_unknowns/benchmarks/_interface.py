@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from known_unknowns.benchmarks._terms import Terms, read_terms
 from known_unknowns.records import Question, Turn
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from known_unknowns.benchmarks._checks import Finding, Quantity
     from known_unknowns.comparison.audit import Finding as AuditFinding
     from known_unknowns.comparison.audit import Published
+    from known_unknowns.config import DataEntry, ReleasedData, ResolvedProtocol
     from known_unknowns.construction.generation import QuestionGenerator
     from known_unknowns.construction.interface import Construction
     from known_unknowns.exchange.formats import Exchange
@@ -70,7 +71,7 @@ class Load(Protocol):
         raw: Path,
         folder: Path,
         *,
-        settings: Mapping[str, Any] | None = None,
+        settings: DataEntry | None = None,
         advance: Advance | None = None,
         workers: int = 1,
     ) -> Iterator[Question]: ...
@@ -80,7 +81,7 @@ class Check(Protocol):
     """Compare published files with what their papers state, without stopping at the first mistake."""
 
     def __call__(
-        self, raw: Path, *, settings: Mapping[str, Any] | None = None
+        self, raw: Path, *, settings: DataEntry | None = None
     ) -> tuple[Sequence[Quantity], Sequence[Finding]]: ...
 
 
@@ -97,7 +98,7 @@ class Contents:
 class Count(Protocol):
     """Count the questions of a folder of the user's own files; DataError lists all mistakes in them."""
 
-    def __call__(self, folder: Path, *, settings: Mapping[str, Any] | None = None) -> Contents: ...
+    def __call__(self, folder: Path, *, settings: DataEntry | None = None) -> Contents: ...
 
 
 class Render(Protocol):
@@ -178,6 +179,28 @@ class Pocket:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedProtocol:
+    """A protocol that published numbers were measured with.
+
+    Parameters
+    ----------
+    name : str
+        The name of the protocol's function.
+    arguments : mapping
+        The arguments that the comparison depends on; the others are not checked.
+    """
+
+    name: str
+    arguments: Mapping[str, str | int] = field(default_factory=dict)
+
+    def differences(self, protocol: ResolvedProtocol) -> list[str]:
+        """Return how a protocol of params.yaml differs."""
+        published, ours = {"name": self.name, **self.arguments}, {"name": protocol.name, **protocol.arguments}
+        changed = {key: value for key, value in published.items() if ours.get(key) != value}
+        return [f"{key} {ours.get(key)!r} instead of {value!r}" for key, value in changed.items()]
+
+
 Prompt = Callable[[Question], str]
 OfficialParser = Callable[[str, Question], "ParsedAnswer"]
 ExpectedReply = Callable[[Question, Turn], str]
@@ -230,9 +253,9 @@ class Benchmark:
     official_only_metrics : mapping of str to str
         Metrics that only the official parser has, and the metric of the other parsers that the comparison with
         published numbers uses instead.
-    published_protocols : mapping of str to mapping
-        Settings of the protocols that the published numbers were measured with, by variant: the function's ``name``,
-        and arguments. Numbers with other settings are not comparable. Other variants are not checked.
+    published_protocols : mapping of str to PublishedProtocol
+        The protocols that the published numbers were measured with, by variant. Numbers of another protocol are not
+        comparable. Other variants are not checked.
     plot : mapping of str to tuple of str
         Columns of the plot of stress tests that DVC draws: column to (variant, scorer, metric). It is here, and not in
         ``metrics``, because the workflow names the plot's file without importing numeric libraries.
@@ -271,13 +294,13 @@ class Benchmark:
     metrics: Lazy[BenchmarkMetrics] | None = None
     forced_choice_metrics: frozenset[str] = field(default=frozenset())
     official_only_metrics: Mapping[str, str] = field(default_factory=dict)
-    published_protocols: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    published_protocols: Mapping[str, PublishedProtocol] = field(default_factory=dict)
     plot: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     check: Lazy[Check] | None = None
     audit: Lazy[Audit] | None = None
     exchange: Lazy[Exchange] | None = None
     released: Lazy[Released] | None = None
-    load_released: Lazy[Callable[[Path, Path, Mapping[str, Any]], Iterator[Question]]] | None = None
+    load_released: Lazy[Callable[[Path, Path, ReleasedData], Iterator[Question]]] | None = None
     report: Lazy[Section] | None = None
     construction: Lazy[Construction] | None = None
     pocket: Pocket | None = None

@@ -20,7 +20,8 @@ def parse_question(text: str) -> tuple[str, tuple[Option, ...]]:
         If there are no options, or if their labels are not in alphabetical order.
     """
     first, *lines = text.split("\n")
-    stem, options, blank = [first], [], ""
+    stem, blank = [first], ""
+    options: list[Option] = []
     for line in lines:
         match = _OPTION.match(line)
         if match and (not options or match[2] > options[-1].label):

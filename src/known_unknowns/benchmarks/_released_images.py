@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from known_unknowns import tables
+from known_unknowns.config import ReleasedData
 from known_unknowns.files import link_or_copy
 from known_unknowns.records import Question
 
 
-def with_published_images(
-    questions: Iterable[Question], settings: Mapping[str, Any], folder: Path
-) -> Iterator[Question]:
+def with_published_images(questions: Iterable[Question], settings: ReleasedData, folder: Path) -> Iterator[Question]:
     """Give each question the images and the group of the benchmark's own question of the same id and text.
 
     Parameters
     ----------
     questions : iterable of Question
         Questions whose images are known by their paths alone.
-    settings : mapping
+    settings : ReleasedData
         The data's entry in params.yaml. ``questions`` names the folder of the benchmark's own questions, which may be
         absent.
     folder : Path
@@ -33,7 +31,7 @@ def with_published_images(
         Unchanged if there is no such question.
     """
     (folder / "images").mkdir(parents=True, exist_ok=True)
-    source = Path(settings.get("questions") or folder / "absent")
+    source = Path(settings.questions or folder / "absent")
     table = source / "questions.parquet"
     own = {question.id: question for question in tables.read_questions(table)} if table.is_file() else {}
     for question in questions:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from known_unknowns import benchmarks, variants
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.variants import Variant
+
+if TYPE_CHECKING:
+    from known_unknowns.config import ResolvedVariant
 
 
 def variants_of(benchmark: str) -> dict[str, Variant]:
@@ -24,7 +26,7 @@ def every_variant() -> dict[str, Variant]:
     return found
 
 
-def variant_of(benchmark: str, entry: Mapping[str, Any]) -> Variant:
+def variant_of(benchmark: str, entry: ResolvedVariant) -> Variant:
     """Return the variant that an entry of params.yaml's ``variants`` describes.
 
     Raises
@@ -33,6 +35,6 @@ def variant_of(benchmark: str, entry: Mapping[str, Any]) -> Variant:
         If the benchmark has no such variant.
     """
     known = variants_of(benchmark)
-    if entry["function"] not in known:
-        raise ConfigError(unknown_name(entry["function"], known), path=f"benchmarks.{benchmark}.variants")
-    return known[entry["function"]]
+    if entry.function not in known:
+        raise ConfigError(unknown_name(entry.function, known), path=f"benchmarks.{benchmark}.variants")
+    return known[entry.function]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +12,7 @@ from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params
+    from known_unknowns.config import DataEntry, Params
     from known_unknowns.data.check import CheckResult
 
 
@@ -68,7 +67,7 @@ def _report(found: CheckResult, *, as_json: bool) -> None:
         raise typer.Exit(found.exit_code)
 
 
-def _settings(params: Params, benchmark: str) -> Mapping[str, Any] | None:
+def _settings(params: Params, benchmark: str) -> DataEntry | None:
     """Return the data's entry in params.yaml, if the benchmark has one."""
     return params.data(benchmark) if benchmark in params.raw["benchmarks"] else None
 

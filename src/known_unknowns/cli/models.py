@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import yaml
@@ -16,7 +16,7 @@ from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
 from known_unknowns.errors import ConfigError, unknown_name
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params
+    from known_unknowns.config import ModelEntry, Params
     from known_unknowns.engines.memory_needs import ListedModel, Machine
     from known_unknowns.workflow.edition_needs import ModelNeeds, Totals
 
@@ -125,7 +125,7 @@ def new_model(
       known-unknowns new-model ~/models/my-model --edition mine
       known-unknowns new-model OWNER/NAME --name my-model --dry-run
     """
-    from known_unknowns.config import params_file
+    from known_unknowns.config import params_file, typed_model
     from known_unknowns.engines import memory_needs, new_model
     from known_unknowns.files import write_text
     from known_unknowns.workflow import configuration
@@ -138,16 +138,16 @@ def new_model(
             raise ConfigError(unknown_name(dtype, memory_needs.BYTES), path="--dtype")
         found.entry["dtype"] = dtype
     chosen = name or found.name
-    _refuse_duplicates(before, chosen, found.entry, named=name is not None)
-    need = memory_needs.memory_gib(found.entry)
-    comment = f"needs {need} GiB of memory in {found.entry['dtype']}"
+    added = typed_model(chosen, found.entry)
+    _refuse_duplicates(before, chosen, added, named=name is not None)
+    comment = f"needs {memory_needs.memory_gib(added)} GiB of memory in {found.entry['dtype']}"
     changed = params_file.add_model(text, chosen, found.entry, comment=comment)
     if edition is not None:
         changed = params_file.add_to_edition(changed, edition, chosen)
     entry = yaml.safe_dump({chosen: found.entry}, sort_keys=False, allow_unicode=True, width=10**6)
     print(entry, end="")
     fits = {memory_needs.ON_GPU: "fits on the GPU", memory_needs.IN_RAM: "fits into main memory"}
-    where = memory_needs.this_machine().fits(found.entry) or ""
+    where = memory_needs.this_machine().fits(added) or ""
     print(f"# {comment}: {fits.get(where, 'does not fit on this machine')}")
     for note in found.notes:
         print(f"# note: {note}")
@@ -170,11 +170,11 @@ def _text_of(params: Path) -> str:
         raise ConfigError(f"cannot read {params}: {error}", path="--params") from error
 
 
-def _refuse_duplicates(params: Params, name: str, entry: Mapping[str, Any], *, named: bool) -> None:
+def _refuse_duplicates(params: Params, name: str, entry: ModelEntry, *, named: bool) -> None:
     """Raise ConfigError if there is an entry of the name, or, unless a name was given, one of the same weights."""
     from known_unknowns.config import catalogue
 
-    known = catalogue.entries() | dict(params.raw["models"])
+    known = dict(catalogue.models()) | params.every_model
     if name in known:
         raise ConfigError("there is an entry of this name; choose another one with --name", path=f"models.{name}")
     for other, each in known.items():

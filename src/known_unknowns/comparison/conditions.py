@@ -62,7 +62,7 @@ def conditions_of(
         other = f"the {params.edition} edition asks rendered questions, not the published ones"
     return Conditions(
         other,
-        data_revision(benchmark, params.data(benchmark).as_dict()),
+        data_revision(benchmark, params.data(benchmark)),
         _other_protocols(params, benchmark),
         flips,
         _one_turn if replies is None else _turns(benchmark, replies),
@@ -80,9 +80,7 @@ def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:
     reasons = {}
     for variant, published in benchmarks.get(benchmark).published_protocols.items():
         if variant in params.variants(benchmark):
-            ours = params.protocol(benchmark, variant).as_dict()
-            changed = [f"{key} {ours.get(key)!r} instead of {value!r}" for key, value in published.items()
-                       if ours.get(key) != value]  # fmt: skip
+            changed = published.differences(params.protocol(benchmark, variant))
             if changed:
                 reasons[variant] = f"{variant} is asked with the protocol's {', '.join(changed)}"
     for combined in benchmark_hooks.of(benchmark).across_variants:

@@ -136,13 +136,11 @@ def _editions(benchmark: str, params: Params, *, without: Sequence[str]) -> str:
 
 def _models(benchmark: str, missing: Mapping[str, int], params: Params) -> list[Step]:
     """Return a step for the published rows with the most numbers that no model stands for, and one for the others."""
-    known = {
-        row: name for name, entry in catalogue.entries().items() if (row := catalogue.stands_for(entry, benchmark))
-    }
+    known = {row: name for name, entry in catalogue.models().items() if (row := entry.published_row(benchmark))}
     absent = catalogue.absent().get(benchmark, {})
     title = benchmarks.get(benchmark).title
     place = "to the models of the edition"
-    if params.data(benchmark)["source"] == "released":  # no model is asked
+    if params.data(benchmark).source == "released":  # no model is asked
         editions = _editions(benchmark, params, without=("scenes", "released"))
         place = f"to an edition with the published data{f' ({editions})' if editions else ''}"
     steps = []

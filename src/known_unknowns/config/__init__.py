@@ -15,7 +15,7 @@ from known_unknowns.config.models import (
     RespondentModel,
     TransformersModel,
 )
-from known_unknowns.config.params import Params, ResolvedProtocol
+from known_unknowns.config.params import Params, ResolvedProtocol, ResolvedVariant, typed_model
 from known_unknowns.config.sections import (
     BenchmarkEntry,
     Configuration,
@@ -52,6 +52,7 @@ __all__ = [
     "ProtocolEntry",
     "ReleasedData",
     "ResolvedProtocol",
+    "ResolvedVariant",
     "RespondentModel",
     "ScenesData",
     "Statistics",
@@ -62,6 +63,7 @@ __all__ = [
     "examine",
     "load",
     "read",
+    "typed_model",
     "with_typed_overrides",
     "without_password",
 ]

@@ -12,6 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from known_unknowns.config.models import Model, ModelEntry
 from known_unknowns.yaml_reader import parse_yaml
 
 FILE = Path(__file__).parents[1] / "models.yaml"
@@ -23,8 +26,13 @@ def _file() -> Mapping[str, Any]:
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """Return every entry of models.yaml, by name."""
+    """Return every entry of models.yaml as it is in the file, by name, for `with_named`."""
     return deepcopy(dict(_file()["models"]))
+
+
+def models() -> Mapping[str, ModelEntry]:
+    """Return every model of models.yaml, by name."""
+    return TypeAdapter(dict[str, Model]).validate_python(entries())
 
 
 def absent() -> dict[str, dict[str, str]]:
@@ -41,7 +49,7 @@ def with_named(raw: Any) -> Any:
     if not isinstance(raw, Mapping) or not isinstance(own := raw.get("models"), Mapping):
         return raw
     known = entries()
-    raw = _with_published(raw, known)
+    raw = _with_published(raw)
     named = dict.fromkeys([*own, *_named_by_editions(raw.get("editions")), *_judge(raw.get("judge"))])
     models = {}
     for name in named:
@@ -52,21 +60,21 @@ def with_named(raw: Any) -> Any:
     return dict(raw) | {"models": models}
 
 
-def _with_published(raw: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+def _with_published(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add the published models to the selected edition, if it asks for them. Other editions need no entries."""
     editions, name = raw.get("editions"), raw.get("edition")
     edition = editions.get(name) if isinstance(editions, Mapping) and isinstance(name, str) else None
     if not isinstance(edition, Mapping) or edition.get("published_models") is not True:
         return raw
-    models, benchmarks = edition.get("models"), edition.get("benchmarks")
-    if not isinstance(editions, Mapping) or not isinstance(models, list) or not isinstance(benchmarks, list):
+    listed, benchmarks = edition.get("models"), edition.get("benchmarks")
+    if not isinstance(editions, Mapping) or not isinstance(listed, list) or not isinstance(benchmarks, list):
         return raw
     added = [
         model
-        for model, entry in known.items()
-        if model not in models and any(isinstance(each, str) and stands_for(entry, each) for each in benchmarks)
+        for model, entry in models().items()
+        if model not in listed and any(isinstance(each, str) and entry.published_row(each) for each in benchmarks)
     ]
-    return dict(raw) | {"editions": dict(editions) | {name: dict(edition) | {"models": [*models, *added]}}}
+    return dict(raw) | {"editions": dict(editions) | {name: dict(edition) | {"models": [*listed, *added]}}}
 
 
 def _named_by_editions(editions: Any) -> Iterable[str]:
@@ -78,9 +86,3 @@ def _named_by_editions(editions: Any) -> Iterable[str]:
 def _judge(section: Any) -> Iterable[str]:
     model = section.get("model") if isinstance(section, Mapping) else None
     return [model] if isinstance(model, str) else []
-
-
-def stands_for(entry: Mapping[str, Any], benchmark: str) -> str | None:
-    """Return the row of a benchmark's published tables that a model with this entry reproduces."""
-    published = entry.get("published")
-    return published.get(benchmark) if isinstance(published, Mapping) else published

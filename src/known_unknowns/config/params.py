@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from known_unknowns.config.base import WithArguments
+from known_unknowns.config.base import Text, WithArguments
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.config.errors import as_config_error
 from known_unknowns.config.models import Model, ModelEntry
 from known_unknowns.config.sections import (
     BenchmarkData,
     DataEntry,
+    HttpData,
     Judge,
     ListedProtocol,
     Statistics,
@@ -36,6 +37,15 @@ class ResolvedProtocol(WithArguments):
     """A protocol as it is run: its function's name, and the arguments."""
 
     name: str
+
+
+class ResolvedVariant(VariantEntry):
+    """A variant as it is applied: its function's name, the arguments, and the protocol if it names one."""
+
+    function: Text
+
+
+_VARIANT: TypeAdapter[ResolvedVariant] = TypeAdapter(ResolvedVariant)
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,12 @@ class Params:
 
     def model(self, name: str) -> ModelEntry:
         """Return the entry of a model."""
-        return _typed(_MODEL, _entry(self.raw["models"], name, "models"), f"models.{name}")
+        return typed_model(name, _entry(self.raw["models"], name, "models"))
+
+    @property
+    def every_model(self) -> dict[str, ModelEntry]:
+        """Every model by name, those of other editions included."""
+        return {name: self.model(name) for name in self.raw["models"]}
 
     def construction(self, name: str) -> ConstructionEntry:
         """Return an entry of the section ``construction``."""
@@ -128,6 +143,22 @@ class Params:
         path = f"benchmarks.{benchmark}.data"
         return _typed(_DATA, _entry(sources, self.data_name, path), f"{path}.{self.data_name}")
 
+    def every_data(self, benchmark: str) -> dict[str, DataEntry]:
+        """Return every source of the benchmark's data, by its name under ``data``."""
+        path = f"benchmarks.{benchmark}.data"
+        return {
+            name: _typed(_DATA, each, f"{path}.{name}") for name, each in self._benchmark(benchmark)["data"].items()
+        }
+
+    @property
+    def sources(self) -> dict[str, HttpData]:
+        """The data sets that benchmarks were constructed from, by name."""
+        return {
+            name: HttpData.model_validate(entry)
+            for benchmark in self.raw["benchmarks"].values()
+            for name, entry in benchmark.get("sources", {}).items()
+        }
+
     def variants(self, benchmark: str) -> list[str]:
         """Return the names of the benchmark's variants: the edition's, or else `listed_variants`."""
         edition = self.raw.get("editions", {}).get(self.raw.get("edition"), {})
@@ -154,29 +185,32 @@ class Params:
         imported = self.raw["models"][model].get("cells", {}).get(benchmark, {})
         return [(v, seed) for v, seed in cells if seed in imported.get(v, ())]
 
-    def variant(self, name: str) -> VariantEntry:
-        """Return a variant with its function's name under ``function``."""
-        listed = self._listed(name)
-        if name not in self.raw["variants"] and listed is not None:
-            return VariantEntry(function=ORIGINAL, protocol=listed[0])
+    def variant(self, name: str) -> ResolvedVariant:
+        """Return a variant."""
+        if name in self.raw["variants"]:
+            entry = {"function": name} | dict(self.raw["variants"][name])
+            return _typed(_VARIANT, entry, f"variants.{name}")
+        if (listed := self._listed(name)) is not None:
+            return ResolvedVariant(function=ORIGINAL, protocol=listed[0])
         known = [*self.raw["variants"], *(v for b in self.raw["benchmarks"].values() for v in _of_protocols(b))]
-        if name not in self.raw["variants"]:
-            raise ConfigError(unknown_name(name, known), path="variants")
-        entry = {"function": name} | dict(self.raw["variants"][name])
-        return _typed(TypeAdapter(VariantEntry), entry, f"variants.{name}")
+        raise ConfigError(unknown_name(name, known), path="variants")
 
     def protocol(self, benchmark: str, variant: str) -> ResolvedProtocol:
         """Return the protocol of a benchmark's variant: the variant's own, or else the benchmark's."""
         name = self.protocol_name(benchmark, variant)
         _, arguments = _of_protocols(self._benchmark(benchmark)).get(variant, ("", {}))
-        settings = _entry(self.raw["protocols"], name, "protocols") | dict(arguments)
+        return self.protocol_entry(name, arguments)
+
+    def protocol_entry(self, name: str, arguments: Mapping[str, Any] | None = None) -> ResolvedProtocol:
+        """Return an entry of the section ``protocols``. ``arguments`` are added to its own."""
+        settings = _entry(self.raw["protocols"], name, "protocols") | dict(arguments or {})
         return ResolvedProtocol(name=settings.pop("function", name), **settings)
 
     @property
-    def every_variant(self) -> dict[str, dict[str, Any]]:
-        """Every variant of every benchmark to its entry, those of listed protocols included."""
+    def every_variant(self) -> dict[str, ResolvedVariant]:
+        """Every variant of every benchmark by name, those of listed protocols included."""
         listed = [name for entry in self.raw["benchmarks"].values() for name in _of_protocols(entry)]
-        return {name: self.variant(name).as_dict() for name in [*self.raw["variants"], *listed]}
+        return {name: self.variant(name) for name in [*self.raw["variants"], *listed]}
 
     def protocol_name(self, benchmark: str, variant: str) -> str:
         """Return the name of the entry of ``protocols`` that the benchmark's variant is asked by."""
@@ -205,6 +239,11 @@ def _of_protocols(benchmark: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[
             listed = ListedProtocol(name=listed)
         found |= {name: (listed.name, arguments) for name, arguments in listed.variants.items()}
     return found
+
+
+def typed_model(name: str, entry: Mapping[str, Any]) -> ModelEntry:
+    """Return the settings of a model from its entry. ConfigError for all mistakes in it at once."""
+    return _typed(_MODEL, entry, f"models.{name}")
 
 
 def _typed(adapter: TypeAdapter[T], value: Any, path: str) -> T:

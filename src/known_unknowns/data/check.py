@@ -6,13 +6,13 @@ A benchmark's check (`known_unknowns.benchmarks.Check`) reports all mistakes. A 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from known_unknowns import benchmarks, json_files
 from known_unknowns.benchmarks._checks import ERROR, NOTE, SEVERITIES, WARNING, Finding, Quantity
+from known_unknowns.config import DataEntry
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 EXIT_CODES = {None: 0, NOTE: 0, WARNING: 1, ERROR: 3}
@@ -40,7 +40,7 @@ class CheckResult:
         return EXIT_CODES[self.worst]
 
 
-def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = None) -> CheckResult:
+def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None) -> CheckResult:
     """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
     Parameters
@@ -48,7 +48,7 @@ def check(benchmark: str, raw: Path, *, settings: Mapping[str, Any] | None = Non
     benchmark : str
     raw : Path
         The folder of published files.
-    settings : mapping, optional
+    settings : DataEntry, optional
         The data's entry in params.yaml.
 
     Raises

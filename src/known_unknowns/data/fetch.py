@@ -6,9 +6,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from known_unknowns.config import Params
+from known_unknowns.config import DataEntry, FolderData, GitData, HttpData, Params, ReleasedData, ScenesData
 from known_unknowns.data import lock_file
 from known_unknowns.errors import ConfigError, MachineError, unknown_name
 
@@ -54,7 +54,7 @@ def fetch(
     entry = entry_of(params, name)
     if user_folder is not None and not user_folder.is_dir():
         raise ConfigError(f"there is no folder {user_folder}", path="--from")
-    if entry["source"] == "scenes":
+    if isinstance(entry, ScenesData):
         from known_unknowns.data import rendered
 
         if user_folder is not None:
@@ -65,18 +65,18 @@ def fetch(
     from known_unknowns.data.store import Store
 
     store = Store(out)
-    if entry["source"] == "folder":
+    if isinstance(entry, FolderData):
         from known_unknowns.data import folder
 
         if user_folder is not None:
-            raise ConfigError(f"{name} is copied from {entry['path']}, which params.yaml names", path="--from")
+            raise ConfigError(f"{name} is copied from {entry.path}, which params.yaml names", path="--from")
         with store.lock():
             return folder.copy(entry, store, path=f"benchmarks.{name}.data.{params.data_name}.path")
     with store.lock():
-        if entry["source"] == "git":
+        if isinstance(entry, GitData):
             git.check_out(name, entry, store, user_folder=user_folder)
-            print(f"{out}: at {entry['revision']}")
-        elif entry["source"] == "released":
+            print(f"{out}: at {entry.revision}")
+        elif isinstance(entry, ReleasedData):
             _fetch_released(name, entry, store, user_folder, lock_path)
         else:
             edition = f" --edition {params.edition}" if name in params.raw["benchmarks"] else ""
@@ -85,7 +85,7 @@ def fetch(
 
 
 def _fetch_released(
-    name: str, entry: Mapping[str, Any], store: Store, user_folder: Path | None, lock_path: str | Path
+    name: str, entry: ReleasedData, store: Store, user_folder: Path | None, lock_path: str | Path
 ) -> None:
     """Fetch released files. The full names of abbreviated commits are those of the lock, or are locked."""
     from known_unknowns.data import released
@@ -105,23 +105,14 @@ def _fetch_released(
     released.fetch(name, entry, store, user_folder=user_folder, full_names=full_names, on_names=lock)
 
 
-def entry_of(params: Params, name: str) -> dict[str, Any]:
+def entry_of(params: Params, name: str) -> DataEntry:
     """Return the entry in params.yaml of a benchmark's data, or of a data set that a benchmark is made from."""
     if name in params.raw["benchmarks"]:
         return params.data(name)
-    sources = sources_of(params)
+    sources = params.sources
     if name not in sources:
         raise ConfigError(unknown_name(name, [*params.raw["benchmarks"], *sources]), path="benchmarks")
-    return dict(sources[name])
-
-
-def sources_of(params: Params) -> dict[str, Mapping[str, Any]]:
-    """Return the entries of the data sets that benchmarks are made from."""
-    return {
-        name: entry
-        for benchmark in params.raw["benchmarks"].values()
-        for name, entry in benchmark.get("sources", {}).items()
-    }
+    return sources[name]
 
 
 def default_out(params: Params, name: str) -> Path:
@@ -134,7 +125,7 @@ class _Task:
     """A data set to fetch. ``command`` is the command line that fetches it again."""
 
     name: str
-    entry: Mapping[str, Any]
+    entry: DataEntry
     store: Store
     user_folder: Path | None
     lock_path: Path
@@ -163,9 +154,9 @@ def _fetch_plan(task: _Task, entry: lock_file.LockEntry) -> FetchPlan:
     from known_unknowns.data.fetch_files import FetchPlan
 
     source = task.source
-    if source.kind == "http":
+    if isinstance(task.entry, HttpData):
         remotes = {path: Remote(address) for path, address in source.addresses.items() if address is not None}
-        return FetchPlan(task.name, task.entry["home"], task.command, entry.files, remotes.get)
+        return FetchPlan(task.name, task.entry.home, task.command, entry.files, remotes.get)
 
     def remote(path: str) -> Remote:
         return hub.remote(source.repository, str(entry.commit), "dataset", path)

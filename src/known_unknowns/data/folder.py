@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
+from known_unknowns.config import FolderData
 from known_unknowns.data.store import Store, replace_folder
 from known_unknowns.errors import ConfigError, DataError
 
 MAX_FILES = 500_000
 
 
-def folder_of(entry: Mapping[str, Any]) -> Path:
+def folder_of(entry: FolderData) -> Path:
     """Return the folder that an entry of params.yaml names."""
-    return Path(entry["path"]).expanduser()
+    return Path(entry.path).expanduser()
 
 
-def problem_of(entry: Mapping[str, Any]) -> str | None:
+def problem_of(entry: FolderData) -> str | None:
     """Return why the folder cannot be used; None if it can."""
     folder = folder_of(entry)
     if folder.is_file():
-        return f"{entry['path']!r} is a file; name its folder, and the file under files"
+        return f"{entry.path!r} is a file; name its folder, and the file under files"
     if not folder.is_dir():
-        return f"there is no folder {entry['path']!r} in {Path.cwd()}; create it, or correct the path"
+        return f"there is no folder {entry.path!r} in {Path.cwd()}; create it, or correct the path"
     if Path("data").resolve().is_relative_to(folder.resolve()):
-        return f"{entry['path']!r} contains this project's own data folder; name a folder with the questions alone"
+        return f"{entry.path!r} contains this project's own data folder; name a folder with the questions alone"
     if next(files(folder), None) is None:
-        return f"the folder {entry['path']!r} is empty; put the questions and images there"
+        return f"the folder {entry.path!r} is empty; put the questions and images there"
     return None
 
 
@@ -54,12 +54,12 @@ def files(folder: Path) -> Iterator[Path]:
         yield path
 
 
-def copy(entry: Mapping[str, Any], store: Store, *, path: str) -> None:
+def copy(entry: FolderData, store: Store, *, path: str) -> None:
     """Replace ``store.out`` by a copy of the folder's files. Hidden files are not copied.
 
     Parameters
     ----------
-    entry : mapping
+    entry : FolderData
         The data's entry in params.yaml.
     store : Store
     path : str
@@ -87,7 +87,7 @@ def copy(entry: Mapping[str, Any], store: Store, *, path: str) -> None:
     print(f"{store.out}: {count} file(s) from {folder}")
 
 
-def stamp(entry: Mapping[str, Any]) -> str:
+def stamp(entry: FolderData) -> str:
     """Return a digest of the names, sizes and times of the folder's files; empty if there is no such folder."""
     folder = folder_of(entry)
     if not folder.is_dir():

@@ -8,10 +8,10 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from known_unknowns.config import GitData
 from known_unknowns.data.download import redacted
 from known_unknowns.data.files import FilePin, is_right, pin
 from known_unknowns.data.store import Store, replace_folder
@@ -22,7 +22,7 @@ from known_unknowns.progress import progress
 _RECEIVED = re.compile(rb"Receiving objects:\s+(\d+)%")
 
 
-def check_out(name: str, entry: Mapping[str, Any], store: Store, *, user_folder: Path | None = None) -> None:
+def check_out(name: str, entry: GitData, store: Store, *, user_folder: Path | None = None) -> None:
     """Put the files of a commit into ``store.out``, without the history, unless they are there and unchanged.
 
     The files are untrusted data: their links, hooks and filters are disabled.
@@ -30,8 +30,8 @@ def check_out(name: str, entry: Mapping[str, Any], store: Store, *, user_folder:
     Parameters
     ----------
     name : str
-    entry : mapping
-        The data's entry in params.yaml, with ``repository`` and ``revision``.
+    entry : GitData
+        The data's entry in params.yaml.
     store : Store
     user_folder : Path, optional
         A clone that has the commit, which is used instead of the repository.
@@ -44,9 +44,9 @@ def check_out(name: str, entry: Mapping[str, Any], store: Store, *, user_folder:
     git = shutil.which("git")
     if git is None:
         raise MachineError(f"git is not installed, and {name} is fetched with it; install it and run again")
-    if _is_there(store, entry["revision"]):
+    if _is_there(store, entry.revision):
         return
-    source = entry["repository"] if user_folder is None else _clone(git, user_folder, entry)
+    source = entry.repository if user_folder is None else _clone(git, user_folder, entry)
     for left in store.root.glob(f"{store.out.name}.work*"):  # left by killed fetches
         shutil.rmtree(left, ignore_errors=True)
     # A git process that outlives a killed fetch may still write into its folder, so each fetch has its own folder.
@@ -56,27 +56,27 @@ def check_out(name: str, entry: Mapping[str, Any], store: Store, *, user_folder:
         tree.mkdir()
         _run([git, "init", "--quiet", "--template="], tree, entry)
         with progress(f"fetching {name} (%)", 100) as advance:
-            command = [git, "fetch", "--progress", "--depth=1", "--", source, entry["revision"]]
+            command = [git, "fetch", "--progress", "--depth=1", "--", source, entry.revision]
             _run(command, tree, entry, advance)
         _run([git, "-c", "core.symlinks=false", "checkout", "--quiet", "FETCH_HEAD"], tree, entry)
         shutil.rmtree(tree / ".git")
-        _write_stamp(store, tree, entry["revision"])
+        _write_stamp(store, tree, entry.revision)
         replace_folder(tree, store.out, store.root / f"{store.out.name}.old")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _clone(git: str, user_folder: Path, entry: Mapping[str, Any]) -> str:
-    command = [git, "-C", str(user_folder), "cat-file", "-e", f"{entry['revision']}^{{commit}}"]
+def _clone(git: str, user_folder: Path, entry: GitData) -> str:
+    command = [git, "-C", str(user_folder), "cat-file", "-e", f"{entry.revision}^{{commit}}"]
     if subprocess.run(command, capture_output=True, check=False).returncode:
         raise MachineError(
-            f"{user_folder} is not a git repository with the commit {entry['revision']}, so its files cannot be "
-            f"checked; on a machine with a connection, run git clone {entry['repository']}, and name that folder"
+            f"{user_folder} is not a git repository with the commit {entry.revision}, so its files cannot be "
+            f"checked; on a machine with a connection, run git clone {entry.repository}, and name that folder"
         )
     return str(user_folder.resolve())
 
 
-def _run(command: list[str], folder: Path, entry: Mapping[str, Any], advance: Any = None) -> None:
+def _run(command: list[str], folder: Path, entry: GitData, advance: Any = None) -> None:
     environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1", "GIT_LFS_SKIP_SMUDGE": "1"}
     output, percent_done = b"", 0
     with subprocess.Popen(
@@ -96,7 +96,7 @@ def _run(command: list[str], folder: Path, entry: Mapping[str, Any], advance: An
     if process.returncode:
         words = output.decode(errors="replace").strip().splitlines() or ["no reason user_folder"]
         raise MachineError(
-            f"cannot fetch {redacted(entry['repository'])} at {entry['revision']} ({redacted(words[-1])}). Check the "
+            f"cannot fetch {redacted(entry.repository)} at {entry.revision} ({redacted(words[-1])}). Check the "
             f"connection and run again, or name a clone with --from FOLDER"
         )
 

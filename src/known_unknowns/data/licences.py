@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from known_unknowns import benchmarks
 from known_unknowns.benchmarks import Terms
-
-RENDERED = "scenes"
-"""The ``source`` in params.yaml of data that this project renders itself."""
+from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 
 
 @cache
@@ -34,7 +31,7 @@ def rendered_terms(benchmark: str) -> Terms | None:
     return pocket.terms.get() if pocket else None
 
 
-def terms_of(benchmark: str, entry: Mapping[str, Any] | None) -> Terms:
+def terms_of(benchmark: str, entry: DataEntry | None) -> Terms:
     """Return the terms of a benchmark's data.
 
     Rendered data have the renderer's licence and the citation of the benchmark.
@@ -42,7 +39,7 @@ def terms_of(benchmark: str, entry: Mapping[str, Any] | None) -> Terms:
     Parameters
     ----------
     benchmark : str
-    entry : mapping, optional
+    entry : DataEntry, optional
         The data's entry in params.yaml. Without it, the data are the published ones.
 
     Raises
@@ -51,9 +48,9 @@ def terms_of(benchmark: str, entry: Mapping[str, Any] | None) -> Terms:
         If there is no such benchmark.
     """
     published = benchmarks.get(benchmark).terms
-    if entry is not None and entry["source"] == "released":
-        return replace(published, title=f"{published.title}: released replies", url=entry["repository"])
-    if entry is None or entry["source"] != RENDERED:
+    if isinstance(entry, ReleasedData):
+        return replace(published, title=f"{published.title}: released replies", url=entry.repository)
+    if not isinstance(entry, ScenesData):
         return published
     rendered = rendered_terms(benchmark)
     if rendered is None:

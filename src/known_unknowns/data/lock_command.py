@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from known_unknowns.config import Params, catalogue
+from known_unknowns.config import ModelEntry, Params, catalogue
 from known_unknowns.data import download, lock_file
-from known_unknowns.data.fetch import default_out, sources_of
+from known_unknowns.data.fetch import default_out
 from known_unknowns.data.files import Files
 from known_unknowns.data.store import Store
 from known_unknowns.data.unlocked_download import download_unlocked
@@ -71,19 +70,19 @@ def run(
 
 def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.LockEntry]) -> Named:
     every = _every(params)
-    extra = {name: lock_file.data_source(name, entry) for name, entry in sources_of(params).items()}
-    for name, entry in catalogue.entries().items():
+    extra = {name: [lock_file.http_source(name, entry)] for name, entry in params.sources.items()}
+    for name, entry in catalogue.models().items():
         sources = _models_source(entry)
         if name in names or any(source.key in locked for source in sources):  # others of the catalogue are off
             every.setdefault(name, sources)
-    for name, benchmark in params.raw["benchmarks"].items():  # locked by the first fetch
-        sources = [of for entry in benchmark["data"].values() for of in lock_file.released_sources(entry)]
+    for name in params.raw["benchmarks"]:  # locked by the first fetch
+        sources = [of for entry in params.every_data(name).values() for of in lock_file.released_sources(entry)]
         every[name] += [source for source in sources if source.key in locked]
     found: Named = {}
     for name in names or every:
         if name not in every and name not in extra:
-            raise ConfigError(unknown_name(name, [*every, *extra, *catalogue.entries()]), path="lock")
-        sources = every[name] if name in every else [extra[name]]
+            raise ConfigError(unknown_name(name, [*every, *extra, *catalogue.models()]), path="lock")
+        sources = every[name] if name in every else extra[name]
         if names and not sources:
             raise ConfigError(f"{name} needs no lock: its revision in params.yaml is a hash of it", path="lock")
         for source in sources:
@@ -94,14 +93,15 @@ def _named(params: Params, names: Sequence[str], locked: Mapping[str, lock_file.
 def _every(params: Params) -> dict[str, list[lock_file.Source]]:
     """Return the sources of every benchmark and model on a hub or in git."""
     found: dict[str, list[lock_file.Source]] = {}
-    for name, benchmark in params.raw["benchmarks"].items():
-        found[name] = [source for entry in benchmark["data"].values() if (source := lock_file.data_source(name, entry))]
-    for name, entry in params.raw["models"].items():
+    for name in params.raw["benchmarks"]:
+        entries = params.every_data(name).values()
+        found[name] = [source for entry in entries if (source := lock_file.data_source(name, entry))]
+    for name, entry in params.every_model.items():
         found.setdefault(name, []).extend(_models_source(entry))
     return found
 
 
-def _models_source(entry: Mapping[str, Any]) -> list[lock_file.Source]:
+def _models_source(entry: ModelEntry) -> list[lock_file.Source]:
     source = lock_file.model_source(entry)
     return [source] if source else []
 

@@ -27,6 +27,15 @@ try:
 except ImportError:
     from yaml import SafeLoader
 
+from known_unknowns.config import (
+    DataEntry,
+    GitData,
+    HttpData,
+    HubData,
+    ModelEntry,
+    ReleasedData,
+    TransformersModel,
+)
 from known_unknowns.data.files import FilePin, Files, human, safe
 from known_unknowns.errors import ConfigError
 
@@ -100,36 +109,39 @@ class LockEntry:
         return f"{at}, {len(self.files)} file(s), {human(self.size)}" if self.files else at
 
 
-def data_source(name: str, entry: Mapping[str, Any]) -> Source | None:
+def data_source(name: str, entry: DataEntry) -> Source | None:
     """Return the source of a data set's entry in params.yaml; None for rendered data."""
-    if entry["source"] == "hub":
-        return Source("dataset", entry["repository"], entry["revision"])
-    if entry["source"] == "git":
-        return Source("git", entry["repository"], entry["revision"])
-    if entry["source"] == "http":
-        return Source("http", name, addresses=entry["files"])
-    return None
+    if isinstance(entry, HubData):
+        return Source("dataset", entry.repository, entry.revision)
+    if isinstance(entry, GitData):
+        return Source("git", entry.repository, entry.revision)
+    return http_source(name, entry) if isinstance(entry, HttpData) else None
 
 
-def released_sources(entry: Mapping[str, Any]) -> list[Source]:
+def http_source(name: str, entry: HttpData) -> Source:
+    """Return the source of a data set at plain addresses."""
+    return Source("http", name, addresses=entry.files)
+
+
+def released_sources(entry: DataEntry) -> list[Source]:
     """Return the abbreviated commits of an entry of released files; none for other data."""
-    if entry["source"] != "released":
+    if not isinstance(entry, ReleasedData):
         return []
     from known_unknowns.data.released import FULL, revisions
 
-    return [Source("git", entry["repository"], one) for one in revisions(entry) if not FULL.fullmatch(one)]
+    return [Source("git", entry.repository, one) for one in revisions(entry) if not FULL.fullmatch(one)]
 
 
-def model_source(entry: Mapping[str, Any]) -> Source | None:
+def model_source(entry: ModelEntry) -> Source | None:
     """Return the source of a model's entry in params.yaml; None for a model that is not on the hub."""
-    if entry["engine"] != "transformers" or _FOLDER_PIN.fullmatch(entry["revision"]):
+    if not isinstance(entry, TransformersModel) or _FOLDER_PIN.fullmatch(entry.revision):
         return None
-    if Path(entry["source"]).expanduser().is_dir():
+    if Path(entry.source).expanduser().is_dir():
         return None
-    return Source("model", entry["source"], entry["revision"])
+    return Source("model", entry.source, entry.revision)
 
 
-def model_entry(entry: Mapping[str, Any], path: str | Path = PATH) -> LockEntry | None:
+def model_entry(entry: ModelEntry, path: str | Path = PATH) -> LockEntry | None:
     """Return the lock's entry of a model; None if it has none."""
     source = model_source(entry)
     return None if source is None else read(path).get(source.key)

@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from known_unknowns.config import Params
+from known_unknowns.config import ModelEntry, Params
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError, MachineError, unknown_name
 from known_unknowns.files import write_text
@@ -118,7 +118,7 @@ def _pins(params: Params, redistribute: Collection[str], root: Path) -> Iterator
         yield Pin(root / "journal" / edition / model, True, _of_model(model, params.model(model)))
 
 
-def _of_model(model: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _of_model(model: str, entry: ModelEntry) -> dict[str, Any]:
     card = entry.get("card", {})
     known = {
         "title": f"replies of {model}, without the questions and images",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.benchmarks._variants import variant_of, variants_of
+from known_unknowns.config import DataEntry, ReleasedData, ResolvedVariant
 from known_unknowns.data import licences
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.files import write_text
@@ -17,9 +17,7 @@ from known_unknowns.records import Question
 from known_unknowns.variants import corrections
 
 
-def normalise(
-    benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None = None, workers: int = 1
-) -> None:
+def normalise(benchmark: str, raw: Path, out: Path, *, settings: DataEntry | None = None, workers: int = 1) -> None:
     """Convert a benchmark's published files to questions.parquet, images and LICENCE.md.
 
     The table is written last, so a folder with a table is complete.
@@ -31,8 +29,8 @@ def normalise(
         The folder of published files.
     out : Path
         The folder to write.
-    settings : mapping, optional
-        The data's entry in params.yaml (`known_unknowns.config.Params.data`).
+    settings : DataEntry, optional
+        The data's entry in params.yaml.
     workers : int
         The number of processes that decode images. It changes only the run time.
     """
@@ -43,11 +41,11 @@ def normalise(
 
 
 def _loaded(
-    benchmark: str, raw: Path, out: Path, *, settings: Mapping[str, Any] | None, advance: Advance, workers: int
+    benchmark: str, raw: Path, out: Path, *, settings: DataEntry | None, advance: Advance, workers: int
 ) -> Iterator[Question]:
     """Yield the questions of published files, or those of released replies."""
     found = benchmarks.get(benchmark)
-    if settings is None or settings["source"] != "released":
+    if not isinstance(settings, ReleasedData):
         yield from found.load.get()(raw, out, settings=settings, advance=advance, workers=workers)
     elif found.load_released is None:
         raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
@@ -57,12 +55,12 @@ def _loaded(
             advance(1)
 
 
-def vary(entry: Mapping[str, Any], questions: Path, out: Path, *, seed: int) -> None:
+def vary(entry: ResolvedVariant, questions: Path, out: Path, *, seed: int) -> None:
     """Apply a variant, given by its entry in params.yaml, to a table of questions."""
     _write_variant(entry, tables.read_questions(questions), questions, out, seed=seed)
 
 
-def write_variants(entries: Mapping[str, Mapping[str, Any]], cells: Iterable[tuple[str, int]], folder: Path) -> None:
+def write_variants(entries: Mapping[str, ResolvedVariant], cells: Iterable[tuple[str, int]], folder: Path) -> None:
     """Write <variant>/seed<k>.parquet for each variant and seed in ``cells`` beside questions.parquet in ``folder``."""
     source = folder / "questions.parquet"
     originals = tables.read_questions(source)
@@ -71,7 +69,7 @@ def write_variants(entries: Mapping[str, Mapping[str, Any]], cells: Iterable[tup
 
 
 def _write_variant(
-    entry: Mapping[str, Any], originals: Sequence[Question], source: Path, out: Path, *, seed: int
+    entry: ResolvedVariant, originals: Sequence[Question], source: Path, out: Path, *, seed: int
 ) -> None:
     asked = _fitting(entry, originals, source)
     known = variants_of(originals[0].benchmark) if originals else variants.VARIANTS
@@ -84,7 +82,7 @@ def _write_variant(
     tables.write_questions(out, varied, expect=len(asked))
 
 
-def _fitting(entry: Mapping[str, Any], originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:
+def _fitting(entry: ResolvedVariant, originals: Sequence[Question], path: Path) -> list[tuple[int, Question]]:
     """Return the questions that a variant fits, with their rows.
 
     All questions are kept unless the benchmark's questions differ (`known_unknowns.benchmarks.Benchmark.contents`).

@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from hashlib import sha1
 from pathlib import Path
-from typing import Any
 
+from known_unknowns.config import ReleasedData
 from known_unknowns.data.download import redacted
 from known_unknowns.data.files import safe
 from known_unknowns.data.store import Store, replace_folder
@@ -74,14 +74,14 @@ class ReleasedFile:
         return self.place == self.path
 
 
-def revisions(entry: Mapping[str, Any]) -> list[str]:
+def revisions(entry: ReleasedData) -> list[str]:
     """Return the commits of an entry, in order, as they are in params.yaml."""
-    return [entry["revision"], *entry.get("further_revisions", ())]
+    return [entry.revision, *entry.further_revisions]
 
 
 def fetch(
     name: str,
-    entry: Mapping[str, Any],
+    entry: ReleasedData,
     store: Store,
     *,
     user_folder: Path | None = None,
@@ -93,8 +93,8 @@ def fetch(
     Parameters
     ----------
     name : str
-    entry : mapping
-        The data's entry in params.yaml (`known_unknowns.config.ReleasedData`).
+    entry : ReleasedData
+        The data's entry in params.yaml.
     store : Store
     user_folder : Path, optional
         A clone that has the commits, which is used instead of the repository.
@@ -113,13 +113,13 @@ def fetch(
         If no file matches the patterns.
     """
     folder = user_folder or store.root / f"{store.out.name}.git"
-    repository = _Repository(_git(name), folder, entry["repository"], user_folder is not None)
+    repository = _Repository(_git(name), folder, entry.repository, user_folder is not None)
     names = repository.open(revisions(entry), full_names or {})
     on_names(names)
     commits = list(dict.fromkeys(names.values()))
-    files = list(_chosen(repository, commits, entry["files"]))
+    files = list(_chosen(repository, commits, entry.files))
     if not files:
-        raise DataError(f"no file matches {', '.join(entry['files'])} in {', '.join(commits)}", file=name)
+        raise DataError(f"no file matches {', '.join(entry.files)} in {', '.join(commits)}", file=name)
     blobs = store.root / "released"
     blobs.mkdir(exist_ok=True)
     with progress(f"fetching {name} (files)", len(files)) as advance:
@@ -152,19 +152,19 @@ def _git(name: str) -> str:
     return git
 
 
-def _assemble(store: Store, blobs: Path, files: Sequence[ReleasedFile], entry: Mapping[str, Any]) -> None:
+def _assemble(store: Store, blobs: Path, files: Sequence[ReleasedFile], entry: ReleasedData) -> None:
     new = store.root / f"{store.out.name}.new"
     shutil.rmtree(new, ignore_errors=True)
     for file in files:
         (new / file.place).parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(blobs / file.blob, new / file.place)
     sized = [replace(file, size=(new / file.place).stat().st_size) for file in files]
-    content = {"entry": dict(entry), "files": [asdict(file) for file in sized]}
+    content = {"entry": entry.as_dict(), "files": [asdict(file) for file in sized]}
     write_text(new / MANIFEST, json.dumps(content, indent=1) + "\n")
     replace_folder(new, store.out, store.root / f"{store.out.name}.old")
 
 
-def read_manifest(raw: Path, entry: Mapping[str, Any] | None = None) -> list[ReleasedFile] | None:
+def read_manifest(raw: Path, entry: ReleasedData | None = None) -> list[ReleasedFile] | None:
     """Return the files of a fetched folder; None if it was not fetched, or not with this entry of params.yaml."""
     try:
         content = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
@@ -173,7 +173,7 @@ def read_manifest(raw: Path, entry: Mapping[str, Any] | None = None) -> list[Rel
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"not the list of fetched files ({error}); fetch again", file=raw / MANIFEST) from error
-    return files if entry is None or content.get("entry") == dict(entry) else None
+    return files if entry is None or content.get("entry") == entry.as_dict() else None
 
 
 def _chosen(repository: _Repository, commits: Sequence[str], patterns: Sequence[str]) -> Iterator[ReleasedFile]:

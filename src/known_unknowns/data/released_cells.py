@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from known_unknowns import benchmarks
-from known_unknowns.config import Params
+from known_unknowns.config import Params, ReleasedData
 from known_unknowns.config.params import ORIGINAL
 from known_unknowns.errors import ConfigError
 
@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from known_unknowns.data.released import ReleasedFile
     from known_unknowns.exchange.released import Released
 
-SOURCE = "released"
-
 
 def is_released(params: Params, benchmark: str) -> bool:
     """Whether the replies of the edition to a benchmark are released ones."""
-    return params.data(benchmark).source == SOURCE
+    return isinstance(params.data(benchmark), ReleasedData)
+
+
+def released_entry(params: Params, benchmark: str) -> ReleasedData:
+    """Return the entry of a benchmark's released data. ConfigError if its data are others."""
+    entry = params.data(benchmark)
+    if not isinstance(entry, ReleasedData):
+        raise ConfigError(f"{benchmark} has no released replies", path=f"benchmarks.{benchmark}.data")
+    return entry
 
 
 def raw_folder(params: Params, benchmark: str, root: Path = Path()) -> Path:
@@ -36,7 +42,7 @@ def unfetched(params: Params, root: Path = Path()) -> list[str]:
 def _files(params: Params, benchmark: str, root: Path) -> list[ReleasedFile] | None:
     from known_unknowns.data.released import read_manifest  # needs the network's libraries
 
-    return read_manifest(raw_folder(params, benchmark, root), params.data(benchmark).as_dict())
+    return read_manifest(raw_folder(params, benchmark, root), released_entry(params, benchmark))
 
 
 def with_cells(params: Params, root: Path = Path()) -> Params:
@@ -46,11 +52,10 @@ def with_cells(params: Params, root: Path = Path()) -> Params:
     """
     found: dict[str, dict[str, dict[str, list[int]]]] = {}
     for benchmark in filter(lambda name: is_released(params, name), params.benchmarks):
-        entry = params.data(benchmark).as_dict()
         files = _files(params, benchmark, root)
         if files is None:
             continue
-        of_model = interface(benchmark).variants(files, entry)
+        of_model = interface(benchmark).variants(files, released_entry(params, benchmark))
         for model in filter(params.is_imported, params.models):
             name = params.raw["models"][model].get("released", {}).get(benchmark)
             asked = params.variants(benchmark)

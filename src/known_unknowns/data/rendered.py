@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from known_unknowns import benchmarks
 from known_unknowns.benchmarks._pocket import pocket_package
+from known_unknowns.config import ScenesData
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.progress import progress
 
@@ -16,15 +15,15 @@ UNPINNED = "unpinned"
 """A revision that accepts any content. Use it to change the data on purpose, never in a release."""
 
 
-def render(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
+def render(benchmark: str, entry: ScenesData, out: Path) -> None:
     """Render a benchmark's files and check their content against the pinned digest.
 
     Parameters
     ----------
     benchmark : str
         Name of the benchmark.
-    entry : mapping
-        The data's entry in params.yaml: ``seed``, ``images``, ``questions_per_image`` and ``revision``.
+    entry : ScenesData
+        The data's entry in params.yaml.
     out : Path
         Folder to write to.
 
@@ -39,13 +38,18 @@ def render(benchmark: str, entry: Mapping[str, Any], out: Path) -> None:
     if pocket is None:
         pocket_package()  # raises ConfigError if the package itself is absent
         raise ConfigError("the benchmark has no rendered edition", path=f"benchmarks.{benchmark}.data")
-    settings = {key: entry[key] for key in ("seed", "images", "questions_per_image")}
-    with progress(f"rendering {benchmark}", entry["images"]) as advance:
-        path = pocket.render.get()(out, **settings, advance=advance)
+    with progress(f"rendering {benchmark}", entry.images) as advance:
+        path = pocket.render.get()(
+            out,
+            seed=entry.seed,
+            images=entry.images,
+            questions_per_image=entry.questions_per_image,
+            advance=advance,
+        )
     digest = pocket.digest.get()(path)
-    if entry["revision"] == UNPINNED:
+    if entry.revision == UNPINNED:
         print(f"{path}: unpinned; its content has the digest {digest}", file=sys.stderr)
-    elif digest != entry["revision"]:
+    elif digest != entry.revision:
         raise DataError(
             f"the rendered content has the digest {digest}, but params.yaml pins {entry['revision']}: "
             "another version of pillow or of the renderer produced other pixels. Install the locked versions or, if "

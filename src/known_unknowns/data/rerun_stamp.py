@@ -8,10 +8,9 @@ fetch writes a stamp with the digest and with the parameter that the rule had at
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.data import folder
 from known_unknowns.data.lock_file import PATH, LockEntry, data_source, read
 from known_unknowns.data.store import FOLDER
@@ -26,7 +25,7 @@ def write_stamp(out: Path, entry: LockEntry, *, is_new: bool) -> None:
         write_text(_path(out), json.dumps({"lock": entry.digest, "given": parameter}) + "\n")
 
 
-def rule_parameter(out: Path, data: Mapping[str, Any], lock_path: str | Path = PATH) -> str:
+def rule_parameter(out: Path, data: DataEntry, lock_path: str | Path = PATH) -> str:
     """Return the parameter of the rule that makes ``out``.
 
     It changes only when the lock's entry does, or a file in the user's folder.
@@ -35,13 +34,13 @@ def rule_parameter(out: Path, data: Mapping[str, Any], lock_path: str | Path = P
     ----------
     out : Path
         The folder of the data set.
-    data : mapping
+    data : DataEntry
         The data's entry in params.yaml. For sources that params.yaml pins itself, the parameter is empty.
     lock_path : str or Path
     """
-    if data["source"] == "folder":
+    if isinstance(data, FolderData):
         return folder.stamp(data)
-    source = data_source(out.name, data) if data["source"] == "hub" else None
+    source = data_source(out.name, data) if isinstance(data, HubData) else None
     entry = read(lock_path).get(source.key) if source else None
     if entry is None:
         return ""

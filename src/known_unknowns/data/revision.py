@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from known_unknowns.config import DataEntry, ReleasedData
 from known_unknowns.data import lock_file
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
@@ -17,20 +16,20 @@ def is_commit(revision: str) -> bool:
     return _COMMIT.fullmatch(revision) is not None
 
 
-def data_revision(benchmark: str, entry: Mapping[str, Any], lock: str | Path = lock_file.PATH) -> str:
+def data_revision(benchmark: str, entry: DataEntry, lock: str | Path = lock_file.PATH) -> str:
     """Return the commit of a benchmark's data; empty if neither the lock nor the entry has one.
 
     Parameters
     ----------
     benchmark : str
         The benchmark's name.
-    entry : mapping
+    entry : DataEntry
         The data's entry in params.yaml.
     lock : str or Path
         params.lock.yaml.
     """
-    if entry["source"] == "released":
-        return str(entry["revision"])
+    if isinstance(entry, ReleasedData):
+        return entry.revision
     source = lock_file.data_source(benchmark, entry)
     if source is None:
         return ""

@@ -15,10 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from pydantic import TypeAdapter
-
 from known_unknowns.config import ModelEntry
-from known_unknowns.config.models import Model
 from known_unknowns.records import AnswerKey, Reply, Turn
 
 Batches = Iterator[list[tuple[int, Reply]]]
@@ -76,17 +73,15 @@ class ScriptedEngine(_Described, Protocol):
         ...
 
 
-def create(name: str, entry: ModelEntry | Mapping[str, Any]) -> Any:
+def create(name: str, entry: ModelEntry) -> Any:
     """Create the `Engine` or `ScriptedEngine` of a model. This loads its weights.
 
     Parameters
     ----------
     name : str
         The model's name in params.yaml.
-    entry : ModelEntry or mapping
-        Its entry. A plain mapping is validated first.
+    entry : ModelEntry
+        Its entry.
     """
-    if not isinstance(entry, ModelEntry):
-        entry = TypeAdapter(Model).validate_python(entry)
     module, _, attribute = entry.implementation.partition(":")
     return getattr(import_module(module), attribute)(name, entry)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import inf, prod
 from pathlib import Path
 from typing import Any
 
-from known_unknowns.config import Params, TransformersModel, catalogue
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, catalogue
 from known_unknowns.data import provenance
 from known_unknowns.errors import MachineError
 
@@ -25,6 +25,8 @@ MARGIN, WORKING_GIB = 1.2, 2.0
 """Additions to the weights: a fifth for activations and buffers, which grow with the model, and 2 GiB for the attention
 of a batch of 8 questions of about 1,500 tokens (0.7 GiB for Qwen2.5-VL 7B, 1.5 for Idefics3). A batch that does not fit
 is halved."""
+LISTED = (TransformersModel, OpenAIModel)
+"""Settings of the models that have weights or an endpoint."""
 ON_GPU, IN_RAM, TOO_LARGE, ELSEWHERE = "GPU", "RAM", "no", "hosted"
 """Whether a model fits: on the largest GPU, in main memory only, or not at all; or it runs on another machine."""
 
@@ -32,16 +34,16 @@ DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """The devices of a GPU's driver that torch uses: CUDA, ROCm, and either of them in WSL."""
 
 
-def memory_gib(entry: Mapping[str, Any]) -> float | None:
+def memory_gib(entry: ModelEntry) -> float | None:
     """Return the requirement in GiB: parameters x bytes of the dtype x `MARGIN` + `WORKING_GIB`.
 
     It is None if the number of parameters is unknown.
     """
-    parameters = entry.get("card", {}).get("parameters")
-    if parameters is None:
+    card = entry.card if isinstance(entry, LISTED) else None
+    if card is None or card.parameters is None:
         return None
-    weights = parameters * 1e9 * BYTES[entry.get("dtype", "bfloat16")] / GIB
-    return with_margin(weights)
+    dtype = entry.dtype if isinstance(entry, TransformersModel) else "bfloat16"
+    return with_margin(card.parameters * 1e9 * BYTES[dtype] / GIB)
 
 
 def with_margin(weights_gib: float) -> float:
@@ -56,14 +58,14 @@ class Machine:
     ram_gib: float
     gpus: tuple[tuple[str, float], ...] = ()
 
-    def fits(self, entry: Mapping[str, Any]) -> str | None:
+    def fits(self, entry: ModelEntry) -> str | None:
         """Return where the model fits (see `ON_GPU`); None if its requirement is unknown."""
         need = memory_gib(entry)
         if need is None:
-            return ELSEWHERE if entry["engine"] == "openai" else None
+            return ELSEWHERE if isinstance(entry, OpenAIModel) else None
         if need <= max((memory for _, memory in self.gpus), default=0.0):
             return ON_GPU
-        return IN_RAM if need <= self.ram_gib and entry["engine"] == "transformers" else TOO_LARGE
+        return IN_RAM if need <= self.ram_gib and isinstance(entry, TransformersModel) else TOO_LARGE
 
 
 def this_machine(limit: Path = Path("/sys/fs/cgroup/memory.max")) -> Machine:
@@ -151,7 +153,7 @@ class ListedModel:
     """A model of the list: whether the edition names it (``on``), where it fits, and which packages are missing."""
 
     name: str
-    entry: Mapping[str, Any]
+    entry: TransformersModel | OpenAIModel
     on: bool
     fits: str | None
     missing: tuple[str, ...]
@@ -159,32 +161,34 @@ class ListedModel:
     @property
     def published(self) -> dict[str, str]:
         """Benchmark to published row; "any" for an entry with one name for all benchmarks."""
-        rows = self.entry.get("published", {})
-        return dict(rows) if isinstance(rows, Mapping) else {"any": rows}
+        rows = self.entry.published
+        return {"any": rows} if isinstance(rows, str) else dict(rows)
 
     def as_json(self) -> dict[str, Any]:
-        card = dict(self.entry.get("card", {}))
+        entry = self.entry
+        local = entry if isinstance(entry, TransformersModel) else None
+        card = {} if entry.card is None else entry.card.as_dict()
         return {
             "name": self.name,
             "on": self.on,
-            "engine": self.entry["engine"],
-            "source": self.entry["source"],
-            "revision": self.entry.get("revision"),
-            "dtype": self.entry.get("dtype"),
-            "images": self.entry.get("images", "many"),
-            "memory_gib": memory_gib(self.entry),
+            "engine": entry.engine,
+            "source": entry.source,
+            "revision": entry.revision,
+            "dtype": local and local.dtype,
+            "images": entry.images,
+            "memory_gib": memory_gib(entry),
             "fits": self.fits,
             "missing_packages": list(self.missing),
             "published": self.published,
             "thinking": card.pop("thinking", False),
-            "remote_code": card.pop("remote_code", False) or self.entry.get("trust_remote_code", False),
+            "remote_code": card.pop("remote_code", False) or (local is not None and local.trust_remote_code),
             **card,
         }
 
 
 def list_models(params: Params, here: Machine) -> list[ListedModel]:
     """Return every model with weights or an endpoint: those of the catalogue and of ``params``."""
-    models = catalogue.entries() | dict(params.raw["models"])
+    models = dict(catalogue.models()) | params.every_model
     on = set(params.models)
     return [
         ListedModel(
@@ -192,8 +196,8 @@ def list_models(params: Params, here: Machine) -> list[ListedModel]:
             entry,
             name in on,
             here.fits(entry),
-            tuple(package for package in entry.get("card", {}).get("needs", ()) if find_spec(package) is None),
+            tuple(package for package in (entry.card.needs if entry.card else ()) if find_spec(package) is None),
         )
         for name, entry in models.items()
-        if entry["engine"] in ("transformers", "openai")
+        if isinstance(entry, LISTED)
     ]

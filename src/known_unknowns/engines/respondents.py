@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from known_unknowns import __version__
+from known_unknowns.config import RespondentModel
 from known_unknowns.records import AnswerKey, Reply, Turn
 
 T = TypeVar("T")
@@ -55,10 +56,10 @@ class Respondent:
 
     scripted = True
 
-    def __init__(self, name: str, entry: Mapping[str, Any]) -> None:
-        self._reply_to = BEHAVIOURS[entry["behaviour"]]
-        self._pace = float(entry.get("seconds_per_reply", 0.0))
-        self.facts: Mapping[str, Any] = {"engine": "respondent", "behaviour": entry["behaviour"]}
+    def __init__(self, name: str, entry: RespondentModel) -> None:
+        self._reply_to = BEHAVIOURS[entry.behaviour]
+        self._pace = float(entry.seconds_per_reply)
+        self.facts: Mapping[str, Any] = {"engine": "respondent", "behaviour": entry.behaviour}
         self.about: Mapping[str, Any] = {"known_unknowns": __version__}
         self.notes: Path | None = None
 

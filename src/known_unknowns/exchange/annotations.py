@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from known_unknowns import benchmarks, tables, variants
 from known_unknowns.benchmarks._variants import variants_of
+from known_unknowns.config import DataEntry, ResolvedVariant
+from known_unknowns.config.params import ORIGINAL
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.inference.bound_protocols import protocols_of
 from known_unknowns.records import Question
 from known_unknowns.variants import corrections
 
 
-def read_annotations(benchmark: str, path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+def read_annotations(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Read questions in published order.
 
     Parameters
@@ -25,7 +26,7 @@ def read_annotations(benchmark: str, path: Path, *, settings: Mapping[str, Any] 
     path : Path
         A table of questions (Parquet), the folder of the benchmark's published files, or an annotation file that the
         benchmark's `load_without_images` can read.
-    settings : mapping, optional
+    settings : DataEntry, optional
         The data's entry in params.yaml.
 
     Raises
@@ -53,7 +54,7 @@ def read_annotations(benchmark: str, path: Path, *, settings: Mapping[str, Any] 
     )
 
 
-def load_folder(benchmark: str, path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+def load_folder(benchmark: str, path: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Load the questions with the benchmark's loader; discard the images that it writes."""
     with TemporaryDirectory() as folder:
         return list(benchmarks.get(benchmark).load.get()(path, Path(folder), settings=settings))
@@ -69,28 +70,28 @@ def _is_question_table(path: Path) -> bool:
         raise DataError(f"not a readable Parquet file ({error})", file=path) from error
 
 
-def apply_variant(questions: list[Question], settings: Mapping[str, Any], *, seed: int, path: Path) -> list[Question]:
+def apply_variant(questions: list[Question], entry: ResolvedVariant, *, seed: int, path: Path) -> list[Question]:
     """Return the questions in a variant, as they were asked, without those that corrections leave out.
 
     ``path`` is their file, for error messages.
     """
     changed, known = [], variants_of(questions[0].benchmark) if questions else {}
     try:
-        dropped = corrections.dropped(settings, questions)
+        dropped = corrections.dropped(entry, questions)
     except ValueError as error:
         raise DataError(str(error), file=path) from error
     for row, question in enumerate(questions):
         if question.id in dropped:
             continue
         try:
-            changed.append(variants.apply(settings, question, seed=seed, known=known))
+            changed.append(variants.apply(entry, question, seed=seed, known=known))
         except ValueError as error:
             raise DataError(str(error), file=path, row=row) from error
     return changed
 
 
-def variant_settings(name: str, benchmark: str, known: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings of a variant: its entry in ``known`` (of params.yaml), or a function of this name.
+def variant_entry(name: str, benchmark: str, known: Mapping[str, ResolvedVariant]) -> ResolvedVariant:
+    """Return a variant: the one in ``known`` (of params.yaml), or a function of this name without arguments.
 
     The name of a protocol is allowed too: it asks the questions as published.
 
@@ -101,9 +102,9 @@ def variant_settings(name: str, benchmark: str, known: Mapping[str, Mapping[str,
     """
     protocols, functions = protocols_of(benchmarks.get(benchmark)), variants_of(benchmark)
     if name in known:
-        return {"function": name, **known[name]}
+        return known[name]
     if name in functions:
-        return {"function": name}
+        return ResolvedVariant(function=name)
     if name in protocols:
-        return {"function": "original"}
+        return ResolvedVariant(function=ORIGINAL)
     raise ConfigError(unknown_name(name, {*known, *functions, *protocols}), path="--variant")

@@ -90,7 +90,7 @@ def import_predictions(
         )
     questions = tables.read_questions(data / cell)
     parsed = [parse_file(file) for file in files]
-    corrects = corrections.files(params.variant(variant).as_dict())
+    corrects = corrections.files(params.variant(variant))
     published = tables.read_questions(data / "questions.parquet") if corrects else questions
     pairs = match(parsed, questions, source=str(data / cell), by_index=True, published=published)
     scorers = [name for name in params.scorers if name != JUDGE]  # the judge is asked when the workflow runs

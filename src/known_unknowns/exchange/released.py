@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns import json_files, tables
-from known_unknowns.config import Params
+from known_unknowns.config import Params, ReleasedData
 from known_unknowns.data.released import ReleasedFile, read_manifest
-from known_unknowns.data.released_cells import answered_as, interface, names_in_files
+from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
 from known_unknowns.errors import DataError
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # scipy's statistics, which planning a run does not need
 ENGINE = "imported"
 NO_FILES = "no replies"
 _CHANGED_TEXT = "the correction changes the text that was asked"
-Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +81,10 @@ class Released:
         ``questions`` maps a variant to its questions.
     """
 
-    variants: Callable[[Sequence[ReleasedFile], Entry], Mapping[str, Sequence[str]]]
-    replies: Callable[[Path, Sequence[ReleasedFile], Entry, str, str, Sequence[Question]], ReleasedCell]
+    variants: Callable[[Sequence[ReleasedFile], ReleasedData], Mapping[str, Sequence[str]]]
+    replies: Callable[[Path, Sequence[ReleasedFile], ReleasedData, str, str, Sequence[Question]], ReleasedCell]
     published: Callable[
-        [Path, Sequence[ReleasedFile], Entry, Mapping[str, str], Callable[[str], Sequence[Question]]],
+        [Path, Sequence[ReleasedFile], ReleasedData, Mapping[str, str], Callable[[str], Sequence[Question]]],
         tuple[Sequence[PublishedCell], Sequence[Mapping[str, Any]]],
     ]
 
@@ -109,7 +108,7 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
     DataError
         If the files were not fetched.
     """
-    entry = params.data(benchmark).as_dict()
+    entry = released_entry(params, benchmark)
     files = read_manifest(raw)
     if files is None:
         raise DataError(f"no fetched files; run known-unknowns fetch {benchmark} --edition {params.edition}", file=raw)
@@ -134,7 +133,7 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
         "benchmark": benchmark,
         "entry": {"engine": ENGINE} | dict(params.raw["models"][model]),
         "facts": facts,
-        "about": {"repository": entry["repository"]},
+        "about": {"repository": entry.repository},
         "turns": count,
         "newly_asked": 0,
         "reply_seconds": 0.0,
@@ -186,7 +185,7 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
     out : Path
         The JSON file.
     """
-    entry, files = params.data(benchmark).as_dict(), read_manifest(raw) or []
+    entry, files = released_entry(params, benchmark), read_manifest(raw) or []
     models = names_in_files(params, benchmark)
     rows = {name: params.published(model, benchmark) or model for name, model in models.items()}
     seeds = dict(params.cells(benchmark))

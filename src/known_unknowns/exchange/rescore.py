@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from known_unknowns import benchmarks
+from known_unknowns.config import DataEntry, ResolvedVariant
 from known_unknowns.errors import ConfigError, unknown_name
-from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_settings
+from known_unknowns.exchange.annotations import apply_variant, read_annotations, variant_entry
 from known_unknowns.exchange.embedded_questions import NO_IMAGE, ORIGINAL, collect_questions, guess_function
 from known_unknowns.exchange.formats import PredictionFile
 from known_unknowns.exchange.matching import file_names, have_logprobs, left_out_note, match
@@ -28,8 +29,8 @@ def rescore(
     *,
     variant: str | None = None,
     annotations: Path | None = None,
-    known: Mapping[str, Mapping[str, Any]] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    known: Mapping[str, ResolvedVariant] | None = None,
+    settings: DataEntry | None = None,
     seed: int = 0,
     partial: bool = False,
 ) -> RescoreResult:
@@ -47,7 +48,7 @@ def rescore(
         The benchmark's annotations; without them the files must contain their questions.
     known : mapping, optional
         The variants of params.yaml.
-    settings : mapping, optional
+    settings : DataEntry, optional
         The data's entry in params.yaml, for annotations whose format needs a description.
     seed : int
         The seed of a variant with random choices.
@@ -73,11 +74,11 @@ def rescore(
     left_out: tuple[str, ...] = ()
     if annotations is None:
         name = variant or guess_function(parsed)
-        function = variant_settings(name, benchmark, known or {})["function"]
+        function = variant_entry(name, benchmark, known or {}).function
         pairs = match(parsed, collect_questions(parsed, benchmark, function), source=file_names(parsed))
     else:
         name = variant or ORIGINAL
-        entry = variant_settings(name, benchmark, known or {})
+        entry = variant_entry(name, benchmark, known or {})
         published = read_annotations(benchmark, annotations, settings=settings)
         asked = apply_variant(published, entry, seed=seed, path=annotations)
         pairs = match(parsed, asked, source=str(annotations), by_index=True, partial=partial, published=published)

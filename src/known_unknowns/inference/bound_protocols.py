@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from known_unknowns import benchmarks, protocols
 from known_unknowns.benchmarks import Benchmark
 from known_unknowns.benchmarks._variants import variants_of
+from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.protocols import MANY, Context, Dialogue, Protocol
 from known_unknowns.records import AnswerKey, Question, Turn
@@ -42,7 +42,7 @@ def context_of(benchmark: Benchmark, scorers: Sequence[str]) -> Context:
 
 
 def bound(
-    benchmark: Benchmark, settings: Mapping[str, Any], *, scorers: Sequence[str], images: str = MANY
+    benchmark: Benchmark, entry: ResolvedProtocol, *, scorers: Sequence[str], images: str = MANY
 ) -> Callable[[Question], Dialogue]:
     """Return a protocol as a function of the question alone.
 
@@ -50,8 +50,8 @@ def bound(
     ----------
     benchmark : Benchmark
         The questions' benchmark.
-    settings : Mapping
-        The protocol's name under "name", and its arguments.
+    entry : ResolvedProtocol
+        The protocol.
     scorers : sequence of str
         The configured scorers.
     images : str
@@ -62,12 +62,10 @@ def bound(
     ConfigError
         If the benchmark has no such protocol.
     """
-    arguments = dict(settings)
-    name = arguments.pop("name")
     known = protocols_of(benchmark)
-    if name not in known:
-        raise ConfigError(unknown_name(name, known), path=f"benchmarks.{benchmark.name}.protocol")
-    return known[name].bind(arguments, context=context_of(benchmark, scorers), images=images)
+    if entry.name not in known:
+        raise ConfigError(unknown_name(entry.name, known), path=f"benchmarks.{benchmark.name}.protocol")
+    return known[entry.name].bind(entry, context=context_of(benchmark, scorers), images=images)
 
 
 def impossible_combination(benchmark: Benchmark, variant: str, protocol: str) -> str | None:

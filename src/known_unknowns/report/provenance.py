@@ -13,7 +13,7 @@ from known_unknowns.report.numerics import SECTIONS, Computation, RepeatedAnswer
 from known_unknowns.verification.summaries import read_summary
 
 if TYPE_CHECKING:
-    from known_unknowns.config import Params
+    from known_unknowns.config import DataEntry, Params
 
 PACKAGES = (*provenance.PACKAGES, "altair", "vl-convert-python")
 """Packages whose version can change a number or a figure."""
@@ -98,7 +98,7 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
         edition=params.edition,
         seeds=tuple(params.seeds),
         statistics=params.statistics.as_dict(),
-        data=tuple(_data(benchmark, params.data(benchmark).as_dict(), data, locks) for benchmark in params.benchmarks),
+        data=tuple(_data(benchmark, params.data(benchmark), data, locks) for benchmark in params.benchmarks),
         models=tuple(_model(params, model, results, locks) for model in params.models),
         versions=provenance.package_versions(PACKAGES),
         commit=commit,
@@ -106,13 +106,13 @@ def describe_run(params: Params, *, results: Path, data: Path, root: Path) -> Ru
     )
 
 
-def _data(benchmark: str, entry: Mapping[str, Any], data: Path, locks: Mapping[str, lock_file.LockEntry]) -> Data:
+def _data(benchmark: str, entry: DataEntry, data: Path, locks: Mapping[str, lock_file.LockEntry]) -> Data:
     source = lock_file.data_source(benchmark, entry)
     locked = locks.get(source.key) if source else None
     full_names = [str(locks[of.key].commit) for of in lock_file.released_sources(entry) if of.key in locks]
     pin = provenance.dvc_hash(data / "raw" / benchmark)
     terms = _readable(licences.terms_of(benchmark, entry).as_dict())
-    return Data(benchmark, entry, pin, locked.describe() if locked else ", ".join(full_names) or None, terms)
+    return Data(benchmark, entry.as_dict(), pin, locked.describe() if locked else ", ".join(full_names) or None, terms)
 
 
 def _readable(terms: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from known_unknowns.config import without_password
+from known_unknowns.config import Tracking, without_password
 from known_unknowns.errors import ConfigError, DataError, KnownUnknownsError, MachineError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Store:
 
 
 @contextmanager
-def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
+def open_store(tracking: Tracking) -> Iterator[Store]:
     """Open the store that ``tracking`` (of params.yaml) describes; create the database and experiment if needed.
 
     A relative SQLite path is relative to the working directory. Only one process at a time can have an SQLite store
@@ -95,9 +95,9 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
         raise ConfigError(message, path="tracking.enabled") from error
     from filelock import FileLock
 
-    uri, database, artifacts = tracking["uri"], None, None
+    uri, database, artifacts = tracking.uri, None, None
     if uri.startswith("sqlite:///"):
-        database, artifacts = Path(uri.removeprefix("sqlite:///")).absolute(), Path(tracking["artifacts"]).absolute()
+        database, artifacts = Path(uri.removeprefix("sqlite:///")).absolute(), Path(tracking.artifacts).absolute()
         database.parent.mkdir(parents=True, exist_ok=True)
         uri = f"sqlite:///{database}"
     lock = FileLock(f"{database}.lock", timeout=LOCK_SECONDS) if database else nullcontext()
@@ -105,7 +105,7 @@ def open_store(tracking: Mapping[str, Any]) -> Iterator[Store]:
         if database and artifacts and _is_empty(database):
             _create(database, artifacts)
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-        yield Store(client, _experiment(client, tracking["experiment"], artifacts, without_password(uri)))
+        yield Store(client, _experiment(client, tracking.experiment, artifacts, without_password(uri)))
 
 
 def _is_empty(database: Path) -> bool:

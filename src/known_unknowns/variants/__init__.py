@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.images import recipe_image
 from known_unknowns.records import Image, Option, Question
 from known_unknowns.variants.corrections import corrected
+
+if TYPE_CHECKING:
+    from known_unknowns.config import ResolvedVariant
 
 REFUSAL, IMAGE = "a refusal option", "an image"
 """What a variant may need (`Variant`)."""
@@ -344,16 +347,14 @@ VARIANTS: Mapping[str, Variant] = by_name(
 )
 """The variants of all benchmarks."""
 
-_NOT_ARGUMENTS = ("function", "protocol")
 
-
-def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Variant] = VARIANTS, path: str) -> None:
-    """Check an entry of params.yaml's ``variants``, except its protocol (see `known_unknowns.config`).
+def check_arguments(entry: ResolvedVariant, *, known: Mapping[str, Variant] = VARIANTS, path: str) -> None:
+    """Check the function's name and the arguments of an entry of params.yaml's ``variants``.
 
     Parameters
     ----------
-    entry : Mapping
-        The name of a function under "function", and its arguments.
+    entry : ResolvedVariant
+        The entry.
     known : Mapping
         The variants by name.
     path : str
@@ -364,22 +365,21 @@ def check_arguments(entry: Mapping[str, Any], *, known: Mapping[str, Variant] = 
     ConfigError
         If the function or an argument is unknown.
     """
-    name = entry["function"]
+    name, arguments = entry.function, entry.arguments
     if name not in known:
         raise ConfigError(unknown_name(name, known), path=path)
     parameters = _parameters(known[name].function)
     takes = set(parameters) - {"question", "seed"}
-    for key in sorted(takes - set(entry)):
+    for key in sorted(takes - set(arguments)):
         if parameters[key].default is inspect.Parameter.empty:
             raise ConfigError(f"the variant {name!r} needs the argument {key!r}", path=path)
-    for key in entry:
-        if key not in _NOT_ARGUMENTS and key not in takes:
+    for key in arguments:
+        if key not in takes:
             raise ConfigError(f"the variant {name!r} takes no argument {key!r}", path=f"{path}.{key}")
 
 
 def apply(
-    entry: Mapping[str, Any], question: Question, *, seed: int, known: Mapping[str, Variant] = VARIANTS
+    entry: ResolvedVariant, question: Question, *, seed: int, known: Mapping[str, Variant] = VARIANTS
 ) -> Question:
     """Apply the variant that ``entry`` (see `check_arguments`) describes."""
-    arguments = {key: value for key, value in entry.items() if key not in _NOT_ARGUMENTS}
-    return known[entry["function"]](question, seed=seed, **arguments)
+    return known[entry.function](question, seed=seed, **entry.arguments)

@@ -12,9 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from known_unknowns.records import Question
+
+if TYPE_CHECKING:
+    from known_unknowns.config import ResolvedVariant
 
 FORMAT = 1
 
@@ -136,7 +139,7 @@ def corrected(question: Question, *, corrections: str) -> Question:
     return read_corrections(corrections).applied(question)
 
 
-def dropped(entry: Mapping[str, Any], questions: Sequence[Question]) -> frozenset[str]:
+def dropped(entry: ResolvedVariant, questions: Sequence[Question]) -> frozenset[str]:
     """Return the ids of the questions that a variant, given by its entry in params.yaml, leaves out of a benchmark.
 
     Raises
@@ -147,9 +150,9 @@ def dropped(entry: Mapping[str, Any], questions: Sequence[Question]) -> frozense
     return frozenset().union(*(read_corrections(file).left_out(questions) for file in files(entry)))
 
 
-def files(entry: Mapping[str, Any]) -> list[str]:
+def files(entry: ResolvedVariant) -> list[str]:
     """Return the files that a variant, given by its entry in params.yaml, reads."""
-    return [entry["corrections"]] if entry["function"] == corrected.__name__ else []
+    return [entry.arguments["corrections"]] if entry.function == corrected.__name__ else []
 
 
 def _content(question: Question) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from known_unknowns import engines, json_files, tables
-from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel
+from known_unknowns.config import ModelEntry, OpenAIModel, Params, TransformersModel, typed_model
 from known_unknowns.engines import stopping
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.inference import bound_protocols, lazy_engine, shards
@@ -251,7 +251,8 @@ def _ways(model: str, entry: ModelEntry, engine: Any) -> Iterator[Way]:
             )
         yield Way(ALONE, f"{off}, batch size 1", lambda: engine.batching(sharing=False, batch_size=1))
     elif isinstance(entry, OpenAIModel):
-        single = {key: value for key, value in entry.as_dict().items() if key != "batch"} | {"concurrency": 1}
+        settings = {key: value for key, value in entry.as_dict().items() if key != "batch"}
+        single = typed_model(model, settings | {"concurrency": 1})
         yield Way(ALONE, "one request at a time", lambda: nullcontext(engines.create(model, single)))
 
 

@@ -170,7 +170,7 @@ def _write_leaderboard(params: Params, rows: Iterable[dict[str, Any]], folder: P
     writer.writeheader()
     of_model: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        baseline = params.model(row["model"])["engine"] == "respondent"
+        baseline = params.model(row["model"]).engine == "respondent"
         writer.writerow(row | {"baseline": str(baseline).lower()})
         if not baseline:
             of_model.setdefault(row["model"], []).append(row)

@@ -68,16 +68,16 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(error)
 
     protocol_functions, functions = bound_protocols.every_protocol(), every_variant()
-    for name, entry in params.raw.get("protocols", {}).items():
-        entry = {"function": name} | dict(entry)
+    for name in params.raw.get("protocols", {}):
         with collected():
-            protocols.check_arguments(entry, known=protocol_functions, path=f"protocols.{name}")
-            _check_types(protocol_functions[entry["function"]].function, entry, path=f"protocols.{name}")
-    for name, entry in params.raw.get("variants", {}).items():
-        entry = {"function": name} | dict(entry)
+            protocol = params.protocol_entry(name)
+            protocols.check_arguments(protocol, known=protocol_functions, path=f"protocols.{name}")
+            _check_types(protocol_functions[protocol.name].function, protocol.arguments, path=f"protocols.{name}")
+    for name in params.raw.get("variants", {}):
         with collected():
-            variants.check_arguments(entry, known=functions, path=f"variants.{name}")
-            _check_types(functions[entry["function"]].function, entry, path=f"variants.{name}")
+            variant = params.variant(name)
+            variants.check_arguments(variant, known=functions, path=f"variants.{name}")
+            _check_types(functions[variant.function].function, variant.arguments, path=f"variants.{name}")
     for index, name in enumerate(params.raw.get("scorers", ())):
         if name not in (*scoring.SCORERS, JUDGE):
             errors.append(ConfigError(unknown_name(name, (*scoring.SCORERS, JUDGE)), path=f"scorers[{index}]"))
@@ -93,12 +93,12 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
     return errors
 
 
-def _check_types(function: Callable[..., Any], entry: Mapping[str, Any], *, path: str) -> None:
-    """ConfigError unless the arguments in ``entry`` have the types that the function's annotations name."""
+def _check_types(function: Callable[..., Any], arguments: Mapping[str, Any], *, path: str) -> None:
+    """ConfigError unless the arguments have the types that the function's annotations name."""
     hints = get_type_hints(function, include_extras=True)
-    for name in hints.keys() & entry.keys():
-        with as_config_error(entry[name], f"{path}.{name}"):
-            TypeAdapter(hints[name], config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(entry[name])
+    for name in hints.keys() & arguments.keys():
+        with as_config_error(value := arguments[name], f"{path}.{name}"):
+            TypeAdapter(hints[name], config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
 
 
 def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
@@ -107,7 +107,7 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
     benchmark, own = benchmarks.get(name), variants_of(name)
     for variant in params.variants(name):
         try:
-            function = params.variant(variant).function or variant
+            function = params.variant(variant).function
             if function not in own:
                 if function in every_variant():
                     foreign = f"{function!r} is a variant of another benchmark; {name} has {', '.join(own)}"

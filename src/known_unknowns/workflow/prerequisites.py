@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from known_unknowns import benchmarks, variants
 from known_unknowns.benchmarks import Contents
 from known_unknowns.benchmarks._variants import variant_of
-from known_unknowns.config import Params
+from known_unknowns.config import FolderData, Params, TransformersModel
 from known_unknowns.config.errors import raise_all
 from known_unknowns.data import folder
 from known_unknowns.errors import ConfigError, DataError
@@ -53,7 +52,7 @@ def _of_corrections(params: Params) -> Iterator[ConfigError]:
     """Files of corrections that cannot be read, or that are of another benchmark."""
     for benchmark in params.benchmarks:
         for variant in params.variants(benchmark):
-            for file in corrections.files(params.variant(variant).as_dict()):
+            for file in corrections.files(params.variant(variant)):
                 path = f"variants.{variant}.corrections"
                 try:
                     found = corrections.read_corrections(file)
@@ -120,7 +119,7 @@ def fitted(params: Params, contents: Mapping[str, Contents]) -> tuple[Params, li
 
 def _lacking(params: Params, benchmark: str, variant: str, has: Mapping[str, bool]) -> str | None:
     """Return what the variant needs and no question has."""
-    need = variant_of(benchmark, params.variant(variant).as_dict()).needs
+    need = variant_of(benchmark, params.variant(variant)).needs
     needs = [] if need is None else [need]
     protocol = bound_protocols.protocols_of(benchmarks.get(benchmark))[params.protocol(benchmark, variant).name]
     if REFUSAL_PROMPT in protocol.requires:
@@ -132,7 +131,7 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
     """Yield what the user's data of each benchmark contain, or why they cannot be used."""
     for name in params.benchmarks:
         entry = params.data(name)
-        if entry.source != "folder":
+        if not isinstance(entry, FolderData):
             continue
         path = f"benchmarks.{name}.data.{params.data_name}"
         problem = folder.problem_of(entry)
@@ -141,16 +140,16 @@ def _contents(params: Params) -> Iterator[tuple[str, Contents | ConfigError]]:
             yield name, ConfigError(problem, path=f"{path}.path")
         elif count is not None:
             try:
-                yield name, _cached(name, entry.as_dict())
+                yield name, _cached(name, entry)
             except (DataError, ConfigError) as error:
                 yield name, ConfigError(str(error), path=path)
 
 
-def _cached(name: str, entry: Mapping[str, Any]) -> Contents:
+def _cached(name: str, entry: FolderData) -> Contents:
     """Return the contents of a folder. Unchanged files are not read again by the next run."""
     count = benchmarks.get(name).contents
     assert count is not None
-    key = json.dumps([folder.stamp(entry), dict(entry), code_of("questions", [name])], sort_keys=True)
+    key = json.dumps([folder.stamp(entry), entry.as_dict(), code_of("questions", [name])], sort_keys=True)
     file = _CACHE / f"known-unknowns-contents-{name}.json"
     try:
         stored = json.loads(file.read_text(encoding="utf-8"))
@@ -170,13 +169,13 @@ def _of_models(params: Params) -> Iterator[ConfigError]:
     A model with a journal is not checked: all of its replies may be there, and then it is not loaded.
     """
     for name in params.models:
-        entry = params.model(name).as_dict()
-        if entry["engine"] == "transformers" and not any(Path("journal", params.edition, name).glob("*.jsonl")):
+        entry = params.model(name)
+        if isinstance(entry, TransformersModel) and not any(Path("journal", params.edition, name).glob("*.jsonl")):
             yield from _of_local_model(f"models.{name}", entry)
 
 
-def _of_local_model(path: str, entry: Mapping[str, Any]) -> Iterator[ConfigError]:
-    source, revision, adapter = entry["source"], entry["revision"], entry.get("adapter")
+def _of_local_model(path: str, entry: TransformersModel) -> Iterator[ConfigError]:
+    source, revision, adapter = entry.source, entry.revision, entry.adapter
     place = Path(source).expanduser()
     if not place.is_dir():
         if _FOLDER_PIN.fullmatch(revision) or not _HUB.fullmatch(source):

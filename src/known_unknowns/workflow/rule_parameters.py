@@ -95,8 +95,7 @@ def protocols(params: Params, benchmark: str) -> dict[str, dict[str, Any]]:
 
 def variant_files(params: Params, benchmark: str) -> list[str]:
     """Return the files that the benchmark's variants read, such as corrections."""
-    entries = (params.variant(name).as_dict() for name in params.variants(benchmark))
-    return sorted({file for entry in entries for file in corrections.files(entry)})
+    return sorted({file for name in params.variants(benchmark) for file in corrections.files(params.variant(name))})
 
 
 def error_tables(params: Params, root: Path = Path()) -> list[str]:
@@ -125,7 +124,7 @@ def comparison_conditions(params: Params) -> dict[str, Any]:
     return {
         name: {
             "source": params.data(name).source,
-            "revision": data_revision(name, params.data(name).as_dict()),
+            "revision": data_revision(name, params.data(name)),
             "protocols": protocols(params, name),
         }
         for name in params.benchmarks

@@ -189,7 +189,7 @@ def _best_models(params: Params, leaderboard: Path) -> list[str]:
     lines = []
     for benchmark in params.benchmarks:
         of_benchmark = [row for row in rows if row["benchmark"] == benchmark]
-        asked = [row for row in of_benchmark if params.model(row["model"])["engine"] != "respondent"]
+        asked = [row for row in of_benchmark if params.model(row["model"]).engine != "respondent"]
         kind = "model" if asked else "scripted respondent"
         for number in ("dual_accuracy", "accuracy"):
             measured = [row for row in asked or of_benchmark if number in row]

@@ -13,10 +13,10 @@ from known_unknowns.comparison.conditions import conditions_of
 from known_unknowns.config import Params
 from known_unknowns.data import lock_file
 from known_unknowns.data.revision import data_revision
+from tests.factories import data_entry
 from tests.paths import ROOT
 
 COMMIT = "0ff007b870b7156be7c95aa17ee1fc1b6bd7d8c6"
-HUB = {"source": "hub", "repository": "a/b", "revision": "main"}
 
 
 def params(**changes: object) -> Params:
@@ -46,8 +46,8 @@ def test_rendered_data_are_not_the_published_questions():
 
 def test_the_revision_is_that_of_the_lock_or_of_the_entry(tmp_path: Path):
     lock = tmp_path / "params.lock.yaml"
-    assert data_revision("b", HUB, lock) == ""  # a branch that is not locked
-    assert data_revision("b", HUB | {"revision": COMMIT}, lock) == COMMIT
+    assert data_revision("b", data_entry("hub"), lock) == ""  # a branch that is not locked
+    assert data_revision("b", data_entry("hub", revision=COMMIT), lock) == COMMIT
     lock_file.write({"hub:datasets/a/b@main": lock_file.LockEntry(COMMIT, {})}, lock)
-    assert data_revision("b", HUB, lock) == COMMIT
-    assert data_revision("b", {"source": "scenes"}, lock) == ""
+    assert data_revision("b", data_entry("hub"), lock) == COMMIT
+    assert data_revision("b", data_entry("scenes"), lock) == ""

@@ -16,6 +16,7 @@ from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.engines.memory_needs import Machine
 from known_unknowns.errors import ConfigError
 from known_unknowns.workflow import configuration
+from tests.factories import model_entry
 from tests.paths import ROOT
 
 RAW = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -40,7 +41,7 @@ def test_every_entry_is_a_valid_model_of_params_yaml():
         assert entry.get("revision", "main") == "main" or re.fullmatch(r"refs/pr/\d+", entry["revision"]), name
         assert not entry.get("trust_remote_code"), name
         if entry["engine"] == "transformers":
-            assert memory_needs.memory_gib(entry) > 2, name
+            assert memory_needs.memory_gib(catalogue.models()[name]) > 2, name
         else:
             EndpointSettings.from_entry(name, OpenAIModel(**entry))
 
@@ -94,7 +95,7 @@ def test_pillow_prepares_images_wherever_it_can():
 @pytest.mark.parametrize("benchmark", catalogue.absent())
 def test_every_published_row_has_a_model_or_a_reason_for_its_absence(benchmark):
     rows = {cell.model for cell in load(benchmark)}
-    standing = [row for entry in ENTRIES.values() if (row := catalogue.stands_for(entry, benchmark))]
+    standing = [row for entry in catalogue.models().values() if (row := entry.published_row(benchmark))]
     absent = list(catalogue.absent()[benchmark])
     assert sorted(standing + absent) == sorted(rows)  # each once
 
@@ -151,7 +152,7 @@ def test_a_model_may_correspond_to_another_row_in_each_benchmark():
         "llava-next-vicuna-7b": "LLaVA-1.6 7B",
     }
     assert _published_rows(params, "mmsap") == {}
-    assert catalogue.stands_for({"published": "GPT-4V"}, "mmsap") == "GPT-4V"  # one name for all
+    assert model_entry("openai", source="x", published="GPT-4V").published_row("mmsap") == "GPT-4V"  # one name for all
 
 
 def test_a_second_entry_stands_for_the_row_with_descriptions():

@@ -18,9 +18,9 @@ from known_unknowns.data.check import ERROR, NOTE, WARNING, CheckResult, Finding
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.records import Option
 from known_unknowns_pocket.benchmarks import mmsap as pocket_mmsap
-from tests.factories import png, published_row, write_published
+from tests.factories import data_entry, png, published_row, write_published
 
-SCENES = {"source": "scenes", "images": 2, "questions_per_image": 5}
+SCENES = data_entry("scenes", images=2, questions_per_image=5)
 TEXT = "What color is it?\nA. Red\nB. Blue\nC. Black\nD. Gold\nE. None of the above"
 
 
@@ -186,7 +186,7 @@ def mmsap(tmp_path: Path, **changes: Any) -> CheckResult:
     rows = json.loads(file.read_text(encoding="utf-8"))
     rows[0] |= changes
     file.write_text(json.dumps(rows), encoding="utf-8")
-    return check("mmsap", raw, settings={"source": "scenes"})
+    return check("mmsap", raw, settings=data_entry("scenes"))
 
 
 def test_mmsap_of_the_pocket_edition(tmp_path):

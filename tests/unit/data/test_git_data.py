@@ -50,7 +50,7 @@ def out(tmp_path):
 def check_out(entry, out, user_folder=None):
     store = Store(out)
     with store.lock():
-        git.check_out("actiview", entry, store, user_folder=user_folder)
+        git.check_out("actiview", GitData.model_construct(**entry), store, user_folder=user_folder)
 
 
 def test_only_the_files_of_the_commit_are_fetched(published, out):

@@ -12,7 +12,7 @@ from known_unknowns.cli import app
 from known_unknowns.data import licences
 from known_unknowns.data.questions import normalise
 from known_unknowns.errors import ConfigError
-from tests.factories import published_row, write_published
+from tests.factories import data_entry, published_row, write_published
 from tests.paths import ROOT
 
 PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -24,7 +24,7 @@ REFERENCES = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 def test_published_data_may_not_be_redistributed_and_rendered_data_may(benchmark):
     """ActiView and MM-SAP have no licence, and HumbleBench's images are from COCO; rendered data have our licence."""
     data = PARAMS["benchmarks"][benchmark]["data"]
-    published, rendered = licences.terms_of(benchmark, data["full"]), licences.terms_of(benchmark, data["pocket"])
+    published, rendered = (licences.terms_of(benchmark, data_entry(**data[name])) for name in ("full", "pocket"))
     assert not published.redistribute and published.url
     assert rendered.redistribute and rendered.licence == "MIT" and not rendered.url
     assert rendered.citation == published.citation is not None
@@ -33,7 +33,7 @@ def test_published_data_may_not_be_redistributed_and_rendered_data_may(benchmark
 
 def test_an_unknown_benchmark_is_an_error():
     with pytest.raises(ConfigError, match="did you mean 'mmsap'"):
-        licences.terms_of("mmsapp", {"source": "hub"})
+        licences.terms_of("mmsapp", data_entry("hub"))
 
 
 def test_sources_of_benchmarks_are_listed():
@@ -56,10 +56,10 @@ def test_the_papers_of_the_first_release_are_cited():
 
 def test_the_terms_are_stored_beside_the_images(tmp_path):
     raw = write_published(tmp_path / "raw", [published_row(0)]).parent
-    normalise("humblebench", raw, tmp_path / "full", settings={"source": "hub"})
+    normalise("humblebench", raw, tmp_path / "full", settings=data_entry("hub"))
     text = (tmp_path / "full/LICENCE.md").read_text(encoding="utf-8")
     assert "none declared" in text and "COCO" in text and "May be redistributed: no" in text and "2509.09658" in text
-    normalise("humblebench", raw, tmp_path / "pocket", settings={"source": "scenes"})
+    normalise("humblebench", raw, tmp_path / "pocket", settings=data_entry("scenes"))
     text = (tmp_path / "pocket/LICENCE.md").read_text(encoding="utf-8")
     assert "Licence: MIT" in text and "COCO" not in text and "2509.09658" in text
 

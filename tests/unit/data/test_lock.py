@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from known_unknowns.config import Params, catalogue, schema
+from known_unknowns.config import Params, catalogue, schema, typed_model
 from known_unknowns.data import lock_command, lock_file, lock_format
 from known_unknowns.data.files import FilePin
 from known_unknowns.data.lock_file import LockEntry
@@ -290,8 +290,8 @@ def test_a_path_outside_the_folder_is_not_locked(world):
 def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
-    hub = {"engine": "transformers", "source": MODEL, "revision": "main"}
-    assert lock_file.model_source(hub).key == f"hub:models/{MODEL}@main"
+    hub = {"engine": "transformers", "source": MODEL, "revision": "main", "dtype": "float32"}
+    assert lock_file.model_source(typed_model("x", hub)).key == f"hub:models/{MODEL}@main"
     for entry in (
         hub | {"source": "mine"},
         hub | {"source": "models/pocket", "revision": "c3" * 32},
@@ -299,4 +299,4 @@ def test_models_in_folders_and_behind_endpoints_have_no_source(tmp_path, monkeyp
         {"engine": "openai", "source": "gpt-4o"},
         {"engine": "respondent", "behaviour": "oracle"},
     ):
-        assert lock_file.model_source(entry) is None
+        assert lock_file.model_source(typed_model("x", entry)) is None

@@ -13,7 +13,7 @@ transformers = pytest.importorskip("transformers")
 
 from safetensors.torch import save
 
-from known_unknowns.config import TransformersModel
+from known_unknowns.config import TransformersModel, typed_model
 from known_unknowns.data import lock_file
 from known_unknowns.engines import _checkpoint
 from known_unknowns.errors import DataError
@@ -40,7 +40,7 @@ def hub(serve, tmp_path, monkeypatch):
     monkeypatch.setattr(transformers.utils.hub, "_hf_api", None)  # it knows the hub of its first use
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    source = lock_file.model_source(ENTRY)
+    source = lock_file.model_source(typed_model("x", ENTRY))
     with lock_file.update() as entries:
         entries[source.key] = lock_file.resolve(source, None)
     return hub
@@ -62,7 +62,7 @@ def test_a_moved_branch_is_not_followed_before_the_lock_is_updated(hub, tmp_path
 def test_a_pull_request_of_the_hub_is_locked_like_a_branch(hub, tmp_path):
     proposed = hub.commit(REPOSITORY, NEWER, kind="model", branch="refs/pr/70")
     entry = ENTRY | {"revision": "refs/pr/70"}
-    source = lock_file.model_source(entry)
+    source = lock_file.model_source(typed_model("x", entry))
     with lock_file.update() as entries:
         entries[source.key] = lock_file.resolve(source, None)
     hub.commit(REPOSITORY, FILES | {"more.json": b"{}"}, kind="model", branch="refs/pr/70")
@@ -97,7 +97,7 @@ def test_an_adapter_is_verified_before_it_is_merged(hub, tmp_path):
     hub.commit(REPOSITORY, FILES | {f"lora/{file}": content for file, content in adapter.items()}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.resolve(lock_file.model_source(ENTRY), None)
+        entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
     hub.faults["lora/adapter_model.safetensors"] = ["flip"]
     entry = ENTRY | {"adapter": "lora"}
     with pytest.raises(DataError, match=r"lora/adapter_model\.safetensors.*is not the pinned .*delete it"):
@@ -115,7 +115,7 @@ def test_code_of_a_repository_is_verified_before_it_runs(hub, tmp_path, monkeypa
     hub.commit(REPOSITORY, FILES | {"code.py": b"1 / 1"}, kind="model")
     with lock_file.update() as entries:
         (key,) = entries
-        entries[key] = lock_file.resolve(lock_file.model_source(ENTRY), None)
+        entries[key] = lock_file.resolve(lock_file.model_source(typed_model("x", ENTRY)), None)
     hub.faults["code.py"] = ["flip"]
     monkeypatch.setattr(_checkpoint, "_from_pretrained", lambda *_, **__: pytest.fail("it was run"))
     with pytest.raises(DataError, match=r"code\.py"):

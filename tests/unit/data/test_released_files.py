@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from types import SimpleNamespace
 
 import pytest
 
 from bench.scale.files import questions, write_repository
+from known_unknowns.config import Params, ReleasedData
 from known_unknowns.data import fetch as fetch_module
 from known_unknowns.data import lock_command, lock_file, released
 from known_unknowns.data.store import FOLDER, Store
@@ -49,16 +49,16 @@ def entry(commits, **changes):
 def fetch(of, out, **options):
     store = Store(out)
     with store.lock():
-        released.fetch("humblebench", of, store, **options)
+        released.fetch("humblebench", ReleasedData(**of), store, **options)
 
 
 def test_files_of_all_commits_are_fetched_once_and_listed(server, tmp_path):
     root, commits = server
     out, of = tmp_path / "raw/humblebench", entry(commits)
-    assert released.read_manifest(out, of) is None
+    assert released.read_manifest(out, ReleasedData(**of)) is None
     fetch(of, out)
-    files = released.read_manifest(out, of)
-    assert released.read_manifest(out, of | {"files": ["*"]}) is None  # another entry
+    files = released.read_manifest(out, ReleasedData(**of))
+    assert released.read_manifest(out, ReleasedData(**of | {"files": ["*"]})) is None  # another entry
     assert len(files) == 2 * 2 * 6 + 1 == len({file.path for file in files})
     assert {file.commit for file in files if "/common/" in file.path} == {commits[0]}
     assert all((out / file.place).stat().st_size == file.size for file in files)
@@ -109,9 +109,13 @@ def test_another_content_in_a_later_commit_is_kept_apart(repository, tmp_path):
     assert not other.is_first
 
 
+def configured(of):
+    raw = {"edition": "released", "editions": {"released": {}}, "models": {}}
+    return Params(raw | {"benchmarks": {"humblebench": {"data": {"released": of}}}})
+
+
 def fetch_locked(of, out, lock):
-    raw = {"benchmarks": {"humblebench": {"data": {"released": of}}}}
-    params = SimpleNamespace(raw=raw, data=lambda name: of, edition="released", data_name="released")
+    params = configured(of)
     fetch_module.fetch(params, "humblebench", out, lock_path=lock)
 
 
@@ -131,8 +135,7 @@ def test_the_first_fetch_locks_an_abbreviated_commit(server, tmp_path, capsys):
 
 def test_the_lock_command_checks_and_keeps_abbreviated_commits(server, tmp_path):
     _, commits = server
-    raw = {"benchmarks": {"humblebench": {"data": {"released": entry(commits)}}}, "models": {}}
-    params, lock = SimpleNamespace(raw=raw, data_name="released"), tmp_path / "lock.yaml"
+    params, lock = configured(entry(commits)), tmp_path / "lock.yaml"
     lock_command.run(params, lock_path=lock)
     assert lock_file.read(lock) == {}  # the first fetch locks them
     key = f"https://github.com/{REPOSITORY}@{commits[0][:9]}"

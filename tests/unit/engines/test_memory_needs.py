@@ -13,16 +13,21 @@ from known_unknowns.config import TransformersModel
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines.memory_needs import ELSEWHERE, IN_RAM, ON_GPU, TOO_LARGE, Machine
 from known_unknowns.errors import MachineError
+from tests.factories import model_entry
 from tests.paths import ROOT
 
-SEVEN = {"engine": "transformers", "dtype": "bfloat16", "card": {"parameters": 7.0}}
+LOCAL = {"source": "a/b", "revision": "main", "dtype": "bfloat16"}
+CARD = {"family": "New", "licence": "MIT", "parameters": 7.0}
+SEVEN = model_entry("transformers", **LOCAL, card=CARD)
 
 
 def test_memory_is_the_weights_with_a_margin():
     gib = 7e9 / 2**30  # 6.519
     assert memory_needs.memory_gib(SEVEN) == pytest.approx(1.2 * 2 * gib + 2, abs=0.06)
-    assert memory_needs.memory_gib(SEVEN | {"dtype": "float32"}) == pytest.approx(1.2 * 4 * gib + 2, abs=0.06)
-    assert memory_needs.memory_gib({"engine": "openai"}) is None
+    assert memory_needs.memory_gib(
+        model_entry("transformers", **LOCAL | {"dtype": "float32"}, card=CARD)
+    ) == pytest.approx(1.2 * 4 * gib + 2, abs=0.06)
+    assert memory_needs.memory_gib(model_entry("openai", source="x")) is None
 
 
 def test_where_a_model_fits():
@@ -31,9 +36,9 @@ def test_where_a_model_fits():
     assert Machine(64, (small, large)).fits(SEVEN) == ON_GPU
     assert Machine(64, (small, small)).fits(SEVEN) == IN_RAM  # a model is never split over GPUs
     assert Machine(need - 0.1, (small,)).fits(SEVEN) == TOO_LARGE
-    assert Machine(64).fits(SEVEN | {"engine": "openai"}) == TOO_LARGE  # a local server needs a GPU
-    assert Machine(64).fits({"engine": "openai"}) == ELSEWHERE
-    assert Machine(64).fits({"engine": "transformers"}) is None
+    assert Machine(64).fits(model_entry("openai", source="x", card=CARD)) == TOO_LARGE  # a local server needs a GPU
+    assert Machine(64).fits(model_entry("openai", source="x")) == ELSEWHERE
+    assert Machine(64).fits(model_entry("transformers", **LOCAL)) is None
 
 
 def test_memory_of_the_machine_is_the_limit_of_its_container(tmp_path):

@@ -17,8 +17,8 @@ from known_unknowns.data.questions import normalise, vary
 from known_unknowns.engines.endpoint.settings import ApiKey, EndpointSettings
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
-from tests.factories import published_row, write_published
-from tests.paths import ROOT
+from tests.factories import published_row, variant_entry, write_published
+from tests.paths import ROOT, SOURCE
 from tests.servers.endpoint import MODEL, Endpoint, Response, completion, error
 
 KEY = "sk-proj-0123456789abcdefSECRET"
@@ -31,7 +31,7 @@ def settings(**entry) -> EndpointSettings:
 def run(folder, server, count=12, **entry):
     """Run in a new process with the client's debug logging; return the output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-    environment |= {"OPENAI_LOG": "debug", "PYTHONPATH": str(ROOT)}
+    environment |= {"OPENAI_LOG": "debug", "PYTHONPATH": os.pathsep.join([str(ROOT), str(SOURCE.parent)])}
     if not (folder / ".env").exists():
         environment["OPENAI_API_KEY"] = KEY
     arguments = [str(folder / "journal.jsonl"), str(count), server.url, json.dumps(entry)]
@@ -62,7 +62,7 @@ def test_the_key_is_not_in_tables_and_facts(tmp_path, monkeypatch):
     write_published(tmp_path / "raw", [published_row(number) for number in range(10)])
     normalise("humblebench", tmp_path / "raw", tmp_path / "questions")
     original = tmp_path / "questions" / "original" / "seed0.parquet"
-    vary({"function": "original"}, tmp_path / "questions" / "questions.parquet", original, seed=0)
+    vary(variant_entry("original"), tmp_path / "questions" / "questions.parquet", original, seed=0)
 
     def talkative(request):
         if "seed" in request.body:

@@ -13,7 +13,7 @@ import yaml
 
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.variants import VARIANTS
-from tests.factories import published_row, write_published
+from tests.factories import published_row, variant_entry, write_published
 from tests.paths import ROOT
 
 pytest.importorskip("transformers")
@@ -36,7 +36,7 @@ def setup(tmp_path_factory):
     for variant in ASKED:
         assert variant in VARIANTS
         out = folder / "questions" / variant / "seed0.parquet"
-        vary({"function": variant}, folder / "questions/questions.parquet", out, seed=0)
+        vary(variant_entry(variant), folder / "questions/questions.parquet", out, seed=0)
     return folder
 
 

@@ -12,7 +12,7 @@ from known_unknowns.config import Params
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.model_run import infer
 from known_unknowns.workflow import configuration
-from tests.factories import question
+from tests.factories import model_entry, question
 from tests.paths import ROOT
 
 REPOSITORY = ROOT
@@ -50,7 +50,7 @@ def test_invalid_cells(cells, path):
 
 def test_imported_model_has_no_engine():
     with pytest.raises(ConfigError, match="cannot be asked"):
-        engines.create("theirs", {"engine": "imported", "cells": {}})
+        engines.create("theirs", model_entry("imported"))
 
 
 def test_inference_with_an_imported_model_is_refused(tmp_path):

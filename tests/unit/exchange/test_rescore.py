@@ -13,7 +13,7 @@ from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.exchange.output import format_json, format_tables
 from known_unknowns.exchange.rescore import rescore
 from tests import paths
-from tests.factories import question
+from tests.factories import question, variant_entry
 from tests.unit.exchange.rescored import plain, value
 from tests.unit.test_corrections import content, correction
 from tests.unit.test_corrections import write as write_corrections
@@ -196,7 +196,7 @@ def test_shuffled_options_depend_on_the_seed(tmp_path):
 
 
 def test_variant_of_params_yaml(tmp_path):
-    known = {"my_own": {"function": "nota_only", "relettered": True}}
+    known = {"my_own": variant_entry("nota_only", relettered=True)}
     file = plain(tmp_path, ("1", "D"))
     found = rescore("humblebench", [file], annotations=asked(tmp_path, 1), variant="my_own", known=known)
     assert (found.variant, value(found, "official", "accuracy")) == ("my_own", 1)

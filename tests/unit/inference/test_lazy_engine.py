@@ -119,7 +119,7 @@ def test_changed_files_in_a_model_folder_load_the_model(tmp_path):
 
 def test_another_commit_in_the_lock_loads_the_model():
     infer("a")
-    source = lock_file.model_source(ENTRY)
+    source = lock_file.model_source(model_entry(**ENTRY))
     lock_file.write({source.key: lock_file.LockEntry(COMMIT, {})})
     infer("a")
     assert Engine.made == 1

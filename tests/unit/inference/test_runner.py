@@ -13,7 +13,7 @@ from known_unknowns.inference.runner import run
 from known_unknowns.protocols import ask, single_turn
 from known_unknowns.records import Reply
 from known_unknowns.variants import noise, nota_only
-from tests.factories import context, question
+from tests.factories import context, model_entry, question
 
 QUESTIONS = [question(str(i), answer=i % 5) for i in range(10)]
 
@@ -98,7 +98,7 @@ def test_equal_turns_are_sent_once(tmp_path):
 
 
 def test_seeds_reach_the_engine(tmp_path):
-    uniform = Respondent("uniform", {"engine": "respondent", "behaviour": "uniform"})
+    uniform = Respondent("uniform", model_entry("respondent", behaviour="uniform"))
     many = [question(str(i)) for i in range(200)]
     outcome = go(tmp_path, uniform, {("original", 0): many, ("original", 1): many})
     one, two = ([r.reply.text for r in outcome.replies["original", seed]] for seed in (0, 1))
@@ -122,7 +122,7 @@ def test_an_engine_that_skips_or_repeats_a_turn_is_an_error(tmp_path, fault):
     [("oracle", ["A", "B", "C", "D", "E"]), ("always_refuse", ["E"] * 5), ("always_a", ["A"] * 5)],
 )
 def test_respondents_reply_as_their_names_say(tmp_path, behaviour, expected):
-    engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+    engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
     rows = go(tmp_path, engine, {("original", 0): QUESTIONS[:5]}).replies["original", 0]
     assert [row.reply.text for row in rows] == expected
     for row in rows:
@@ -130,6 +130,6 @@ def test_respondents_reply_as_their_names_say(tmp_path, behaviour, expected):
 
 
 def test_always_a_replies_a_even_if_it_was_removed(tmp_path):
-    engine = engines.create("x", {"engine": "respondent", "behaviour": "always_a"})
+    engine = engines.create("x", model_entry("respondent", behaviour="always_a"))
     (row,) = go(tmp_path, engine, {("nota_only", 0): [nota_only(question(answer=0))]}).replies["nota_only", 0]
     assert row.reply.text == "A" and row.labels == ("B", "C", "D", "E") and row.reply.logprobs is None

@@ -17,6 +17,7 @@ from known_unknowns.benchmarks import Lazy, Pocket, _pocket
 from known_unknowns.cli import app
 from known_unknowns.data.rendered import render
 from known_unknowns.errors import ConfigError
+from tests.factories import data_entry
 from tests.paths import ROOT
 
 SOURCE = Path(benchmarks.__file__).parents[1]
@@ -73,7 +74,7 @@ def test_a_benchmark_may_have_its_own_renderer(monkeypatch, fresh_registry) -> N
 def test_without_the_package_rendering_says_what_to_install(without_package, tmp_path) -> None:
     assert benchmarks.get("humblebench").pocket is None
     with pytest.raises(ConfigError, match="known_unknowns_pocket is not installed"):
-        render("humblebench", {}, tmp_path)
+        render("humblebench", data_entry("scenes"), tmp_path)
     with pytest.raises(ConfigError, match="known_unknowns_pocket is not installed"):
         _pocket.train_command()()
 

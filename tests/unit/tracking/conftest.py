@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from known_unknowns.config import Tracking
+
 from . import world as worlds
 
 
@@ -14,7 +16,8 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from known_unknowns.tracking.store import open_store
 
     folder = tmp_path_factory.mktemp("template")
-    tracking = {"uri": f"sqlite:///{folder}/t.db", "artifacts": str(folder / "a"), "experiment": "another"}
+    uri, artifacts = f"sqlite:///{folder}/t.db", str(folder / "a")
+    tracking = Tracking(enabled=True, uri=uri, artifacts=artifacts, experiment="another")
     with open_store(tracking):
         pass
     return folder / "t.db"

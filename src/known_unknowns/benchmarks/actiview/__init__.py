@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, PublishedProtocol
 from known_unknowns.benchmarks._pocket import pocket_of
 
 BENCHMARK = Benchmark(
@@ -16,16 +16,21 @@ BENCHMARK = Benchmark(
     protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
     expected_reply=Lazy(f"{__name__}.expected_replies:expected_reply"),
     published_protocols={
-        "full_image": {"name": "full_image"},
-        "single_view": {"name": "single_view", "level": "R"},
-        "zooming": {"name": "zooming", "split": 4},
-        **{f"shifting_{level.lower()}": {"name": "shifting", "level": level, "split": 4} for level in "REMH"},
-        "mixed": {"name": "mixed", "split": 4},
-        "groundtruth_views": {"name": "groundtruth_views"},
-        "text_only_commonsense": {"name": "text_only_template", "template": "commonsense"},
-        "text_only_guess": {"name": "text_only_template", "template": "guess"},
-        **{f"zooming_{split}": {"name": "zooming", "split": split} for split in (6, 8, 9, 16)},
-        **{f"shifting_r_{split}": {"name": "shifting", "level": "R", "split": split} for split in (6, 8, 9, 16)},
+        "full_image": PublishedProtocol("full_image"),
+        "single_view": PublishedProtocol("single_view", {"level": "R"}),
+        "zooming": PublishedProtocol("zooming", {"split": 4}),
+        **{
+            f"shifting_{level.lower()}": PublishedProtocol("shifting", {"level": level, "split": 4}) for level in "REMH"
+        },
+        "mixed": PublishedProtocol("mixed", {"split": 4}),
+        "groundtruth_views": PublishedProtocol("groundtruth_views"),
+        "text_only_commonsense": PublishedProtocol("text_only_template", {"template": "commonsense"}),
+        "text_only_guess": PublishedProtocol("text_only_template", {"template": "guess"}),
+        **{f"zooming_{split}": PublishedProtocol("zooming", {"split": split}) for split in (6, 8, 9, 16)},
+        **{
+            f"shifting_r_{split}": PublishedProtocol("shifting", {"level": "R", "split": split})
+            for split in (6, 8, 9, 16)
+        },
     },
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     audit=Lazy(f"{__name__}.audit:audit"),

@@ -89,7 +89,7 @@ def worked_cases(run: Run, outcomes: Outcomes, *, data: Path, salt: int = 0) -> 
 
 def _model(run: Run) -> str | None:
     asked = [model for model in run.models if not run.params.is_imported(model)]
-    models = [model for model in asked if run.params.model(model)["engine"] != "respondent"]
+    models = [model for model in asked if run.params.model(model).engine != "respondent"]
     return next(iter([*models, *asked]), None)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from known_unknowns.benchmarks._checks import (
     ERROR,
@@ -32,6 +31,7 @@ from known_unknowns.benchmarks.actiview.format import (
     read_files,
 )
 from known_unknowns.benchmarks.actiview.loader import RELEASED_SEED, random_starts
+from known_unknowns.config import DataEntry, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 
@@ -76,16 +76,16 @@ class _State(CheckState):
     questions: list[Annotation] = field(default_factory=list)
 
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
+def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
     The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     """
-    if (settings or {}).get("source") == "released":
+    if isinstance(settings, ReleasedData):
         from known_unknowns.benchmarks.actiview import released
 
-        return released.check(raw, settings or {})
-    pocket = (settings or {}).get("source") == "scenes"
+        return released.check(raw, settings)
+    rendered = settings if isinstance(settings, ScenesData) else None
     try:
         state = _State(files=read_files(raw))
     except DataError as error:
@@ -98,7 +98,7 @@ def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list
     _order_of_numbers(state)
     _full_stops(state)
     _images(state)
-    return _quantities(state, (settings or {}).get("images") if pocket else None, pocket=pocket), state.findings
+    return _quantities(state, rendered.images if rendered else None, pocket=rendered is not None), state.findings
 
 
 def _row(row: int, state: _State) -> None:

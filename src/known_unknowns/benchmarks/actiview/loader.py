@@ -17,16 +17,16 @@ keys:
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks._loading import Row, questions
-from known_unknowns.benchmarks.actiview.format import CATEGORIES, LETTERS, TYPES, VIEWS, Annotation, read_files, rows
+from known_unknowns.benchmarks.actiview.categories import TYPES
+from known_unknowns.benchmarks.actiview.format import CATEGORIES, LETTERS, VIEWS, Annotation, read_files, rows
 from known_unknowns.benchmarks.actiview.parsing import official
 from known_unknowns.benchmarks.actiview.prompts import prompt
-from known_unknowns.errors import ConfigError
+from known_unknowns.config import DataEntry, GitData, ReleasedData, ScenesData
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Option, Question
 
@@ -51,7 +51,7 @@ def load(
     raw: Path,
     folder: Path,
     *,
-    settings: Mapping[str, Any] | None = None,
+    settings: DataEntry | None = None,
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:
@@ -75,14 +75,14 @@ def load(
         yield from questions(rows(files), build, source=files.file, advance=advance)
 
 
-def load_without_images(raw: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+def load_without_images(raw: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Load the questions from the annotations alone, to score replies where the images are absent.
 
     Parameters
     ----------
     raw : Path
         The folder of the files, or data.json. The two files beside it may be absent.
-    settings : mapping, optional
+    settings : DataEntry, optional
         The data's entry in params.yaml.
 
     Returns
@@ -109,11 +109,9 @@ def random_starts(seed: int = RELEASED_SEED) -> Iterator[int]:
         yield generator.randint(0, VIEWS - 1)
 
 
-def _start_seed(settings: Mapping[str, Any] | None) -> int:
-    seed = (settings or {}).get("start_seed", RELEASED_SEED)
-    if isinstance(seed, bool) or not isinstance(seed, int):
-        raise ConfigError(f"is {seed!r}, not a whole number", path=f"benchmarks.{NAME}.data.<edition>.start_seed")
-    return seed
+def _start_seed(settings: DataEntry | None) -> int:
+    seed = settings.start_seed if isinstance(settings, ScenesData | GitData | ReleasedData) else None
+    return RELEASED_SEED if seed is None else seed
 
 
 def _question(annotation: Annotation, images: tuple[Image, ...], start: int) -> Question:

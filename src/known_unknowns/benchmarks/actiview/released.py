@@ -24,10 +24,11 @@ from known_unknowns.benchmarks.actiview.loader import NAME, load_without_images
 from known_unknowns.benchmarks.actiview.parsing import official
 from known_unknowns.benchmarks.actiview.protocols import mixed
 from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import ReleasedFile, read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.exchange.formats import NO_PREDICTION
-from known_unknowns.exchange.released import Entry, Released, ReleasedCell, ReleasedTurn
+from known_unknowns.exchange.released import Released, ReleasedCell, ReleasedTurn
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import OVERALL, Image, Question, Reply
 
@@ -38,24 +39,24 @@ _HISTORIES: Mapping[str, Callable[..., Any]] = {"mixed": mixed}
 """Variants whose history can be replayed, and the protocol."""
 
 
-def _files(files: Sequence[ReleasedFile], entry: Entry, *, history: bool) -> dict[tuple[str, str], ReleasedFile]:
+def _files(files: Sequence[ReleasedFile], entry: ReleasedData, *, history: bool) -> dict[tuple[str, str], ReleasedFile]:
     """The files by model and variant: of the replies, or of the action history."""
     found: dict[tuple[str, str], ReleasedFile] = {}
     for file in files:
         match = _PLACE.fullmatch(file.path)
         if match is None or bool(match["history"]) is not history or not file.size:
             continue
-        if match["setting"] in entry["settings"]:
-            found.setdefault((match["model"], entry["settings"][match["setting"]]), file)
+        if match["setting"] in entry.settings:
+            found.setdefault((match["model"], entry.settings[match["setting"]]), file)
     return found
 
 
-def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Question]:
+def load(raw: Path, folder: Path, settings: ReleasedData) -> Iterator[Question]:
     """Load the questions of data.json, with their images where the benchmark's own questions are at hand."""
     return with_published_images(_with_paths(raw, settings), settings, folder)
 
 
-def _with_paths(raw: Path, settings: Mapping[str, Any]) -> list[Question]:
+def _with_paths(raw: Path, settings: ReleasedData) -> list[Question]:
     """The questions with their images by path alone."""
     paths = [values["images"] for values in read_files(raw / "asset", require_all=False).rows]
     found = load_without_images(raw / "asset", settings=settings)
@@ -65,7 +66,7 @@ def _with_paths(raw: Path, settings: Mapping[str, Any]) -> list[Question]:
     ]
 
 
-def variants_in_files(files: Sequence[ReleasedFile], entry: Entry) -> dict[str, list[str]]:
+def variants_in_files(files: Sequence[ReleasedFile], entry: ReleasedData) -> dict[str, list[str]]:
     """Return the models in the files, with the variants that they have replies to."""
     found: dict[str, list[str]] = {}
     for model, variant in _files(files, entry, history=False):
@@ -74,7 +75,12 @@ def variants_in_files(files: Sequence[ReleasedFile], entry: Entry) -> dict[str, 
 
 
 def replies(
-    raw: Path, files: Sequence[ReleasedFile], entry: Entry, model: str, variant: str, questions: Sequence[Question]
+    raw: Path,
+    files: Sequence[ReleasedFile],
+    entry: ReleasedData,
+    model: str,
+    variant: str,
+    questions: Sequence[Question],
 ) -> ReleasedCell:
     """Return the replies of a model to a variant, with the turns before the answer where they were released."""
     file = _files(files, entry, history=False).get((model, variant))
@@ -149,7 +155,7 @@ def _read(path: Path) -> tuple[list[Any], float | None]:
 def published(
     raw: Path,
     files: Sequence[ReleasedFile],
-    entry: Entry,
+    entry: ReleasedData,
     names: Mapping[str, str],
     questions: Callable[[str], Sequence[Question]],
 ) -> tuple[list[PublishedCell], list[dict[str, Any]]]:
@@ -207,13 +213,13 @@ def _accuracy(answers: Sequence[Any], questions: Sequence[Question]) -> float:
     return sum(right) / max(len(questions), 1)
 
 
-def check(raw: Path, settings: Mapping[str, Any]) -> tuple[list[Quantity], list[Finding]]:
+def check(raw: Path, settings: ReleasedData) -> tuple[list[Quantity], list[Finding]]:
     """Check the released replies under ``raw`` (`known_unknowns.benchmarks.Check`)."""
     files, state = read_manifest(raw) or [], CheckState()
     questions = _with_paths(raw, settings)
     found = _files(files, settings, history=False)
     histories = _files(files, settings, history=True)
-    for variant in settings["settings"].values():
+    for variant in settings.settings.values():
         if not any(of == variant for _, of in found):
             state.add(WARNING, "missing-predictions", variant, "no replies were released; not run")
     for (model, variant), file in found.items():

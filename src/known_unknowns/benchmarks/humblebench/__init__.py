@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, PublishedProtocol
 from known_unknowns.benchmarks._pocket import pocket_of
 
 BENCHMARK = Benchmark(
@@ -17,9 +17,12 @@ BENCHMARK = Benchmark(
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     official_only_metrics={"exact_refusal_recall": "refusal_recall"},
     published_protocols={
-        **{variant: {"name": "single_turn"} for variant in ("original", "nota_only", "noise", "shuffled_all_options")},
-        "cautious_prompt": {"name": "cautious_prompt"},
-        "noise_forced_grounding": {"name": "forced_grounding_prompt"},
+        **{
+            variant: PublishedProtocol("single_turn")
+            for variant in ("original", "nota_only", "noise", "shuffled_all_options")
+        },
+        "cautious_prompt": PublishedProtocol("cautious_prompt"),
+        "noise_forced_grounding": PublishedProtocol("forced_grounding_prompt"),
     },
     # Figure 4 is the accuracy on HumbleBench-E, which the paper takes by the exact string; Figure 5 is HumbleBench-GN.
     plot={

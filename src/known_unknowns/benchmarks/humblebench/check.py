@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from known_unknowns.benchmarks._checks import (
 )
 from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.benchmarks.humblebench.released_questions import OLD_TYPES
+from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare
@@ -45,17 +46,17 @@ class _State(CheckState):
     options: int = 0
 
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
+def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
     The paper's numbers are expected. For rendered data (``source: scenes``), the numbers of ``settings`` are.
     Constructed data (``source: folder``) have none. Released predictions (``source: released``) have a check of their
     own.
     """
-    if (settings or {}).get("source") == "released":
+    if isinstance(settings, ReleasedData):
         from known_unknowns.benchmarks.humblebench import released_check
 
-        return released_check.check(raw, settings or {})
+        return released_check.check(raw, settings)
     state, number = _State(), 0
     try:
         for row in humblebench._rows(raw):
@@ -64,7 +65,7 @@ def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list
     except DataError as error:
         state.add(ERROR, "unreadable-file", "", f"{error}; the rest was not checked")
     state.findings += [*state.images.findings, *state.images.duplicates(), *_spellings(state)]
-    return _quantities(state, number, settings or {}), state.findings
+    return _quantities(state, number, settings), state.findings
 
 
 def _row(row: humblebench.Row, state: _State) -> None:
@@ -131,10 +132,11 @@ def _spellings(state: _State) -> Iterator[Finding]:
         yield Finding(NOTE, "option-mark", "", f"{state.marks[False]} options have no space after their letter")
 
 
-def _quantities(state: _State, questions: int, settings: Mapping[str, Any]) -> list[Quantity]:
-    own = settings.get("source") in ("scenes", "folder")  # the paper says nothing about rendered or constructed data
-    images = settings.get("images") if settings.get("source") == "scenes" else None
-    expected = images * settings["questions_per_image"] if images else None if own else 22_831
+def _quantities(state: _State, questions: int, settings: DataEntry | None) -> list[Quantity]:
+    rendered = settings if isinstance(settings, ScenesData) else None
+    own = rendered is not None or isinstance(settings, FolderData)  # the paper says nothing about such data
+    images = rendered.images if rendered else None
+    expected = rendered.images * rendered.questions_per_image if rendered else None if own else 22_831
     source = "params.yaml" if own else _PAPER
     sizes = [state.images.sizes[digest] for digest in state.digests]
     quantities = [

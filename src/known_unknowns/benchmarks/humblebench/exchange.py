@@ -8,6 +8,7 @@ from typing import Any
 
 from known_unknowns.benchmarks.humblebench.loader import NAME, REFUSAL
 from known_unknowns.benchmarks.humblebench.official import released_label
+from known_unknowns.config import DataEntry
 from known_unknowns.exchange.annotations import load_folder
 from known_unknowns.exchange.embedded_questions import (
     ORIGINAL,
@@ -75,7 +76,7 @@ def embedded_question(fields: Mapping[str, Any], identifier: str, function: str)
     )
 
 
-def load_without_images(path: Path, *, settings: Mapping[str, Any] | None = None) -> list[Question]:
+def load_without_images(path: Path, *, settings: DataEntry | None = None) -> list[Question]:
     """Load the questions from an annotation file (Parquet, metadata.jsonl or metadata.csv) or from the folder.
 
     Raises DataError, with the line, for an invalid row.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks._loading import Row, parquet_rows, questions
 from known_unknowns.benchmarks._question_text import parse_question
 from known_unknowns.benchmarks.humblebench.official import exact_refusal, official, official_metrics
+from known_unknowns.config import DataEntry
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Question
@@ -59,7 +60,7 @@ def load(
     raw: Path,
     folder: Path,
     *,
-    settings: Mapping[str, Any] | None = None,
+    settings: DataEntry | None = None,
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:

@@ -26,26 +26,32 @@ from known_unknowns.benchmarks.humblebench.released_logs import (
 )
 from known_unknowns.benchmarks.humblebench.released_questions import NAME, OLD_TYPES, REFUSAL
 from known_unknowns.comparison.published import PublishedCell
+from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import ReleasedFile
 from known_unknowns.exchange.formats import NO_PREDICTION
-from known_unknowns.exchange.released import Entry, Released, ReleasedCell, ReleasedTurn
+from known_unknowns.exchange.released import Released, ReleasedCell, ReleasedTurn
 from known_unknowns.records import OVERALL, Question
 
 Questions = Callable[[str], Sequence[Question]]
 
 
-def variants_in_files(files: Sequence[ReleasedFile], entry: Entry) -> dict[str, list[str]]:
+def variants_in_files(files: Sequence[ReleasedFile], entry: ReleasedData) -> dict[str, list[str]]:
     """Return the models in the files, with the variants that they have predictions for."""
     found: dict[str, list[str]] = {}
     for (model, setting), slot in slots(files).items():
-        variant = entry["settings"].get(setting)
+        variant = entry.settings.get(setting)
         if slot.has_replies and variant is not None and variant not in found.setdefault(model, []):
             found[model].append(variant)
     return found
 
 
 def replies(
-    raw: Path, files: Sequence[ReleasedFile], entry: Entry, model: str, variant: str, questions: Sequence[Question]
+    raw: Path,
+    files: Sequence[ReleasedFile],
+    entry: ReleasedData,
+    model: str,
+    variant: str,
+    questions: Sequence[Question],
 ) -> ReleasedCell:
     """Return the predictions of a model for a variant."""
     slot = _slot(files, entry, model, variant)
@@ -71,10 +77,10 @@ def replies(
     return ReleasedCell(turns, (slot.replies[0],), tuple(notes))
 
 
-def _slot(files: Sequence[ReleasedFile], entry: Entry, model: str, variant: str) -> Slot | None:
+def _slot(files: Sequence[ReleasedFile], entry: ReleasedData, model: str, variant: str) -> Slot | None:
     """The model's files of the first setting that stands for the variant and has predictions."""
     found = slots(files)
-    named = [setting for setting, of_setting in entry["settings"].items() if of_setting == variant]
+    named = [setting for setting, of_setting in entry.settings.items() if of_setting == variant]
     return next((s for name in named if (s := found.get((model, name))) is not None and s.has_replies), None)
 
 
@@ -125,14 +131,14 @@ def file_problems(parsed: ReleasedReplies) -> Iterator[str]:
 
 
 def published(
-    raw: Path, files: Sequence[ReleasedFile], entry: Entry, names: Mapping[str, str], questions: Questions
+    raw: Path, files: Sequence[ReleasedFile], entry: ReleasedData, names: Mapping[str, str], questions: Questions
 ) -> tuple[list[PublishedCell], list[dict[str, Any]]]:
     """Return the numbers of the logs as cells, and whether the raw files reproduce each log."""
     cells: list[PublishedCell] = []
     rows: list[dict[str, Any]] = []
     counts: dict[str, dict[str, int]] = {}
     for (model, setting), slot in slots(files).items():
-        variant = entry["settings"].get(setting)
+        variant = entry.settings.get(setting)
         compared = compare_logs(raw, slot)
         rows += [_row(each) for each in compared]
         if setting == PROPRIETARY and slot.replies:
@@ -142,7 +148,7 @@ def published(
         if variant not in counts:
             counts[variant] = _counts(questions(variant), SETTINGS[setting].has_noise)
         best = next((each for each in compared if each.outcome == EXACT), compared[0])
-        cells += _cells(best, variant, names[model], counts[variant], entry["repository"])
+        cells += _cells(best, variant, names[model], counts[variant], entry.repository)
     return cells, rows
 
 

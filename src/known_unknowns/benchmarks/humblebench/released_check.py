@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._checks import ERROR, NOTE, WARNING, CheckState, Finding, Quantity
 from known_unknowns.benchmarks.humblebench.released import OTHER_TEXT, difference, file_problems
@@ -24,6 +23,7 @@ from known_unknowns.benchmarks.humblebench.released_files import (
 )
 from known_unknowns.benchmarks.humblebench.released_logs import DIFFERS, EXACT, UNREADABLE, compare_logs
 from known_unknowns.benchmarks.humblebench.released_questions import OLD_TYPES, Originals
+from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import MANIFEST, ReleasedFile, read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.records import Question
@@ -33,7 +33,7 @@ Varied = Mapping[str, Mapping[str, Question]]
 """Name of a setting to its questions by id."""
 
 
-def check(raw: Path, settings: Mapping[str, Any]) -> tuple[list[Quantity], list[Finding]]:
+def check(raw: Path, settings: ReleasedData) -> tuple[list[Quantity], list[Finding]]:
     """Check the released predictions under ``raw`` (`known_unknowns.benchmarks.Check`)."""
     files = read_manifest(raw)
     if files is None:
@@ -59,11 +59,11 @@ def _varied(setting: str, questions: Mapping[str, Question]) -> dict[str, Questi
 
 
 def _check_slots(
-    found: Mapping[tuple[str, str], Slot], settings: Mapping[str, Any], files: Sequence[ReleasedFile], state: CheckState
+    found: Mapping[tuple[str, str], Slot], settings: ReleasedData, files: Sequence[ReleasedFile], state: CheckState
 ) -> None:
     """Report missing and empty files, other versions of files, and files of no known model and setting."""
     models = {model for model, setting in found if setting != PROPRIETARY}
-    expected = [setting for setting in settings.get("settings", SETTINGS) if setting != PROPRIETARY]
+    expected = [setting for setting in (settings.settings or SETTINGS) if setting != PROPRIETARY]
     for model in sorted(models):
         lacking = [name for name in expected if (slot := found.get((model, name))) is None or not slot.has_replies]
         if lacking:

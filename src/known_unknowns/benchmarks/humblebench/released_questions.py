@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._question_text import parse_question
 from known_unknowns.benchmarks._released_images import with_published_images
 from known_unknowns.benchmarks.humblebench.released_files import SETTINGS, ReleasedRow, read_replies, slots
+from known_unknowns.config import ReleasedData
 from known_unknowns.data.released import ReleasedFile, read_manifest
 from known_unknowns.errors import DataError
 from known_unknowns.records import Image, Question
@@ -107,7 +107,7 @@ def read_originals(raw: Path, files: Sequence[ReleasedFile]) -> tuple[dict[str, 
     return originals.questions()
 
 
-def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Question]:
+def load(raw: Path, folder: Path, settings: ReleasedData) -> Iterator[Question]:
     """Load the questions of a fetched folder, with the benchmark's own images where they are at hand.
 
     Parameters
@@ -116,7 +116,7 @@ def load(raw: Path, folder: Path, settings: Mapping[str, Any]) -> Iterator[Quest
         The fetched folder.
     folder : Path
         The folder of questions; images are linked into it.
-    settings : mapping
+    settings : ReleasedData
         The data's entry in params.yaml. ``questions`` names the folder of the benchmark's own questions.
 
     Raises

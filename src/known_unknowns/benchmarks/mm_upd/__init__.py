@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, Pocket, PublishedProtocol
 
 BENCHMARK = Benchmark(
     name="mm_upd",
@@ -15,10 +15,10 @@ BENCHMARK = Benchmark(
     protocols=Lazy(f"{__name__}.protocols:PROTOCOLS"),
     metrics=Lazy(f"{__name__}.metrics:METRICS"),
     published_protocols={
-        "original": {"name": "single_turn"},
-        "mm_upd_base": {"name": "mm_upd_base"},
-        "mm_upd_instruction": {"name": "mm_upd_instruction"},
-        "mm_upd_standard": {"name": "mm_upd_standard"},
+        "original": PublishedProtocol("single_turn"),
+        "mm_upd_base": PublishedProtocol("mm_upd_base"),
+        "mm_upd_instruction": PublishedProtocol("mm_upd_instruction"),
+        "mm_upd_standard": PublishedProtocol("mm_upd_standard"),
     },
     audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),

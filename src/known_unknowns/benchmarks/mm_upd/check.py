@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._checks import (
     ERROR,
@@ -37,6 +36,7 @@ from known_unknowns.benchmarks.mm_upd.format import (
     text_of,
     type_of,
 )
+from known_unknowns.config import DataEntry, ScenesData
 from known_unknowns.errors import DataError
 
 QUESTIONS: Mapping[str, int] = {"AAD": 820, "IASD": 919, "IVQD": 356}
@@ -56,7 +56,7 @@ class _State(CheckState):
     equal: int = 0
 
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
+def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw`` (`known_unknowns.benchmarks.Check`).
 
     The paper's numbers are expected, except for rendered data (``source: scenes``).
@@ -71,7 +71,7 @@ def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list
                 state.add(ERROR, "unreadable-file", f"{subset} {setting}", f"{error}; the rest was not checked")
         _circular(subset, state)
     findings = [finding for state in states.values() for finding in state.findings]
-    quantities = _quantities(states, with_expected=(settings or {}).get("source") != "scenes")
+    quantities = _quantities(states, with_expected=not isinstance(settings, ScenesData))
     return quantities, [*findings, *images.findings, *images.duplicates()]
 
 

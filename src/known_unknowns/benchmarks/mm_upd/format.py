@@ -11,11 +11,11 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._loading import Row
 from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
 from known_unknowns.benchmarks.multiple_choice.table_files import rows as table_rows
+from known_unknowns.config import DataEntry, HubData
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 NAME = "mm_upd"
@@ -41,7 +41,7 @@ COLUMNS = ("index", "question", "A", "B", "answer", "category", "image", "type")
 """Columns that every file must have."""
 
 
-def file_of(raw: Path, settings: Mapping[str, Any] | None, subset: str, setting: str) -> Path:
+def file_of(raw: Path, settings: DataEntry | None, subset: str, setting: str) -> Path:
     """Return the file of a subset and setting, which ``files`` in the data's entry of params.yaml may name.
 
     Raises
@@ -49,7 +49,7 @@ def file_of(raw: Path, settings: Mapping[str, Any] | None, subset: str, setting:
     ConfigError
         If ``files`` names an unknown part.
     """
-    named = (settings or {}).get("files") or {}
+    named = settings.files if isinstance(settings, HubData) else {}
     for key in named:
         if key not in FILES:
             raise ConfigError(unknown_name(key, FILES), path=f"benchmarks.{NAME}.data.<edition>.files")

@@ -13,10 +13,9 @@ with this rule.
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks._loading import Row, questions
@@ -26,7 +25,6 @@ from known_unknowns.benchmarks.mm_upd.format import (
     PASS,
     REFUSALS,
     STANDARD,
-    SUBSETS,
     WITHHOLD,
     file_of,
     image_of,
@@ -37,6 +35,8 @@ from known_unknowns.benchmarks.mm_upd.format import (
     text_of,
     type_of,
 )
+from known_unknowns.benchmarks.mm_upd.subsets import SUBSETS
+from known_unknowns.config import DataEntry
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
 
@@ -45,7 +45,7 @@ def load(
     raw: Path,
     folder: Path,
     *,
-    settings: Mapping[str, Any] | None = None,
+    settings: DataEntry | None = None,
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:

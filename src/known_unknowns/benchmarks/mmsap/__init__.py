@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from known_unknowns.benchmarks._interface import Benchmark, Lazy
+from known_unknowns.benchmarks._interface import Benchmark, Lazy, PublishedProtocol
 from known_unknowns.benchmarks._pocket import pocket_of
 
 BENCHMARK = Benchmark(
@@ -27,8 +27,8 @@ BENCHMARK = Benchmark(
         }
     ),
     published_protocols={
-        "shuffled_options": {"name": "forced_choice"},
-        "shuffled_refusal_prompt": {"name": "refusal_prompt"},
+        "shuffled_options": PublishedProtocol("forced_choice"),
+        "shuffled_refusal_prompt": PublishedProtocol("refusal_prompt"),
     },
     audit=Lazy(f"{__name__}.audit:audit"),
     check=Lazy(f"{__name__}.check:check"),

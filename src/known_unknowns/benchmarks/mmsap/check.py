@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._checks import (
     ERROR,
@@ -21,6 +20,7 @@ from known_unknowns.benchmarks._loading import Row
 from known_unknowns.benchmarks.mmsap import loader as mmsap
 from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUBSETS
 from known_unknowns.benchmarks.mmsap.format import Fields, rows
+from known_unknowns.config import DataEntry, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
 
@@ -41,7 +41,7 @@ class _State(CheckState):
     number: int = 0
 
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list[Quantity], list[Finding]]:
+def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[list[Quantity], list[Finding]]:
     """Check the files under ``raw``, described by ``settings`` (`known_unknowns.benchmarks.Check`, `Fields`).
 
     The papers' numbers are expected, except for rendered data (``source: scenes``).
@@ -55,7 +55,7 @@ def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[list
         except DataError as error:
             state[subset].add(ERROR, "unreadable-file", subset, f"{error}; the rest was not checked")
     findings = [finding for subset in SUBSETS for finding in state[subset].findings]
-    quantities = _quantities(state, with_expected=(settings or {}).get("source") != "scenes")
+    quantities = _quantities(state, with_expected=not isinstance(settings, ScenesData))
     return quantities, [*findings, *images.findings, *images.duplicates()]
 
 

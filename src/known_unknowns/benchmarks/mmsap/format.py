@@ -14,6 +14,7 @@ from typing import Any
 
 from known_unknowns.benchmarks._loading import Row, json_rows, parquet_rows
 from known_unknowns.benchmarks.mmsap.categories import SUBSETS
+from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 REFUSAL = "Sorry, I can't help with it"
@@ -62,27 +63,26 @@ class Fields:
     files: Mapping[str, str] = field(default_factory=lambda: {subset: f"{subset}.json" for subset in SUBSETS})
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any] | None) -> Fields:
+    def from_settings(cls, settings: DataEntry | None) -> Fields:
         """Read the keys fields, files, refusal, answer_is and images of the data's entry in params.yaml.
+
+        Rendered files and those of a git repository have the default names.
 
         Raises
         ------
         ConfigError
             For an unknown name, or a value that is not a text. It has the path of the key.
         """
-        settings = settings or {}
-        fields = _texts(settings, "fields", ("id", "image", "question", "options", "answer", "sub_task"))
-        files = _texts(settings, "files", SUBSETS)
-        named = ("refusal", "answer_is", "images")
-        if settings.get("source") == "scenes":
-            named = named[:2]  # ``images`` is then the number of rendered images
-        others = {name: settings[name] for name in named if name in settings}
+        given = settings.as_dict() if isinstance(settings, HubData | FolderData) else {}
+        fields = _texts(given, "fields", ("id", "image", "question", "options", "answer", "sub_task"))
+        files = _texts(given, "files", SUBSETS)
+        others = {name: given[name] for name in ("refusal", "answer_is", "images") if name in given}
         for name, value in others.items():
             if not isinstance(value, str) and not (name == "images" and value is None):
                 raise ConfigError(f"is {value!r}, not a text", path=f"{SETTINGS}.{name}")
         if others.get("answer_is", "auto") not in ANSWERS:
             raise ConfigError(unknown_name(others["answer_is"], ANSWERS), path=f"{SETTINGS}.answer_is")
-        return cls(**fields, **others, files=cls().files | files)
+        return cls(**fields, **others, files={**cls().files, **files})
 
     def image_folder(self, row: Row, raw: Path) -> Path:
         """Return the folder that the image paths of a row start from."""
@@ -109,9 +109,9 @@ class Fields:
         return row.values[name]
 
 
-def _texts(settings: Mapping[str, Any], section: str, known: tuple[str, ...]) -> dict[str, Any]:
+def _texts(given: Mapping[str, Any], section: str, known: tuple[str, ...]) -> dict[str, Any]:
     """Read a section of names. Only the options may have a list, which becomes a tuple."""
-    entries = settings.get(section) or {}
+    entries = given.get(section) or {}
     if not isinstance(entries, Mapping):
         raise ConfigError(f"is {entries!r}, not a list of names", path=f"{SETTINGS}.{section}")
     texts: dict[str, Any] = {}

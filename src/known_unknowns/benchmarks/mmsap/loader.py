@@ -25,6 +25,7 @@ from known_unknowns.benchmarks._loading import Row, questions
 from known_unknowns.benchmarks.mmsap.categories import BASIC, BEYOND, KNOW, SUB_TASKS, SUBSETS
 from known_unknowns.benchmarks.mmsap.format import REFUSAL, SETTINGS, Fields, rows
 from known_unknowns.benchmarks.mmsap.official import normalise_text, official
+from known_unknowns.config import DataEntry
 from known_unknowns.progress import Advance
 from known_unknowns.records import Option, Question
 
@@ -75,7 +76,7 @@ def load(
     raw: Path,
     folder: Path,
     *,
-    settings: Mapping[str, Any] | None = None,
+    settings: DataEntry | None = None,
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:

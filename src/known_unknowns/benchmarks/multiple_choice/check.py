@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks._checks import ERROR, NOTE, WARNING, Finding, Quantity, leaks
 from known_unknowns.benchmarks.multiple_choice.drafts import Draft, Drafts, read_drafts
 from known_unknowns.benchmarks.multiple_choice.loader import refusal_note
 from known_unknowns.benchmarks.multiple_choice.refusals import plain
 from known_unknowns.benchmarks.multiple_choice.settings import Settings
+from known_unknowns.config import DataEntry
 
 
-def check(raw: Path, *, settings: Mapping[str, Any] | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
+def check(raw: Path, *, settings: DataEntry | None = None) -> tuple[Sequence[Quantity], Sequence[Finding]]:
     """Check the files (`known_unknowns.benchmarks.Check`)."""
     chosen = Settings.of(settings)
     drafts = read_drafts(raw, chosen)

@@ -10,7 +10,7 @@ from typing import Any
 
 from known_unknowns.benchmarks.multiple_choice import answers, refusals, row_images
 from known_unknowns.benchmarks.multiple_choice.options import ColumnError, NoColumnError, read_options, text_of
-from known_unknowns.benchmarks.multiple_choice.settings import LETTERS, RECOGNISE, Settings, is_empty
+from known_unknowns.benchmarks.multiple_choice.settings import LETTERS, Settings, is_empty
 from known_unknowns.benchmarks.multiple_choice.table_files import SourceRow, question_files, rows
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
@@ -178,7 +178,7 @@ class _collecting:
 def _draft(row: SourceRow, settings: Settings, columns: dict[str, set[str]], prefix: str) -> Draft:
     values = row.values
     text, options, option_columns = read_options(values, settings)
-    named = None if settings.refusal == RECOGNISE else tuple(settings.refusal)
+    named = settings.refusals
     try:
         refusal = refusals.find_refusal([option.text for option in options], named)
     except ValueError as error:
@@ -234,7 +234,7 @@ def _find_duplicates(drafts: Drafts) -> None:
 
 
 def _resolve_answers(drafts: Drafts, settings: Settings) -> None:
-    kind = settings.answer_is
+    kind: str = settings.answer_is
     if kind == "auto" and drafts.questions:
         try:
             kind = answers.detect([(draft.given, draft.options) for draft in drafts.questions])
@@ -251,11 +251,11 @@ def _resolve_answers(drafts: Drafts, settings: Settings) -> None:
 
 def _check_named_refusal(drafts: Drafts, settings: Settings) -> None:
     """A refusal that no question has is a mistake in params.yaml."""
-    if settings.refusal in (RECOGNISE, ()) or not drafts.questions or drafts.refusal_texts():
+    if not settings.refusals or not drafts.questions or drafts.refusal_texts():
         return
     texts = Counter(option.text for draft in drafts.questions for option in draft.options)
     common = ", ".join(repr(text[:60]) for text, _ in texts.most_common(3))
-    named = " or ".join(map(repr, settings.refusal))
+    named = " or ".join(map(repr, settings.refusals))
     text = f"no question has the refusal option {named}; the most frequent options are {common}. Correct refusal"
     drafts.problems.append(Problem(drafts.folder, None, text))
 

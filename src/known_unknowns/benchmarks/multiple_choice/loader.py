@@ -6,14 +6,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from known_unknowns.benchmarks import Contents
 from known_unknowns.benchmarks._images import ImageStore
 from known_unknowns.benchmarks.multiple_choice.drafts import Draft, Drafts, images_of, read_drafts, with_rows
 from known_unknowns.benchmarks.multiple_choice.options import ColumnError
-from known_unknowns.benchmarks.multiple_choice.settings import RECOGNISE, Settings
+from known_unknowns.benchmarks.multiple_choice.settings import Settings
 from known_unknowns.benchmarks.multiple_choice.table_files import SourceRow, question_files
+from known_unknowns.config import DataEntry
 from known_unknowns.errors import DataError
 from known_unknowns.progress import Advance
 from known_unknowns.records import Image, Question
@@ -22,7 +22,7 @@ NAME = "multiple_choice"
 _SHOWN_TEXTS, _SHOWN_COLUMNS = 5, 10
 
 
-def contents(folder: Path, *, settings: Mapping[str, Any] | None = None) -> Contents:
+def contents(folder: Path, *, settings: DataEntry | None = None) -> Contents:
     """Count the questions of a folder (`known_unknowns.benchmarks.Contents`).
 
     Raises
@@ -47,7 +47,7 @@ def refusal_note(drafts: Drafts, settings: Settings) -> str:
     total = len(drafts.questions)
     if not texts:
         return f"none of {total} questions has a refusal option; name it with refusal in params.yaml if they do"
-    how = "recognised by its phrasing" if settings.refusal == RECOGNISE else "named in params.yaml"
+    how = "recognised by its phrasing" if settings.refusals is None else "named in params.yaml"
     parts = []
     for text, count in texts.most_common(_SHOWN_TEXTS):
         numbers = [d.number for d in drafts.questions if d.refusal is not None and d.options[d.refusal].text == text]
@@ -81,7 +81,7 @@ def load(
     raw: Path,
     folder: Path,
     *,
-    settings: Mapping[str, Any] | None = None,
+    settings: DataEntry | None = None,
     advance: Advance | None = None,
     workers: int = 1,
 ) -> Iterator[Question]:

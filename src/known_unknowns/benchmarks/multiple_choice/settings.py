@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from known_unknowns.config import DataEntry, FolderData, HubData
 from known_unknowns.errors import ConfigError, unknown_name
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -20,39 +20,20 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Part of a question to the columns that are searched for it, in this order, unless ``fields`` names another one."""
 LETTERS = string.ascii_uppercase
-RECOGNISE = "recognise"
-"""``Settings.refusal`` if the entry has no key ``refusal``: options with a standard phrasing are refusals."""
+_OF_FILES = frozenset({"files", "fields", "answer_is", "refusal", "images", "without_image"})
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How the files are to be read.
+class Settings(FolderData):
+    """How the files are to be read: the data's entry in params.yaml, or the defaults for data of another source.
 
-    Attributes
-    ----------
-    files : tuple of str
-        Patterns of the files with questions, within the folder; all files with a known suffix, if empty.
-    fields : mapping
-        Part of a question to its column; several columns for ``options``; None if the files have none.
-    answer_is : str
-        "auto", "text", "letter", "index" (from 0) or "number" (from 1).
-    refusal : str or tuple of str
-        `RECOGNISE`, or the texts of the refusal option; empty if no option is a refusal.
-    images : str
-        Folder of the images within the folder; "" for the folder of the file that names them.
-    without_image : bool
-        Whether a question may have no image.
+    ``fields`` maps a part of a question (`ALIASES`) to its column; to several columns for ``options``.
     """
 
-    files: tuple[str, ...] = ()
-    fields: Mapping[str, str | list[str] | None] = field(default_factory=dict)
-    answer_is: str = "auto"
-    refusal: str | tuple[str, ...] = RECOGNISE
-    images: str = ""
-    without_image: bool = False
+    source: Literal["folder"] = "folder"
+    path: str = ""
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any] | None) -> Settings:
+    def of(cls, entry: DataEntry | None) -> Settings:
         """Return the settings in an entry of params.yaml; the defaults without an entry.
 
         Raises
@@ -60,22 +41,25 @@ class Settings:
         ConfigError
             If ``fields`` names an unknown part of a question.
         """
-        entry = entry or {}
-        files, refusal = entry.get("files", ()), entry.get("refusal", RECOGNISE)
-        fields = dict(entry.get("fields", {}))
-        for part in fields:
+        if not isinstance(entry, FolderData | HubData):
+            return cls()
+        for part in entry.fields:
             if part not in ALIASES:
                 raise ConfigError(unknown_name(part, ALIASES), path=f"fields.{part}")
-        if refusal is None or "refusal" in entry:
-            refusal = (refusal,) if isinstance(refusal, str) else tuple(refusal or ())
-        return cls(
-            files=tuple(files.values() if isinstance(files, Mapping) else files),
-            fields=fields,
-            answer_is=entry.get("answer_is", "auto"),
-            refusal=refusal,
-            images=entry.get("images") or "",
-            without_image=bool(entry.get("without_image", False)),
-        )
+        given = {name: value for name, value in entry.as_dict().items() if name in _OF_FILES}
+        if isinstance(entry, HubData) and entry.files:
+            given["files"] = list(entry.files.values())
+        return cls.model_validate(given)
+
+    @property
+    def refusals(self) -> tuple[str, ...] | None:
+        """The texts of the refusal option; none if no option is a refusal.
+
+        It is None if the entry has no key ``refusal``: options with a standard phrasing are then refusals.
+        """
+        if "refusal" not in self.model_fields_set:
+            return None
+        return (self.refusal,) if isinstance(self.refusal, str) else tuple(self.refusal or ())
 
     def column(self, part: str, values: Mapping[str, Any]) -> str | None:
         """Return the column of a part in a row: the configured one, or the first known one that is not empty.

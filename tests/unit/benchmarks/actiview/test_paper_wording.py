@@ -16,6 +16,7 @@ from known_unknowns.benchmarks.actiview.metrics import DialogueViews
 from known_unknowns.benchmarks.actiview.parsing import Selection, parse_missing
 from known_unknowns.benchmarks.actiview.prompts import shown_views
 from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
+from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError
 from known_unknowns.protocols import check_arguments
 from known_unknowns.records import AnsweredTurn, Reply, Turn
@@ -265,4 +266,4 @@ def test_the_paper_has_prompts_for_four_views_only():
     with pytest.raises(ValueError, match="wording 'ours' is not one of toolkit, paper"):
         scripted("zooming", wording="ours")
     with pytest.raises(ConfigError, match="'ours' is not one of"):
-        check_arguments({"function": "zooming", "wording": "ours"}, known=PROTOCOLS, path="protocols.x")
+        check_arguments(ResolvedProtocol(name="zooming", wording="ours"), known=PROTOCOLS, path="protocols.x")

@@ -16,7 +16,7 @@ from known_unknowns.inference.journal import Journal
 from known_unknowns.inference.runner import run
 from known_unknowns.scoring import SCORERS
 from known_unknowns.scoring.table import score_turn
-from tests.factories import asked_by
+from tests.factories import asked_by, model_entry
 from tests.unit.benchmarks.actiview.perceiving import OUT_OF_MEMORY, converse, question
 
 NAMES = ["zooming", "shifting", "mixed", "groundtruth_views", "single_view", "full_image"]
@@ -100,7 +100,7 @@ def several():
 def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, name, settings, images):
     if "images" in PROTOCOLS[name].settings:
         settings = settings | {"images": images}
-    engine = engines.create("oracle", {"engine": "respondent", "behaviour": "oracle"})
+    engine = engines.create("oracle", model_entry("respondent", behaviour="oracle"))
     asked = several()
     with Journal(tmp_path / "journal") as journal:
         outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), asked)}, engine, journal, folder=Path())
@@ -125,7 +125,7 @@ def test_the_oracle_is_right_in_every_pipeline_and_finds_the_views(tmp_path, nam
 @pytest.mark.parametrize("behaviour", ["always_a", "uniform", "always_refuse"])
 @pytest.mark.parametrize(("name", "settings"), PIPELINES)
 def test_dialogues_of_other_respondents_end(tmp_path, behaviour, name, settings):
-    engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+    engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
     with Journal(tmp_path / "journal") as journal:
         outcome = run({("v", 0): (lambda q: asked_by(name, q, **settings), several())}, engine, journal, folder=Path())
     answered = [row for row in outcome.replies["v", 0] if row.step == "answer"]
@@ -137,7 +137,7 @@ class Counting:
     """A respondent that counts how often it was handed a batch."""
 
     def __init__(self, behaviour):
-        self._engine = engines.create("x", {"engine": "respondent", "behaviour": behaviour})
+        self._engine = engines.create("x", model_entry("respondent", behaviour=behaviour))
         self.facts, self.about, self.scripted = self._engine.facts, self._engine.about, True
         self.waves = []
 

@@ -7,6 +7,7 @@ import pytest
 from known_unknowns import benchmarks
 from known_unknowns.benchmarks.actiview import prompts, views
 from known_unknowns.benchmarks.actiview.protocols import PROTOCOLS
+from known_unknowns.config import ResolvedProtocol
 from known_unknowns.errors import ConfigError
 from known_unknowns.inference.bound_protocols import bound
 from known_unknowns.protocols import ANSWER, VIEW, check_arguments
@@ -313,13 +314,15 @@ def test_general_question_answering_has_a_text_for_other_protocols():
 
 
 def test_settings_and_image_support_are_bound():
-    one = bound_to({"name": "shifting", "level": "E"}, images="concatenated")(question())
+    one = bound_to(ResolvedProtocol(name="shifting", level="E"), images="concatenated")(question())
     next(one)
     assert len(one.send(Reply("yes")).images) == 1
-    turn = next(bound_to({"name": "shifting", "level": "E", "max_new_tokens": 9})(question()))
+    turn = next(bound_to(ResolvedProtocol(name="shifting", level="E", max_new_tokens=9))(question()))
     assert (turn.images, turn.max_new_tokens) == ((question().images[3],), 9)
-    assert next(bound_to({"name": "full_image"}, images="captioned")(question())).step == "answer"  # it shows only one
-    own = bound_to({"name": "zooming", "images": "many"}, images="concatenated", scorers=[])(
+    assert (
+        next(bound_to(ResolvedProtocol(name="full_image"), images="captioned")(question())).step == "answer"
+    )  # it shows only one
+    own = bound_to(ResolvedProtocol(name="zooming", images="many"), images="concatenated", scorers=[])(
         question()
     )  # the entry's own leads
     next(own)
@@ -329,10 +332,10 @@ def test_settings_and_image_support_are_bound():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"function": "zoming"}, r"'zoming' is not known; did you mean 'zooming'"),
-        ({"function": "full_image", "level": "E"}, "the protocol 'full_image' takes no argument 'level'"),
-        ({"function": "shifting", "question": "x"}, "the protocol 'shifting' takes no argument 'question'"),
-        ({"function": "shifting", "level": "E", "split": 9}, "levels are published for 4 views, not for 9"),
+        (ResolvedProtocol(name="zoming"), r"'zoming' is not known; did you mean 'zooming'"),
+        (ResolvedProtocol(name="full_image", level="E"), "the protocol 'full_image' takes no argument 'level'"),
+        (ResolvedProtocol(name="shifting", question="x"), "the protocol 'shifting' takes no argument 'question'"),
+        (ResolvedProtocol(name="shifting", level="E", split=9), "levels are published for 4 views, not for 9"),
     ],
 )
 def test_an_invalid_entry_is_an_error(entry, message):
@@ -341,8 +344,8 @@ def test_an_invalid_entry_is_an_error(entry, message):
 
 
 def test_a_valid_entry_passes():
-    check_arguments({"function": "shifting", "level": "E", "split": 4, "parser": "robust"}, known=PROTOCOLS, path="")
-    check_arguments({"function": "zooming", "split": 9, "max_new_tokens": 5}, known=PROTOCOLS, path="")
+    check_arguments(ResolvedProtocol(name="shifting", level="E", split=4, parser="robust"), known=PROTOCOLS, path="")
+    check_arguments(ResolvedProtocol(name="zooming", split=9, max_new_tokens=5), known=PROTOCOLS, path="")
 
 
 def test_every_protocol_that_shows_images_is_known_to_need_them():

@@ -17,7 +17,7 @@ ENTRY = ReleasedData(
     revision="0" * 40,
     files=["*.json"],
     settings={"shifting": "shifting_r", "mix": "mixed"},
-).as_dict()
+)
 IMAGES = ["a.jpg", "a_resized.jpg", "a_lines.jpg", "a_0_0.jpg", "a_1_0.jpg", "a_0_1.jpg", "a_1_1.jpg"]
 PREDS = ["A. No;", "B", "", "A. No;"]
 HISTORY = [
@@ -58,7 +58,7 @@ def write(raw, **contents):
         (raw / path).parent.mkdir(parents=True, exist_ok=True)
         (raw / path).write_text(json.dumps(content), encoding="utf-8")
         files.append(asdict(ReleasedFile(path, "c" * 40, name, path, 1)))
-    (raw / MANIFEST).write_text(json.dumps({"entry": ENTRY, "files": files}), encoding="utf-8")
+    (raw / MANIFEST).write_text(json.dumps({"entry": ENTRY.as_dict(), "files": files}), encoding="utf-8")
     return read_manifest(raw)
 
 

@@ -7,7 +7,7 @@ from known_unknowns.benchmarks.humblebench import loader as humblebench
 from known_unknowns.data.questions import normalise, vary
 from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.variants import nota_only
-from tests.factories import png, published_row, question, write_published
+from tests.factories import png, published_row, question, variant_entry, write_published
 from tests.paths import SHARED
 from tests.unit.test_images import bomb
 
@@ -151,7 +151,7 @@ def test_an_empty_folder_and_an_unknown_benchmark_are_named(tmp_path):
 def test_a_question_that_cannot_be_varied_names_its_row(tmp_path):
     tables.write_questions(tmp_path / "q.parquet", [question("1"), question("2", refusal=None)])
     with pytest.raises(DataError, match=r"q\.parquet, row 1: .*no refusal option"):
-        vary({"function": "nota_only"}, tmp_path / "q.parquet", tmp_path / "v.parquet", seed=0)
+        vary(variant_entry("nota_only"), tmp_path / "q.parquet", tmp_path / "v.parquet", seed=0)
     assert not (tmp_path / "v.parquet").exists()
 
 

@@ -34,9 +34,9 @@ def _params() -> dict:
     return raw["benchmarks"]["humblebench"]["data"]["released"]
 
 
-def entry() -> dict:
+def entry() -> ReleasedData:
     """The data's entry in params.yaml."""
-    return ReleasedData(**_params()).as_dict()
+    return ReleasedData(**_params())
 
 
 class Folder:
@@ -51,7 +51,7 @@ class Folder:
         (self.raw / place).write_text(text, encoding="utf-8")
         blob = sha1(text.encode()).hexdigest()
         self.files.append(ReleasedFile(path, commit, blob, place, len(text.encode())))
-        content = {"entry": entry(), "files": [asdict(file) for file in self.files]}
+        content = {"entry": entry().as_dict(), "files": [asdict(file) for file in self.files]}
         (self.raw / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
 
     def add_model(self, model: str, setting: str, change=lambda lines: lines, *, logged=None) -> None:
@@ -102,7 +102,7 @@ def test_the_table_of_questions_has_those_of_the_predictions(whole, tmp_path):
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_every_prediction_is_imported_word_for_word(whole, setting):
-    variant = entry()["settings"][setting]
+    variant = entry().settings[setting]
     cell = whole.replies("Phi-4", variant)
     expected = {str(line["question_id"]): line["prediction"] for line in rows(PUBLISHED, "Phi-4", setting)}
     assert {name: turns[0].text for name, turns in cell.turns.items()} == expected
@@ -126,7 +126,7 @@ def test_a_log_is_recomputed_to_the_last_digit(whole):
 
 def test_the_numbers_of_a_log_become_cells_with_their_source(whole):
     by_variant = {}
-    for setting, variant in entry()["settings"].items():
+    for setting, variant in entry().settings.items():
         if setting in SETTINGS:
             function = "noise" if "noise" in setting else {"cautious_prompt": "original"}.get(variant, variant)
             original = list(load(whole.raw, whole.raw / "out", settings=entry()))
@@ -340,7 +340,7 @@ def test_own_images_are_used_if_id_and_text_agree(whole, tmp_path):
     (own / "images/x.png").write_bytes(b"pixels")
     pictured = [replace(found[0], images=(image,), group="x"), replace(found[1], text="Else?", images=(image,))]
     tables.write_questions(own / "questions.parquet", pictured)
-    first, second, *_ = load(whole.raw, whole.raw / "out", settings=entry() | {"questions": str(own)})
+    first, second, *_ = load(whole.raw, whole.raw / "out", settings=entry().model_copy(update={"questions": str(own)}))
     assert (first.images, first.group) == ((image,), "x")
     assert second.images[0].width == 0
     assert (whole.raw / "out/images/x.png").read_bytes() == b"pixels"

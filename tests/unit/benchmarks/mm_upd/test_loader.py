@@ -7,6 +7,7 @@ import pytest
 from known_unknowns.benchmarks.mm_upd.check import check
 from known_unknowns.benchmarks.mm_upd.loader import load
 from known_unknowns.errors import ConfigError, DataError
+from tests.factories import data_entry
 from tests.unit.benchmarks.mm_upd.published_files import FAMILY, rows, write
 
 
@@ -58,13 +59,13 @@ def test_an_unsolvable_row_with_an_option_as_its_answer_is_refused(tmp_path):
 def test_files_can_be_named_and_must_exist(tmp_path):
     raw = write(tmp_path / "raw")
     with pytest.raises(DataError, match="the file is missing"):
-        list(load(raw, tmp_path / "questions", settings={"files": {"AAD base": "aad.parquet"}}))
+        list(load(raw, tmp_path / "questions", settings=data_entry("hub", files={"AAD base": "aad.parquet"})))
     with pytest.raises(ConfigError, match="did you mean 'AAD base'"):
-        list(load(raw, tmp_path / "questions", settings={"files": {"AAD bse": "x.tsv"}}))
+        list(load(raw, tmp_path / "questions", settings=data_entry("hub", files={"AAD bse": "x.tsv"})))
 
 
 def test_the_check_of_sound_files(tmp_path):
-    quantities, findings = check(write(tmp_path / "raw"), settings={"source": "scenes"})
+    quantities, findings = check(write(tmp_path / "raw"), settings=data_entry("scenes"))
     found = {quantity.name: quantity.observed for quantity in quantities}
     assert findings == []
     assert found["unsolvable questions"] == 3

@@ -89,7 +89,7 @@ def test_respondents_from_the_files_to_the_metrics(questions, tmp_path, model, s
     params = configuration.check(raw)
     folders = {name: tmp_path / name for name in ("questions", "replies", "scores")}
     for variant in SETTINGS:
-        entry = params.variant(variant).as_dict()
+        entry = params.variant(variant)
         varied = [apply(entry, question, seed=0, known=variants_of("mm_upd")) for question in questions]
         tables.write_questions(folders["questions"] / variant / "seed0.parquet", varied, expect=17)
     infer(params, model, "mm_upd", questions=folders["questions"], out=folders["replies"], journal=tmp_path / "j.jsonl")

@@ -17,7 +17,7 @@ from typing import Any
 from known_unknowns import tables, variants
 from known_unknowns.benchmarks.mmsap.loader import BEYOND, REFUSAL, SUB_TASKS
 from known_unknowns.comparison import compare
-from known_unknowns.config import Params
+from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.inference.bound_protocols import answer_key
 from known_unknowns.metrics import measure
@@ -100,7 +100,7 @@ Say = Callable[[Question, Turn, int], Reply]
 
 
 def _scripted(behaviour: str, folder: Path) -> Say:
-    engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
+    engine = Respondent(behaviour, RespondentModel(engine="respondent", behaviour=behaviour))
 
     def say(question: Question, turn: Turn, seed: int) -> Reply:
         return scripted_reply(engine, question, turn, folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from known_unknowns import tables, variants
 from known_unknowns.benchmarks.mmsap.loader import BASIC, BEYOND, KNOW, REFUSAL
-from known_unknowns.config import Params
+from known_unknowns.config import Params, RespondentModel
 from known_unknowns.engines.respondents import Respondent
 from known_unknowns.metrics import measure
 from known_unknowns.records import AnsweredTurn, Image, Metric, Option, Question, Reply, Turn
@@ -123,7 +123,7 @@ PAPER = benchmark(400, 350, 400)
 def by_respondent(
     tmp_path: Path, behaviour: str, variant: str = "original", seeds: int = 1, questions=PAPER, **options
 ):
-    engine = Respondent(behaviour, {"engine": "respondent", "behaviour": behaviour})
+    engine = Respondent(behaviour, RespondentModel(engine="respondent", behaviour=behaviour))
 
     cells = {}
     for seed in range(seeds):

@@ -16,6 +16,7 @@ from known_unknowns.metrics.benchmark_hooks import ScoredAnswers
 from known_unknowns.metrics.selective import aurc
 from known_unknowns.records import ANSWERED, REFUSED, UNPARSED, AnsweredTurn, Option, Question, Reply, Score
 from tests.factories import question as published
+from tests.factories import variant_entry
 from tests.unit.benchmarks.multiple_choice.own_files import BENCHMARK, load, own_folder, row
 
 
@@ -65,7 +66,7 @@ def test_a_variant_leaves_out_the_questions_that_it_does_not_fit(tmp_path, capsy
     tables.write_questions(table, questions)
 
     def kept(function: str) -> list[str]:
-        vary({"function": function}, table, out, seed=0)
+        vary(variant_entry(function), table, out, seed=0)
         return [varied.id for varied in tables.read_questions(out)]
 
     assert kept("original") == ["q0", "q1", "q2"]

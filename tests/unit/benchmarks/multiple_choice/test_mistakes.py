@@ -11,6 +11,7 @@ import pytest
 from known_unknowns.benchmarks.multiple_choice import row_images
 from known_unknowns.data.check import check
 from known_unknowns.errors import DataError
+from tests.factories import data_entry
 from tests.unit.benchmarks.multiple_choice.own_files import (
     BASE64,
     BENCHMARK,
@@ -56,7 +57,7 @@ def test_all_mistakes_are_listed_at_once(tmp_path):
     message = problems(folder)
     assert "25 mistakes" in message and message.count("'Z' is none of the options") == 20
     assert "... and 5 more mistakes" in message
-    found = check("multiple_choice", folder, settings={})
+    found = check("multiple_choice", folder, settings=None)
     assert [finding.code for finding in found.findings].count("row") == 25 and found.exit_code == 3
 
 
@@ -115,10 +116,10 @@ def test_an_ambiguous_answer_names_both_readings(tmp_path):
 def test_columns_without_a_use_are_named(tmp_path):
     """A misspelt optional column is no mistake, and is not overlooked."""
     folder = own_folder(tmp_path / "own", [row(0, categroy="colour", level="1")])
-    notes = BENCHMARK.contents.get()(folder, settings={}).notes
+    notes = BENCHMARK.contents.get()(folder, settings=None).notes
     assert notes[1:] == ("columns that are not used: categroy, level",)
     named = {"fields": {"category": "level", "options": ["A", "B", "D"]}}
-    notes = BENCHMARK.contents.get()(folder, settings=named).notes
+    notes = BENCHMARK.contents.get()(folder, settings=data_entry("folder", **named)).notes
     assert notes[1:] == ("columns that are not used: C, categroy",)
     assert "no column 'X'" in problems(folder, fields={"options": ["A", "X"]})
 
@@ -177,7 +178,7 @@ def test_questions_without_an_image_are_allowed_on_request(tmp_path):
     folder = own_folder(tmp_path / "own", rows)
     found = load(folder, tmp_path / "out", without_image=True)
     assert [len(question.images) for question in found] == [1, 0]
-    contents = BENCHMARK.contents.get()(folder, settings={"without_image": True})
+    contents = BENCHMARK.contents.get()(folder, settings=data_entry("folder", without_image=True))
     assert (contents.questions, contents.with_images, contents.with_refusal) == (2, 1, 2)
 
 
@@ -192,7 +193,7 @@ def test_the_check_notes_equal_options_and_questions(tmp_path):
         tmp_path / "q.csv", [row(0, image=BASE64[0], C="red"), row(1, image=BASE64[1], question=row(0)["question"])]
     )
     write_csv(tmp_path / "q.csv", [row(n, image=BASE64[n], question="Q?", C="red") for n in range(2)])
-    found = check("multiple_choice", tmp_path, settings={})
+    found = check("multiple_choice", tmp_path, settings=None)
     assert [f.text for f in found.findings if f.code == "option-twice"] == ["2 options read 'red'"] * 2
     assert [f.where for f in found.findings if f.code == "question-twice"] == ["q.csv, row 3"]
     assert found.exit_code == 1

@@ -25,7 +25,7 @@ from known_unknowns.records import OVERALL, AnsweredTurn, Image, Reply, Score
 from known_unknowns.scoring.table import score_tables
 from known_unknowns.variants.corrections import question_sha256
 from known_unknowns.workflow import configuration
-from tests.factories import png, question
+from tests.factories import png, question, variant_entry
 from tests.paths import ROOT
 
 from .demo import write
@@ -93,7 +93,7 @@ def test_corrections_become_a_variant(project):
     assert [(entry["id"], entry["why"]) for entry in entries] == [("0", "no lamp there"), ("1", "unclear")]
     folder = project / "data/pocket/questions" / NAME
     write_variants(
-        {"corrected": {"function": "corrected", "corrections": "corrections/x.json"}}, [("corrected", 0)], folder
+        {"corrected": variant_entry("corrected", corrections="corrections/x.json")}, [("corrected", 0)], folder
     )
     found = tables.read_questions(folder / "corrected/seed0.parquet")
     assert [q.id for q in found] == [q.id for q in QUESTIONS if q.id != "1"]
@@ -114,7 +114,7 @@ def test_scores_before_and_after_the_corrections(project):
     raw["benchmarks"][NAME] |= {"variants": ["original", "corrected"], "seeds": {}}
     params = configuration.check(raw)
     questions, replies, scores = project / "data/pocket/questions" / NAME, project / "replies", project / "scores"
-    cells, entries = params.cells(NAME), {name: params.variant(name).as_dict() for name in params.variants(NAME)}
+    cells, entries = params.cells(NAME), {name: params.variant(name) for name in params.variants(NAME)}
     write_variants(entries, cells, questions)
     infer(params, MODEL, NAME, questions=questions, out=replies, journal=project / "journal.jsonl")
     score_tables(questions, replies, scores, cells=cells, scorers=params.scorers)

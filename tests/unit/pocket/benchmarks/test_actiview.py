@@ -19,7 +19,7 @@ from known_unknowns_pocket.benchmarks import actiview, actiview_scenes
 from known_unknowns_pocket.benchmarks.actiview_scenes import SceneImage
 from known_unknowns_pocket.scenes import Scene, SceneObject, scene_graph
 from known_unknowns_pocket.scenes.model import COLOURS
-from tests.factories import asked_by, right
+from tests.factories import asked_by, data_entry, right
 from tests.unit.pocket.benchmarks.actiview_answer_check import HEADINGS, SIDES, WAYS, AnswerCheck
 
 SEED, IMAGES = 1, 84
@@ -224,7 +224,7 @@ def test_a_whole_clue_is_in_the_pixels_of_its_view(loaded, made):
 
 
 def test_the_check_has_only_the_expected_findings(small):
-    checked = check.check("actiview", small, settings={"source": "scenes", "images": 12})
+    checked = check.check("actiview", small, settings=data_entry("scenes", images=12))
     assert checked.worst == "note"
     assert {finding.code for finding in checked.findings} <= {"category-spelling", "shared-image", "duplicate-file"}
 

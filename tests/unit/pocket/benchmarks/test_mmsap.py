@@ -15,6 +15,7 @@ from known_unknowns_pocket.scenes import COLOURS, HELD_OUT_PAIRS
 
 SEED, IMAGES = 1, 330
 REFUSAL = "Sorry, I can't help with it"
+from tests.factories import variant_entry
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +186,7 @@ def test_the_loader_reads_it_with_its_defaults(loaded):
 def test_every_variant_can_be_made_of_every_question(loaded, name):
     _, questions = loaded
     for question in questions:
-        varied = variants.apply({"function": name}, question, seed=3)
+        varied = variants.apply(variant_entry(name), question, seed=3)
         assert (varied.id, varied.group, varied.category) == (question.id, question.group, question.category)
         right = None if varied.answer is None else varied.options[varied.answer].text
         if name in ("nota_only", "noise", "gaussian", "blank"):
