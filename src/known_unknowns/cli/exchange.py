@@ -115,7 +115,7 @@ def rescore(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Score predictions of other tools with every scorer.
+    """Score predictions of other tools with every parser.
 
     The file can be a result of the benchmark's own tool, a log of lmms-eval or VLMEvalKit, or a CSV or JSONL file with
     question_id and prediction. See docs/rescore.md.

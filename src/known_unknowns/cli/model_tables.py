@@ -32,7 +32,7 @@ def score_models(
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Parse the replies of all models to a benchmark with every scorer, in one process.
+    """Parse the replies of all models to a benchmark with every parser, in one process.
 
     With --made-from, a table is kept if neither its inputs nor --code have changed.
 

@@ -124,7 +124,7 @@ def score(
     model: Annotated[str | None, typer.Option(help="The model, if its replies were imported.")] = None,
     params: ParamsFile = PARAMS,
 ) -> None:
-    """Parse every reply of a model to a benchmark with every scorer except the judge.
+    """Parse every reply of a model to a benchmark with every parser except the judge.
 
     \b
     Example:

@@ -94,7 +94,7 @@ def _run(command: list[str], folder: Path, entry: GitData, advance: Any = None) 
                 advance(done[-1] - percent_done)
                 percent_done = done[-1]
     if process.returncode:
-        words = output.decode(errors="replace").strip().splitlines() or ["no reason user_folder"]
+        words = output.decode(errors="replace").strip().splitlines() or ["no reason given"]
         raise MachineError(
             f"cannot fetch {redacted(entry.repository)} at {entry.revision} ({redacted(words[-1])}). Check the "
             f"connection and run again, or name a clone with --from FOLDER"
