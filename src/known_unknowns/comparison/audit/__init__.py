@@ -6,6 +6,9 @@ function yields from its `Published` numbers. `relations` and `grim` have the bu
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from known_unknowns import benchmarks
 from known_unknowns.comparison.audit._finding import ALL, Finding, with_notes
 from known_unknowns.comparison.audit.checks import generic_checks
@@ -17,7 +20,7 @@ __all__ = ["ALL", "Finding", "Published", "audit", "audit_published", "published
 def published(benchmark: str) -> Published:
     """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
     path = benchmarks.get(benchmark).published
-    return read(path, benchmark) if path else Published(benchmark, ())
+    return _read(path, path.stat().st_mtime_ns, benchmark) if path else Published(benchmark, ())
 
 
 def audit(benchmark: str) -> tuple[Finding, ...]:
@@ -33,7 +36,19 @@ def audit(benchmark: str) -> tuple[Finding, ...]:
     tuple of Finding
         Every finding once.
     """
-    return audit_published(published(benchmark))
+    path = benchmarks.get(benchmark).published
+    return _audit(path, path.stat().st_mtime_ns, benchmark) if path else ()
+
+
+@cache
+def _read(path: Path, changed: int, benchmark: str) -> Published:
+    return read(path, benchmark)
+
+
+@cache
+def _audit(path: Path, changed: int, benchmark: str) -> tuple[Finding, ...]:
+    """The findings; many tables of a report need them, and they take a second to compute."""
+    return audit_published(_read(path, changed, benchmark))
 
 
 def audit_published(numbers: Published) -> tuple[Finding, ...]:
