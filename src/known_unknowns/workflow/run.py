@@ -24,7 +24,8 @@ from known_unknowns.progress import duration
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""
-
+JOB_SETTINGS = "params-{digest}.yaml"
+"""The name of a file with the configuration of a run, for its jobs."""
 
 LOCK_FILE = Path(".snakemake/known-unknowns.lock")
 
@@ -112,7 +113,7 @@ def write_job_settings(params: Params, folder: Path) -> Path:
 
     Another process with other settings, such as a dry run during a run, writes another file.
     """
-    path = folder / f"params-{sha256(_as_yaml(params).encode()).hexdigest()[:16]}.yaml"
+    path = folder / JOB_SETTINGS.format(digest=sha256(_as_yaml(params).encode()).hexdigest()[:16])
     write_settings(params, path)
     return path
 
@@ -125,7 +126,7 @@ def job_settings() -> dict[str, Any] | None:
 
 def remove_other_settings(path: Path) -> None:
     """Remove the files of former runs beside ``path``. Only a run that holds the lock may call this."""
-    for other in path.parent.glob("params-*.yaml"):
+    for other in path.parent.glob(JOB_SETTINGS.format(digest="*")):
         if other != path:
             other.unlink(missing_ok=True)
 
