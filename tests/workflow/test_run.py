@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections import Counter
+from contextlib import closing
 
 import pytest
 from scipy.stats import binom
@@ -127,6 +129,24 @@ def test_the_summaries_are_small(finished):
     assert sizes["leaderboard.csv"] < 1000 * (len(RESPONDENTS) + 1)
     assert sizes["metrics.json"] < 150 * len(RESPONDENTS)
     assert sum(path.stat().st_size for path in results.glob("metrics/*/*.parquet")) < 100_000 * len(RESPONDENTS)
+
+
+def test_runs_in_mlflow_have_about_fifteen_metrics(finished):
+    """Without the bounds and n of an interval, which only the upper levels have."""
+    query = "SELECT tags.value, run_uuid, metrics.key FROM metrics JOIN tags USING (run_uuid) WHERE tags.key = 'level'"
+    names: dict[str, dict[str, set[str]]] = {}
+    with closing(sqlite3.connect(finished[0].root / "mlflow.db")) as database:
+        for level, run, name in database.execute(query):
+            names.setdefault(level, {}).setdefault(run, set()).add(name)
+    bounds = (".low", ".high", ".n")
+    assert {level: len(runs) for level, runs in names.items()} == {
+        "model": len(RESPONDENTS),
+        "benchmark": len(RESPONDENTS),
+        "cell": len(RESPONDENTS) * len(VARIANTS),
+    }
+    assert not [name for found in names["cell"].values() for name in found if name.endswith(bounds)]
+    for found in (found for runs in names.values() for found in runs.values()):
+        assert 0 < len([name for name in found if not name.endswith(bounds)]) <= 16
 
 
 def test_all_metrics_are_exported(finished, tmp_path):

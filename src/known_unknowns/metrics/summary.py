@@ -71,20 +71,20 @@ def variant_headline(metrics: Iterable[Metric], scorer: str) -> dict[str, Metric
     metrics : iterable of Metric
         The metrics of a model and a variant over all questions, of one seed or over seeds.
     scorer : str
-        The scorer whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy and the
-        benchmark's own headline metrics are returned (``official.accuracy``).
+        The scorer whose metrics have names without a prefix (``accuracy``). Of the others, only the accuracy is
+        returned (``likelihood.accuracy``), and of those of `HEADLINE_SCORERS` the benchmark's own headline metrics.
 
     Returns
     -------
     dict from str to Metric
         By name.
     """
-    found = {}
+    found, general = {}, set(HEADLINE_METRICS)
     for m in metrics:
         names = set(headline_metrics(m.benchmark))
         if m.scorer == scorer and m.name in names:
             found[m.name] = m
-        elif m.scorer != scorer and m.name in names - set(HEADLINE_METRICS):
+        elif m.scorer != scorer and m.name in ({"accuracy"} if m.scorer not in HEADLINE_SCORERS else names - general):
             found[f"{m.scorer}.{m.name}"] = m
     return found
 

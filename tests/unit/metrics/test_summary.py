@@ -8,7 +8,7 @@ import pytest
 
 from known_unknowns import tables
 from known_unknowns.metrics.leaderboard import COLUMNS, leaderboard_row, read_leaderboard
-from known_unknowns.metrics.summary import model_headline
+from known_unknowns.metrics.summary import model_headline, variant_headline
 from known_unknowns.metrics.summary_files import METRIC_COLUMNS, summarise, write_all_metrics
 from known_unknowns.records import Metric
 
@@ -157,3 +157,12 @@ def test_the_same_metrics_in_another_order_give_the_same_bytes(summary, tmp_path
     summarise([tmp_path / "another.parquet", tmp_path / "m.parquet"], **again)
     for name, path in summary.items():
         assert name == "models" or again[name].read_bytes() == path.read_bytes()
+
+
+def test_other_scorers_have_the_accuracy_and_only_the_papers_parser_more():
+    rows = [metric(name, 0.5, scorer=scorer) for scorer in ("robust", "official", "likelihood")
+            for name in ("accuracy", "above_chance", "exact_refusal_recall", "share_A")]  # fmt: skip
+    assert list(variant_headline(rows, "robust")) == [
+        *("accuracy", "above_chance", "exact_refusal_recall"),
+        *("official.accuracy", "official.exact_refusal_recall", "likelihood.accuracy"),
+    ]
