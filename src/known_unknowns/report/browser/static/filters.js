@@ -115,12 +115,13 @@ function preload(values, index, entries, scorer) {
 
 /** Keep the questions on which two parsers disagree: any two, or two of those named. */
 async function keepDisagreements(mask, values, index, entry) {
-  const found = new Uint8Array(mask.length);
-  for (const [group, bits] of pairBits(values, index)) {
-    const bytes = await loadKind(index, entry, DISAGREEMENT, group);
-    for (let q = 0; q < found.length; q++) found[q] |= bytes[q] & bits;
+  const groups = pairBits(values, index);
+  const planes = await Promise.all(groups.map(([group]) => loadKind(index, entry, DISAGREEMENT, group)));
+  for (let q = 0; q < mask.length; q++) {
+    let bits = 0;
+    for (let g = 0; g < groups.length; g++) bits |= planes[g][q] & groups[g][1];
+    if (!bits) mask[q] = 0;
   }
-  for (let q = 0; q < mask.length; q++) if (!found[q]) mask[q] = 0;
 }
 
 /** Keep the questions on which a reply and that of another model differ. */
