@@ -231,7 +231,8 @@ class BenchmarkMetrics:
     categories : callable
         ``(questions) -> {name: flags}``: further sets of questions, each an array of shape (questions,).
     ratios : callable
-        ``(scored) -> {name: Ratio}``: numerators and denominators, arrays of shape (questions,).
+        ``(scored) -> {name: Ratio}``: numerators and denominators, arrays of shape (questions,). Names that begin with
+        ``share_`` are those of the shares of answers, which the report draws as the parts of a bar.
     risk_coverage : callable
         ``(scored) -> {name: RiskCoverage}``: curves whose area is a metric.
     across_seeds : callable, optional

@@ -9,7 +9,7 @@ import numpy as np
 
 from known_unknowns.metrics import intervals
 from known_unknowns.metrics.intervals import Interval
-from known_unknowns.metrics.proportions import Ratio, ratios
+from known_unknowns.metrics.proportions import SHARE, Ratio, ratios
 from known_unknowns.metrics.score_tables import ScoreTable
 from known_unknowns.metrics.selective import RiskCoverage, aurc, aurc_without_groups, error_weights
 
@@ -105,7 +105,12 @@ def estimates(table: ScoreTable, scorer: str, labels: Sequence[str], groups: np.
     dict from str to Estimates
         By category, `records.OVERALL` first.
     """
-    all_ratios = ratios(table.arrays[scorer], labels) | dict(table.benchmark_ratios[scorer])
+    own = table.benchmark_ratios[scorer]
+    if taken := [name for name in own if name.startswith(SHARE)]:
+        raise ValueError(
+            f"the metric {taken[0]} of a benchmark: names in {SHARE}... are those of the shares of answers"
+        )
+    all_ratios = ratios(table.arrays[scorer], labels) | dict(own)
     column = np.searchsorted(groups, table.groups)
     by_category = ratio_estimates(all_ratios, table.categories, column)
     for name, curve in table.curves[scorer].items():

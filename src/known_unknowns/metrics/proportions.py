@@ -32,6 +32,8 @@ import numpy as np
 from known_unknowns.records import ANSWERED, FAILED, REFUSED, UNPARSED, Question, Score
 
 CHANCE, ABOVE_CHANCE, ACCURACY = "chance", "above_chance", "accuracy"
+SHARE = "share_"
+"""The beginning of the names of the shares of answers, and of no metric of a benchmark."""
 
 
 class Ratio(NamedTuple):
@@ -105,7 +107,7 @@ def ratios(scores: ScoreArrays, labels: Sequence[str]) -> dict[str, Ratio]:
     correct, refusal_is_correct = scores.correct, scores.refusal_is_correct
     shares = {
         ACCURACY: correct,
-        **{f"share_{label}": scores.label == label for label in labels},
+        **{f"{SHARE}{label}": scores.label == label for label in labels},
         "share_no_letter": ~failed & ~np.isin(scores.label, list(labels)),
         "share_unparsed": unparsed,
         "share_failed": failed,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from known_unknowns.comparison import PublishedCell
+from known_unknowns.metrics.proportions import SHARE
 from known_unknowns.records import OVERALL, Metric
 from known_unknowns.report.drawing import (
     GREY,
@@ -217,14 +218,13 @@ def answers(run: Run) -> Figure:
 def answer_shares(run: Run) -> list[dict[str, Any]]:
     """Return one row per model, variant and answer, in percent. The shares of a bar add up to 100.
 
-    ``share_unparsed`` is left out: it overlaps the labels, since a parsed label may be one that was not offered. So are
-    the shares that the section names in ``other_shares``.
+    ``share_unparsed`` is left out: it overlaps the labels, since a parsed label may be one that was not offered.
     """
     return [
         {
             "model": m.model,
             "variant": run.section.name(m.variant),
-            "answer": _OTHER_ANSWERS.get(m.name, m.name.removeprefix("share_")),
+            "answer": _OTHER_ANSWERS.get(m.name, m.name.removeprefix(SHARE)),
             "share": 100 * m.value,
         }
         for m in run.numbers
@@ -232,8 +232,8 @@ def answer_shares(run: Run) -> list[dict[str, Any]]:
         and m.variant in run.variants
         and m.scorer == run.main_scorer
         and m.category == OVERALL
-        and m.name.startswith("share_")
-        and m.name not in ("share_unparsed", *run.section.other_shares)
+        and m.name.startswith(SHARE)
+        and m.name != "share_unparsed"
         and m.value is not None
     ]
 

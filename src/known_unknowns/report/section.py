@@ -129,8 +129,6 @@ class Section:
         File name of the figure of the first page; ``<benchmark>_overview``, if empty.
     answers_note : str
         The legend below the figure of answers.
-    other_shares : tuple of str
-        Metrics of the benchmark that are called ``share_...`` and are not shares of answers by their label.
     notes : Notes, optional
         Notes at the end of the section.
     extra : Extra, optional
@@ -161,7 +159,6 @@ class Section:
     answers_figure: str = ""
     overview_figure: str = ""
     answers_note: str = ""
-    other_shares: tuple[str, ...] = ()
     notes: Notes | None = None
     extra: Extra | None = None
     figures: tuple[str, ...] = ()

@@ -118,3 +118,13 @@ def test_a_variant_may_not_have_the_name_of_combined_metrics(tmp_path, monkeypat
     monkeypatch.setattr(benchmark_hooks, "of", lambda benchmark: found)
     with pytest.raises(ValueError, match="name of the metrics across variants: 'noise'"):
         measured(tmp_path, {("original", 0): replies("11"), ("noise", 0): replies("11")})
+
+
+def test_a_metric_of_a_benchmark_is_no_share_of_answers(tmp_path, monkeypatch):
+    """The report draws every ``share_...`` as a part of the bar of answers."""
+    found = BenchmarkMetrics(
+        ratios=lambda scored: {"share_seen": Ratio(scored.correct, np.ones(len(scored.questions)))}
+    )
+    monkeypatch.setattr(benchmark_hooks, "of", lambda benchmark: found)
+    with pytest.raises(ValueError, match="share_seen of a benchmark"):
+        measured(tmp_path, {("original", 0): replies("10")})

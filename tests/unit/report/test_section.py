@@ -87,8 +87,10 @@ def test_the_figure_of_answers_shows_every_label(plain: FakeRun) -> None:
         assert f"percent of questions: {width}" in drawn
 
 
-@pytest.mark.parametrize(("benchmark", "other"), [("actiview", "share_of_views"), ("mm_upd", "share_without_letter")])
-def test_other_shares_are_no_part_of_the_bars_of_answers(benchmark: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("benchmark", "other"), [("actiview", "fraction_of_views"), ("mm_upd", "fraction_without_letter")]
+)
+def test_fractions_of_a_benchmark_are_no_part_of_the_bars_of_answers(benchmark: str, other: str) -> None:
     shares = {"share_A": 0.75, "share_no_letter": 0.25, "share_unparsed": 0.25, other: 0.5}
     variant = params(benchmark).variants(benchmark)[0]
     rows = [

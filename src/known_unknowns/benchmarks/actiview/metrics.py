@@ -5,9 +5,9 @@
 | view_recall              | annotated views that the answer is from    | annotated views            | Equation 1     |
 | view_recall_as_published | the same, as Table 13 counts them          | annotated views            | Table 13       |
 | invalid_selections       | any selection of views was invalid         | questions with a selection | Section 5      |
-| share_of_views           | views that the answer is from              | all views                  | Tables 3, 13   |
-| share_zoomed             | views that the mixed pipeline zoomed into  | all views                  | Table 3        |
-| share_shifted            | views shifted to                           | all views                  | Table 3        |
+| fraction_of_views        | views that the answer is from              | all views                  | Tables 3, 13   |
+| fraction_zoomed          | views that the mixed pipeline zoomed into  | all views                  | Table 3        |
+| fraction_shifted         | views shifted to                           | all views                  | Table 3        |
 | views, zooms, shifts     | the numerators of the last three           | questions                  | Tables 3, 13   |
 
 ``views``, ``zooms`` and ``shifts`` are means computed from shares of all views (`derived`), so that their intervals are
@@ -59,7 +59,7 @@ TYPES = ("Type I", "Type II", "Type III")
 """Environment-, object- and event-centric questions (Section 3.1)."""
 DISTRACTION, NO_DISTRACTION = "Distraction", "No distraction"
 """Questions by the annotation ``distraction``: whether a visual clue could lead to a wrong answer (Appendix A.2)."""
-MEANS = {"share_of_views": "views", "share_zoomed": "zooms", "share_shifted": "shifts"}
+MEANS = {"fraction_of_views": "views", "fraction_zoomed": "zooms", "fraction_shifted": "shifts"}
 """Shares of all views, to the means that `derived` computes from them."""
 
 
@@ -188,9 +188,9 @@ def _shares_of_views(dialogues: Sequence[DialogueViews]) -> dict[str, Ratio]:
     highest = _highest_view(dialogues)
     all_views = np.full(len(dialogues), next(split for split in sorted(SPLITS) if split >= highest))
     views_of = {
-        "share_of_views": [dialogue.used for dialogue in dialogues],
-        "share_zoomed": [dialogue.zoomed for dialogue in dialogues],
-        "share_shifted": [dialogue.shifted for dialogue in dialogues],
+        "fraction_of_views": [dialogue.used for dialogue in dialogues],
+        "fraction_zoomed": [dialogue.zoomed for dialogue in dialogues],
+        "fraction_shifted": [dialogue.shifted for dialogue in dialogues],
     }
     return {
         name: Ratio(np.array([len(views or ()) for views in of_each]), all_views)

@@ -8,7 +8,6 @@ from known_unknowns.report.section import Extra, Notes, Section
 
 SECTION = Section(
     title="ActiView",
-    other_shares=("share_of_views", "share_zoomed", "share_shifted"),
     headline=("full_image", "zooming", "shifting_r", "mixed"),
     by_type=("full_image", "mixed"),
     names={

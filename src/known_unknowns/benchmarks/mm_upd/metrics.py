@@ -6,7 +6,7 @@
 | circular_upd                 | all passes of the unsolvable question are right    | unsolvable ones    | Section 4.2 |
 | circular_dual                | both                                               | pairs of the two   | Section 4.2 |
 | circular_<...>_high_bound    | the same, with every reply without a letter right  | the same           | ours        |
-| share_without_letter         | replies that the released code passes to a         | all passes         | ours        |
+| fraction_without_letter      | replies that the released code passes to a         | all passes         | ours        |
 |                              | language model                                     |                    |             |
 | standard_withheld            | the parser finds a refusal                         | standard passes    | ours        |
 
@@ -132,7 +132,7 @@ def ratios(scored: ScoredAnswers) -> dict[str, Ratio]:
     return {
         **_circular(found, passes.right, suffix=""),
         **_circular(found, high, suffix="_high_bound"),
-        "share_without_letter": Ratio(_without_letter(scored), np.ones(len(standard))),
+        "fraction_without_letter": Ratio(_without_letter(scored), np.ones(len(standard))),
         "standard_withheld": Ratio(passes.withheld & standard, standard),
     }
 

@@ -8,7 +8,6 @@ from known_unknowns.report.section import Extra, Section
 
 SECTION = Section(
     title="MM-UPD",
-    other_shares=("share_without_letter",),
     headline=("mm_upd_base", "original", "mm_upd_instruction"),
     measured=("circular_dual", "dual accuracy in percent"),
     headline_note="Dual accuracy under circular evaluation: the standard question and its unsolvable counterpart are "

@@ -104,7 +104,7 @@ def test_zooming_is_measured_by_the_shown_views(tmp_path):
     assert of["robust"]("views", category="Event-S").value == 1
     assert of["official"]("chance").value == pytest.approx(1 / 3)
     names = {metric.name for metric in metrics}
-    assert not names & {"zooms", "shifts", "share_zoomed", "share_shifted"}
+    assert not names & {"zooms", "shifts", "fraction_zoomed", "fraction_shifted"}
 
 
 def test_with_one_image_a_question_is_right_if_any_view_is(tmp_path):

@@ -65,7 +65,7 @@ def test_free_text_is_open_to_the_released_matching_and_decided_by_the_robust_pa
     replies = {"AAD-upd-241": "It is rainy.", "IVQD-upd-241": "I see no clouds, so it is sunny."}
     official, robust = (values(scored(questions, replies, scorer)) for scorer in ("official", "robust"))
     assert official["circular_upd"] == (1, 3) and official["circular_upd_high_bound"] == (3, 3)
-    assert official["share_without_letter"] == robust["share_without_letter"] == (2, 17)
+    assert official["fraction_without_letter"] == robust["fraction_without_letter"] == (2, 17)
     assert robust["circular_upd"] == (2, 3)  # the masked answer is right; "sunny" is an option
 
 
