@@ -1,22 +1,23 @@
-"""Time, memory and file sizes of every step at the size of the full edition, without a model's time.
+"""Time, memory and file sizes of the workflow at the size of the full edition, without a model's time.
 
     PYTHONPATH=src:. python bench/scale/full.py --folder /tmp/full --share 0.01
 
 Questions in HumbleBench's published format are generated: ``share`` times 22,831, each under three variants. Twenty
-models answer them with five seeds: scripted respondents, whose replies take no time. Then each step runs as the
-workflow runs it, with its workers on ``--cores`` cores. Steps that have ended are recorded in ``FOLDER/steps.json``:
-the same command continues after an interruption, and prints the table of all recorded steps.
+models answer them with five seeds: scripted respondents, whose replies take no time. Snakemake runs the workflow on
+``--cores`` cores, from the published files to tracking, and then once more with nothing to do. After an interruption
+(Ctrl-C), the same command continues.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
-import sys
+import subprocess
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ import pyarrow.parquet as pq
 import yaml
 from PIL import Image
 
-from bench.scale.measure import BENCHMARK, PUBLISHED, ROOT, run
-from known_unknowns.json_files import write as write_json
+from bench.scale.measure import BENCHMARK, HOOK, PUBLISHED, ROOT, Memory, children_seconds, table
+from known_unknowns import json_files
 
 VARIANTS = ("original", "nota_only", "noise")
 BEHAVIOURS = ("uniform", "oracle", "always_refuse", "always_a")
@@ -42,7 +43,26 @@ SCHEMA = pa.schema(
         ("type", pa.string()),
     ]
 )
-Step = dict[str, Any]
+WRITTEN = {
+    "published files": f"{DATA}/raw",
+    "questions": f"{DATA}/questions",
+    "journals": "journal",
+    "replies": f"{RESULTS}/replies",
+    "scores": f"{RESULTS}/scores",
+    "metrics": f"{RESULTS}/metrics",
+    "report": f"{RESULTS}/report",
+    "tracking": "mlartifacts",
+}
+"""The folders whose sizes are shown."""
+
+
+@cache
+def image(number: int) -> bytes:
+    """Return an image of one colour."""
+    colour = tuple(random.Random(number).randrange(256) for _ in range(3))
+    encoded = BytesIO()
+    Image.new("RGB", (640, 480), colour).save(encoded, "PNG")
+    return encoded.getvalue()
 
 
 def write_published(folder: Path, count: int) -> None:
@@ -51,14 +71,11 @@ def write_published(folder: Path, count: int) -> None:
     words = ["red", "blue", "black", "gold", "white", "green", "grey", "brown", "left of it", "under it"]
     rows = []
     for number in range(count):
-        colour = tuple(random.Random(number // PER_IMAGE).randrange(256) for _ in range(3))
-        encoded = BytesIO()
-        Image.new("RGB", (640, 480), colour).save(encoded, "PNG")
         options = [*dice.sample(words, 4), "None of the above"]
         shown = "\n".join(f"{letter}. {text}" for letter, text in zip("ABCDE", options, strict=True))
         rows.append(
             {
-                "image": {"bytes": encoded.getvalue(), "path": f"images/{number // PER_IMAGE}.png"},
+                "image": {"bytes": image(number // PER_IMAGE), "path": f"images/{number // PER_IMAGE}.png"},
                 "question_id": number + 1,
                 "question": f"What is the colour or place of thing {number}?\n{shown}",
                 "label": dice.choice("ABCDE"),
@@ -82,111 +99,61 @@ def configure(folder: Path, models: Sequence[str], seeds: int) -> None:
     (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 
-def commands(models: Sequence[str], cores: int) -> dict[str, list[str]]:
-    """Return the commands of each step. Those of one step run beside each other, on all cores."""
-    data, replies, scores = f"{DATA}/questions/{BENCHMARK}", f"{RESULTS}/replies", f"{RESULTS}/scores"
-    metrics = " ".join(f"{RESULTS}/metrics/{model}/{BENCHMARK}.parquet" for model in models)
-    folders, both = f"--questions {data} --replies {replies} --workers {cores}", f"--results {RESULTS} --data {DATA}"
-    made_from, report = f"{RESULTS}/made_from", f"{RESULTS}/report"
-    written = f"--out {RESULTS}/metrics.json --headline {RESULTS}/headline.csv --leaderboard {RESULTS}/leaderboard.csv"
-    tables = f"--comparison {RESULTS}/comparison.parquet --pairs {RESULTS}/model_comparison.parquet"
-    asked = (f"infer {model} {BENCHMARK} --questions {data} --out {replies}/{model}/{BENCHMARK}" for model in models)
-    journals = (f"--journal journal/full/{model}/{BENCHMARK}.jsonl" for model in models)
-    return {
-        "questions": [f"questions {BENCHMARK} --raw {DATA}/raw/{BENCHMARK} --out {data} --workers {cores}"],
-        "variants": [f"variants {BENCHMARK} --questions {data}"],
-        "infer": [f"{command} {journal}" for command, journal in zip(asked, journals, strict=True)],
-        "score": [f"score-models {BENCHMARK} {folders} --out {scores} --made-from {made_from}/scores.json"],
-        "measure": [
-            f"measure-models {BENCHMARK} {folders} --scores {scores} --out {RESULTS}/metrics"
-            f" --made-from {made_from}/metrics.json"
-        ],
-        "summarise": [f"summarise {metrics} {written} --plot {RESULTS}/plots/{BENCHMARK}.csv"],
-        "compare": [f"compare {metrics} --replies {replies} --out {RESULTS}/comparison.parquet"],
-        "compare-models": [f"compare-models {both} --out {RESULTS}/model_comparison.parquet"],
-        "question-browser": [f"question-browser {both} --out {report}/questions.html"],
-        "report": [f"report {metrics} {both} {tables} --checks {RESULTS}/checks --out {report}/index.html"],
-        "track": [f"track {metrics} {both} --figures {report}/figures --out {RESULTS}/tracking.json"],
-    }
-
-
-WRITTEN = {
-    "generate": f"{DATA}/raw",
-    "questions": f"{DATA}/questions",
-    "variants": f"{DATA}/questions",
-    "infer": "journal",
-    "score": f"{RESULTS}/scores",
-    "measure": f"{RESULTS}/metrics",
-    "question-browser": f"{RESULTS}/report/questions",
-    "report": f"{RESULTS}/report",
-    "track": "mlartifacts",
-}
-"""The folder whose size is shown after a step."""
-
-
 def size_mb(folder: Path) -> float:
     """Return the size of the files of a folder in MB."""
     return round(sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6, 1)
 
 
-def measured(folder: Path, step: str, work: Callable[[], list[Step]]) -> Step:
-    """Do a step; return its wall time, CPU seconds, peak memory of a process, and the size of what it wrote."""
-    start = time.monotonic()
-    parts = work()
+def generate(folder: Path, count: int, models: Sequence[str], seeds: int) -> None:
+    """Write the published files and the configuration, unless the folder has them. SystemExit if it has others."""
+    record, settings = folder / "settings.json", {"questions": count, "models": len(models), "seeds": seeds}
+    if not record.is_file():
+        write_published(folder / DATA / "raw" / BENCHMARK, count)
+        configure(folder, models, seeds)
+        json_files.write(record, settings)
+    if (known := json_files.read(record)) != settings:
+        raise SystemExit(f"{record}: {known}; use another --folder for {settings}")
+
+
+def snakemake(folder: Path, cores: int, *options: str) -> dict[str, Any]:
+    """Run the workflow in a folder; return its wall time, CPU seconds, and the peak memory of all processes."""
+    hook = folder / "hook"
+    hook.mkdir(exist_ok=True)
+    (hook / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
+    environment = os.environ | {
+        "KNOWN_UNKNOWNS_USED": str((folder / "used.txt").absolute()),
+        "PYTHONPATH": f"{hook.absolute()}{os.pathsep}{ROOT / 'src'}",
+    }
+    command = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", str(cores)]
+    profile = ["--profile", str(ROOT / "profiles/default"), "--config", "edition=full"]
+    before, start, memory = children_seconds(), time.monotonic(), Memory()
+    memory.start()
+    with (folder / "log.txt").open("a", encoding="utf-8") as log:
+        subprocess.run([*command, *profile, *options], cwd=folder, env=environment, check=True, stdout=log, stderr=log)
+    memory.ended.set()
     return {
-        "step": step,
         "wall_seconds": round(time.monotonic() - start, 1),
-        "cpu_seconds": round(sum(part["cpu_seconds"] for part in parts), 1),
-        "peak_mib": max((part["peak_mib"] for part in parts), default=0),
-        "processes": len(parts),
-        "mb": size_mb(folder / WRITTEN[step]) if step in WRITTEN else None,
+        "cpu_seconds": round(children_seconds() - before, 1),
+        "peak_mib": round(memory.peak),
+        "load": [round(load, 1) for load in os.getloadavg()],
     }
 
 
-def generate(folder: Path, count: int, models: Sequence[str], seeds: int) -> list[Step]:
-    """Write the questions and the configuration, in this process."""
-    before = time.process_time()
-    write_published(folder / DATA / "raw" / BENCHMARK, count)
-    configure(folder, models, seeds)
-    (folder / RESULTS / "checks").mkdir(parents=True, exist_ok=True)
-    return [{"cpu_seconds": time.process_time() - before, "peak_mib": 0}]
-
-
-def measure(folder: Path, count: int, models: Sequence[str], *, seeds: int, cores: int) -> list[Step]:
-    """Run every step that is not recorded yet."""
-    record = folder / "steps.json"
-    settings = {"questions": count, "models": len(models), "seeds": seeds, "cores": cores}
-    known = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {"settings": settings, "steps": []}
-    if known["settings"] != settings:
-        raise SystemExit(f"{record}: {known['settings']}; use another --folder for {settings}")
-    done = {step["step"] for step in known["steps"]}
-
-    def start(step: str, work: Callable[[], list[Step]]) -> None:
-        if step not in done:
-            known["steps"].append(measured(folder, step, work))
-            print(line(known["steps"][-1]), flush=True)
-            write_json(record, known)
-
-    start("generate", lambda: generate(folder, count, models, seeds))
-    for step, beside in commands(models, cores).items():
-        with ThreadPoolExecutor(cores) as pool:
-            start(step, lambda: list(pool.map(lambda command: run(folder, *command.split()), beside)))  # noqa: B023
-    return known["steps"]
-
-
-def line(step: Step) -> str:
-    """Return the row of a step in the table of the README."""
-    size = "" if step["mb"] is None else f"{step['mb']:,}"
-    return (
-        f"| {step['step']} | {step['processes']} | {step['wall_seconds']} | {step['cpu_seconds']} | {step['peak_mib']} "
-        f"| {size} |"
-    )
+def measure(folder: Path, count: int, models: Sequence[str], *, seeds: int, cores: int) -> dict[str, Any]:
+    """Generate the published files and run the workflow; see `bench.scale.measure.measure` for the result."""
+    generate(folder, count, models, seeds)
+    found = snakemake(folder, cores)
+    lines = (folder / "used.txt").read_text(encoding="utf-8").splitlines()
+    found["processes"] = [
+        dict(zip(("step", "cpu_seconds", "peak_mib", "wall_seconds"), line.split(), strict=True)) for line in lines
+    ]
+    return found | {"second": snakemake(folder, cores), "mb": {k: size_mb(folder / v) for k, v in WRITTEN.items()}}
 
 
 def main() -> None:
     """Run the measurement and print it as a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, required=True, help="a folder for all files; 1 GB at 100%%")
+    parser.add_argument("--folder", type=Path, required=True, help="a folder for all files; 4 GB at 100%%")
     parser.add_argument("--share", type=float, default=0.01, help="share of the 22,831 questions")
     parser.add_argument("--models", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=5)
@@ -195,13 +162,13 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     models = [f"model-{number}" for number in range(1, options.models + 1)]
     count = max(40, round(options.share * PUBLISHED))
-    steps = measure(options.folder, count, models, seeds=options.seeds, cores=options.cores)
+    found = measure(options.folder, count, models, seeds=options.seeds, cores=options.cores)
     answers = count * len(VARIANTS) * options.models * options.seeds
-    print(f"\n{count:,} questions, {answers:,} answers, {options.cores} cores", file=sys.stderr)
-    print("\n| step | processes | wall s | CPU s | largest process MiB | MB |\n|---|---|---|---|---|---|")
-    print("\n".join(map(line, steps)))
-    total = [round(sum(step[name] for step in steps), 1) for name in ("wall_seconds", "cpu_seconds")]
-    print(f"| all | | {total[0]} | {total[1]} | {max(step['peak_mib'] for step in steps)} | |")
+    print(table(found))
+    second = "wall {wall_seconds} s, CPU {cpu_seconds} s, {peak_mib} MiB".format_map(found["second"])
+    print(f"\n{count:,} questions, {answers:,} answers, {options.cores} cores; load {found['load']}")
+    print(f"second run: {second}\nMB: {json.dumps(found['mb'])}")
+    json_files.write(options.folder / "measured.json", found)
 
 
 if __name__ == "__main__":
