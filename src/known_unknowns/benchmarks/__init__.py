@@ -26,6 +26,7 @@ from known_unknowns.benchmarks._interface import (
     OfficialParser,
     Pocket,
     Prompt,
+    PublishedProtocol,
     Render,
 )
 from known_unknowns.benchmarks._pocket import is_installed
@@ -43,6 +44,7 @@ __all__ = [
     "OfficialParser",
     "Pocket",
     "Prompt",
+    "PublishedProtocol",
     "Render",
     "Terms",
     "get",
