@@ -60,6 +60,8 @@ class Alignment:
     def __init__(self, question: str, nouns: frozenset[str]) -> None:
         self.nouns = nouns
         words = [word.removesuffix("'s") for word in WORD.findall(question.casefold())]
+        self.said = frozenset(words)
+        self.names = frozenset(map(root, nouns))
         self.order = [root(word) for word in words if word in _words.PREPOSITIONS or _has_content(word)]
         self.content = frozenset(root(word) for word in words if _has_content(word))
         core = frozenset(root(w) for w in words if _has_content(w) and stem(w) not in _words.GENERAL_NOUNS)
@@ -202,7 +204,7 @@ class Alignment:
                 head = head or not word.endswith("'s")
             elif stem(word) in lists.NEUTRAL_NOUNS and word not in lists.CONTRASTING:
                 head = True
-            elif self._is_neutral(word) or modifier:
+            elif self.is_neutral(word) or modifier:
                 continue
             elif head and word.endswith(("ing", "ed")):
                 modifier = True
@@ -214,7 +216,7 @@ class Alignment:
                 return True
         return False
 
-    def _is_neutral(self, word: str) -> bool:
+    def is_neutral(self, word: str) -> bool:
         if word in lists.CONTRASTING:
             return False
         return (
@@ -222,7 +224,7 @@ class Alignment:
             or word in _words.FUNCTION_WORDS
             or word in _words.PERSONS
             or word in _words.ADJECTIVES
-            or word.endswith("ly")
+            or (word.endswith("ly") and word not in lists.NO_ADVERBS)
             or stem(word) in lists.NEUTRAL_NOUNS
             or stem(word) in _words.OTHER_SUBJECTS
         )
@@ -232,6 +234,8 @@ class Alignment:
         if place == 0 or not (words[place - 1] in _words.DETERMINERS or words[place - 1] in _words.ADJECTIVES):
             return False
         ahead = words[place + 1 : place + 3]
+        if ahead and stem(ahead[0]) in lists.MEASURES:
+            return False  # "the departure time"
         return any(root(word) in self.content or stem(word) in self.nouns for word in ahead)
 
     def _allows(self, words: Sequence[str]) -> bool:
@@ -242,6 +246,8 @@ class Alignment:
         if len(rest) == 1:
             return self.places or bool(self.wh & {"who", "whom", "whose"})
         verb = rest[-2]
+        if verb in lists.POSTURES and rest[-1] in _words.PREPOSITIONS - _words.ON - {"at"} | {"in", "inside"}:
+            return self.places  # "It stands in a basket."
         if verb in _words.AUXILIARIES:
             return self.places or (rest[-1] == "for" and bool(self.content & {"purpos", "us"}))
         return verb in _words.VERBS or verb in lists.LINKING or self.places or root(verb) in self.content

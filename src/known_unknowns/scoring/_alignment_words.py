@@ -42,6 +42,11 @@ LINKING = _set(
     """
 )
 """Verbs that only tie the option to what the question asks."""
+NO_ADVERBS = _set("ally apply belly butterfly family fly jelly july lily only rally rely reply supply")
+"""Words that end as an adverb."""
+MEASURES = _words.GENERAL_NOUNS | _set("date price time title")
+"""Stems of nouns that a noun before them makes another one: "the departure time"."""
+POSTURES = _set("hang hangs hanging lie lies lying rest rests resting sit sits sitting stand stands standing")
 EVIDENCE = _set(
     """
     characteristic consistent indicate indicates indicating point points resemble resembles suggest suggesting

@@ -76,6 +76,7 @@ _TENS_BEFORE = re.compile(
 _NUMBERED = re.compile(
     r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
 )
+_POSITION_AFTER = re.compile(r"\s(?:(?:listed|given|offered|possible|answer)\s)?(?:options?|choices?|alternatives?)\b", re.IGNORECASE)
 _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
@@ -297,6 +298,8 @@ class Marks:
             return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
         if not counts_parts and (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
             return False  # "2 of them"
+        if self._ordinals and _POSITION_AFTER.match(after):
+            return False  # "the third option"
         if word in NUMBER_WORDS and (_LARGER.match(after) or _TENS_BEFORE.search(before)):
             return False  # "three" in "three thousand"
         if word.isdigit() and _NUMBERED.search(before):

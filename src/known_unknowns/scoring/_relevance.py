@@ -18,7 +18,7 @@ from typing import NamedTuple
 from known_unknowns.scoring import _relevance_patterns as patterns
 from known_unknowns.scoring import _words
 from known_unknowns.scoring._alignment import Alignment
-from known_unknowns.scoring._anchors import anchored, differ, qualities
+from known_unknowns.scoring._anchors import anchored, differ, is_another, modifiers, qualities
 from known_unknowns.scoring._clauses import (
     CLAUSE,
     ENGLISH,
@@ -108,6 +108,11 @@ class Focus:
         """What the question says of the things that it names."""
         return qualities(self._text)
 
+    @cached_property
+    def modifiers(self) -> dict[str, frozenset[str]]:
+        """What stands before the nouns of the question."""
+        return modifiers(self._text)
+
     def about_the_question(self, text: str, exempt: Collection[str], rule: Rule = Rule.POSSIBLE) -> str:
         """Replace the marks of texts that are said of something else.
 
@@ -182,6 +187,10 @@ class Focus:
         if not self.locates and not self.counts and patterns.SIDE_OF.match(after):
             return False
         if differ(self.qualities, f"{before} the {after}") or self._lacks(before):
+            return False
+        if is_another(self.modifiers, f"{before} the {after}", self.words):
+            return False
+        if patterns.A_SIDE.match(after) and not self.alignment.places:
             return False
         passive = patterns.PASSIVE.search(before[-40:])
         if passive is not None and root(passive[1]) not in self.words:

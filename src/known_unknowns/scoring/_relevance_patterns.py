@@ -85,6 +85,8 @@ FIRST_NAME = re.compile(
 )
 WITHOUT = re.compile(r"\bwithout\s(?:an?\s|the\s|any\s)?(\w+)", re.IGNORECASE)
 SIDE_OF = re.compile(r"\sof\s(?:it|him|her|them)\b")
+A_SIDE = re.compile(r"\s(?:side|edge|corner|half|of\s(?:this|the)\s(?:picture|photo|image|scene|show))\b", re.IGNORECASE)
+"""What makes a direction a place ("on the right side"), or a noun a figure of speech ("the star of this picture")."""
 FAR_AWAY = re.compile(r"\s(?:in|at)\sthe\s(?:far\s)?(?:background|distance|back)\b", re.IGNORECASE)
 PASSIVE = re.compile(
     r"\b(?!(?:made|produced|manufactured|built|owned|operated|occupied|designed|developed)\s)(\w+ed|taken|drawn|written|shot|led|driven)"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from known_unknowns.scoring import _stance, _statements, _verdicts
 from known_unknowns.scoring._announcements import ANNOUNCED, CUED, FINAL, MISSPELT
 from known_unknowns.scoring._clauses import ENGLISH
 from known_unknowns.scoring._cleaning import normalise, without_thinking
+from known_unknowns.scoring._contrast import asked_marks, without_asides
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
 from known_unknowns.scoring._quotations import without_quotations
 from known_unknowns.scoring._relevance import Rule, focus_of
@@ -46,7 +47,7 @@ _UNFINISHED = re.compile(r"\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
 _AFFIRMED = re.compile(
     rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}[)\]]?,?\sit\s(?:is|must\sbe|has\sto\sbe)(?=\s?(?:[.!,;\n]|\Z))|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|in\sall|altogether)\b"
-    rf"|{MARK}[)\]]?\sis\s(?:the|my)\s(?:final\s)?(?:answer|choice|pick|one)\b|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
+    rf"|{MARK}[)\]]?\sis\s(?:the|my)\s(?:(?:final\s)?(?:answer|choice|pick)\b|one(?=\s?(?:[.,;!\n]|\Z)|\s(?:you|the\squestion|asked|that\s(?:is\s)?(?:fits|matches|correct|right))\b))|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
     r"(?:only\s|most\s|more\s)?(?:correct|right|best|better|accurate|likely|fitting|appropriate|richtig|korrekt|correcte?)\b|才?是?正确|が正し)",
     re.IGNORECASE,
 )
@@ -75,6 +76,16 @@ _SHORT = re.compile(rf"\s*(?:(?:\w{{2,}}|\d)[,:]?\s){{1,2}}(?:{LETTER})[.)]?\s*"
 _BARE = re.compile(
     rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))|(?:(?<=[,;.!?\u2026]\s)|(?<=\u2026)){TEXT}(?=\s?(?:[.!;\n]|\Z))"
 )
+_UNKNOWN = re.compile(
+    r"\b(?:can't|cannot|couldn't|can\snot|could\snot|unable\sto|impossible\sto|not\spossible\sto)\s(?:really\s|actually\s|be\s|clearly\s){0,2}"
+    r"(?:seen|see|told|tell|found|find|made\sout|make\sout|determined?|read|identif\w+|know|said|say|verif\w+|confirm\w*|discern\w*|recogni\w+)\b"
+    r"(?![^.;!?\n]*\b(?:other|others|else|more|any|anything|another)\b)"
+    r"|\b(?:is|are|remains?|stays?)\s(?:unknown|unclear|hidden|out\sof\s(?:view|frame|sight)|not\s(?:visible|shown|known|in\sview|legible)|invisible|illegible|anyone's\sguess|anybody's\sguess|a\smystery)\b",
+    re.IGNORECASE,
+)
+"""What the reply says cannot be seen, after a mention."""
+_STARTS = re.compile(rf"(?:(?<=[.!?\u2026]\s)|(?<=\n)){TEXT}(?=\s?(?:[.,!;:\n\u2013\u2014]|\Z))")
+"""A text that starts another sentence and is followed by a pause."""
 _TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
 _NUMBER = r"\d{1,3}(?:\.\d+)?"
 _SHARE = re.compile(
@@ -175,10 +186,35 @@ class ReplyParser:
                     or (claims == {self.refusal} and len(self.marks.claims(stated) - self.marks.claims(text)) == 1)
                     or self._contradicts(claims, text, rule)
                 )
-                return NOTHING if revoked else claims
+                return NOTHING if revoked else self._uncontested(claims, text, rule)
             if rule == self.announced and _UNDECIDED.search(text) and len(self.named(text)) > 1:
                 return NOTHING
-        return NOTHING
+        relevant = _MARK.findall(self.focus.about_the_question(text, self._statements))
+        return self._contrasted(without_asides(text, self.focus.alignment), relevant)
+
+    def _uncontested(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> Claims:
+        """The claims, unless they are a text beside another option's text and nothing shows which one is asked for."""
+        weak = rule in (self.named, self.edges, self.restated) and claims != {self.refusal}
+        if rule == self.named and weak and _UNKNOWN.search(text, max(m.end() for m in _MARK.finditer(text))):
+            return NOTHING
+        mentions = [mark for mark in _MARK.findall(text) if self.marks.claims(mark) <= claims]
+        if not weak or any(_TEXT_ONLY.match(mark) for mark in mentions) or not self.focus.analysed:
+            return claims
+        rest = without_asides(text, self.focus.alignment)
+        if not (self.marks.claims(rest) & self.marks.offered) - claims - {self.refusal}:
+            return claims
+        asked = self._contrasted(rest, mentions)
+        if rule == self.named:
+            return asked
+        others = self.marks.claims("".join(_STARTS.findall(rest))) - claims if rule == self.edges else NOTHING
+        return claims if asked <= claims and not others else NOTHING
+
+    def _contrasted(self, text: str, relevant: Collection[str]) -> Claims:
+        """The option of the part of the reply that is about what the question asks."""
+        if not self.focus.analysed or ENGLISH.search(text) is None or _TEXT_ONLY.search(text):
+            return NOTHING
+        asked = self.marks.claims("".join(asked_marks(text, self.focus.alignment, relevant)))
+        return asked if len(asked) == 1 and len(self.marks.claims(text)) > 1 else NOTHING
 
     def final(self, text: str) -> Claims:
         """The text after each mark of a final answer: a box, an <answer> tag, "Final answer:"."""

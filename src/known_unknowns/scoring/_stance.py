@@ -101,6 +101,7 @@ _CLAUSE_ENDS = (
 _UNTRUE = re.compile(
     rf"(?:{_AFTER_PUNCTUATION}|(?<=\s)){words.ANAPHORS}"
     rf"(?:(?:'s|\s(?:is|was|are|seems|looks|does|would|must))\s(?:{words.EMPHASES}\s){{0,2}}{words.UNTRUE}"
+    r"|\sno\slonger(?:\s(?:does|is|do|are|has|have|so))?"
     rf"|\s(?:isn't|wasn't|doesn't|can't|cannot)(?:\s{words.EMPHASES}){{0,2}}(?:\s(?:correct|right|true|so|the\scase|it))?){_CLAUSE_ENDS}",
     re.IGNORECASE,
 )
