@@ -43,6 +43,7 @@ _EVIDENT = re.compile(
     re.IGNORECASE,
 )
 _IN_FACT = re.compile(r"\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
+_NEXT = re.compile(r"\A\s([a-z]+(?:\s[a-z]+){0,4})", re.IGNORECASE)
 _ANOTHER = re.compile(MARK)
 
 
@@ -141,7 +142,7 @@ class Alignment:
         if self._other_number(f"{before} \u2026{after}") or self._goes_on(before, after):
             return True
         lead = WORD.findall(without_openers(before)[0].casefold())
-        if not counted and not set(lead) - _words.DETERMINERS and self._acts(after):
+        if not counted and not set(lead) - _words.DETERMINERS and (self._acts(after) or self._starts_another(after)):
             return True
         rest = _IN_FACT.sub("", without_openers(before)[0])
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
@@ -153,6 +154,16 @@ class Alignment:
             if self._left_over(words_after):
                 return True
         return self._left_over(words) or not (evidence or self._allows(words))
+
+    def _starts_another(self, after: str) -> bool:
+        """Whether the words after a mention that starts the clause make it part of a phrase: "a round of applause"."""
+        words = [word.casefold() for word in _NEXT.findall(after)[:1] for word in word.split()]
+        words = [word for word in words if not word.endswith("ly")]
+        of = words[:1] == ["of"]
+        if not words or (words[0] in _words.FUNCTION_WORDS | lists.LINKING | lists.HEDGES and not of):
+            return False
+        known = [root(word) in self.content or stem(word) in _words.GENERAL_NOUNS for word in words]
+        return not any(known) and not (of and any(word in _words.FUNCTION_WORDS for word in words[1:2]))
 
     def _acts(self, after: str) -> bool:
         """Whether the mention is the subject of a clause that the question does not ask about."""

@@ -28,7 +28,7 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _SEPARATORS = (
-    re.compile(r"[;:\u2013\u2014\u2026(]|\s(?:but|while|whereas|although|though|yet|because|so)\s", re.IGNORECASE),
+    re.compile(r"[;:\u2013\u2014\u2026]|\s-{1,2}\s|\s(?:but|while|whereas|although|though|yet|because|so)\s", re.IGNORECASE),
     re.compile(r",(?=\s)"),
     re.compile(r"\s(?:and|or|nor)\s", re.IGNORECASE),
     re.compile(r"\s(?=(?:with|without|near|next|behind|above|below|beside|under|in|on|at|from|between)\s)"),
@@ -40,6 +40,7 @@ _ASIDE = re.compile(
 )
 _ATTRIBUTE = re.compile(rf"(?<=\s){TEXT}\s(?P<noun>[a-z]+)(?=[\s.,;:!?]|\Z)")
 _REFERENCES = _words.PRONOUNS | {"this", "that"}
+_RELATIVE = re.compile(r"\b(?<!\A)that\s(?=(?!(?:is|was|looks)\b)|(?:is|was)\s\w+(?:ed|en)\b)", re.IGNORECASE)
 
 
 class _Part(NamedTuple):
@@ -159,7 +160,7 @@ def _sorted(text: str, alignment: Alignment) -> _Part:
     """The words of a text by their relation to the question."""
     asked, prepositions, other, placed = set(), set(), set(), set()
     refers = False
-    for word in _TOKEN.findall(text.casefold()):
+    for word in _TOKEN.findall(_RELATIVE.sub("", text.casefold())):
         if root(word) in alignment.content and word not in _words.FUNCTION_WORDS:
             asked.add(root(word))
         elif word in alignment.said and _contrasts(word):
@@ -178,4 +179,4 @@ def _sorted(text: str, alignment: Alignment) -> _Part:
 def _is_neutral(word: str, alignment: Alignment) -> bool:
     if word.endswith("'s"):
         return word in lists.NEUTRAL | _words.PERSONS
-    return (alignment.is_neutral(word) or word in lists.LINKING) and stem(word) not in _words.OTHER_SUBJECTS
+    return (alignment.is_neutral(word) or word in lists.LINKING) and word != "people"

@@ -21,7 +21,7 @@ from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise
 from known_unknowns.scoring._loose import can_be_loose, loose_mentions
 from known_unknowns.scoring._numbers import NUMBER_WORDS
-from known_unknowns.scoring._options import option_texts, refuses
+from known_unknowns.scoring._options import option_texts, places, refuses, unaccented
 from known_unknowns.scoring._positions import mark_positions, mentions_position
 
 Claims = frozenset[str]
@@ -77,6 +77,7 @@ _NUMBERED = re.compile(
     r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
 )
 _POSITION_AFTER = re.compile(r"\s(?:(?:listed|given|offered|possible|answer)\s)?(?:options?|choices?|alternatives?)\b", re.IGNORECASE)
+_FIRST_NAME = re.compile(r"(?:[.,;:!?]\s|\A)?(?<!\.\s)(?<!\A)\b(?!(?:The|That|This|By)\b)[A-Z][a-z]+\s\Z")
 _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
@@ -180,8 +181,30 @@ class Marks:
                 parts += [text[end : mention.start], self._characters(mention.labels, 1)]
                 end = mention.end
         parts.append(text[end:])
-        marked = self._mark_labels("".join(parts))
+        marked = self._mark_labels(self._mark_names("".join(parts)))
         return self._merge(mark_positions(marked, self._in_place, _MARK, nouns_only=self._ordinals))
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The last words of options that are names of several words, with their labels: "Monet" for "Claude Monet"."""
+        words = {option.label: normalise(option.text).split() for option in self._options if not refuses(option.text)}
+        names = {label: said for label, said in words.items() if len(said) > 1 and all(map(_is_of_a_name, said))}
+        last = {
+            said[-1]: label
+            for label, said in names.items()
+            if len(said[-1]) > 3 and not any(said[-1] in others for other, others in words.items() if other != label)
+        }
+        found = last if len(names) > 1 else {}
+        return found | {unaccented(name): label for name, label in found.items()}
+
+    def _mark_names(self, text: str) -> str:
+        """Mark last names, unless another first name is before them."""
+        for name, label in self._names.items():
+            for start in sorted(places(name, text), reverse=True):
+                mention = self._is_mention(text, start, start + len(name), counts_parts=False)
+                if mention and not _FIRST_NAME.search(text[:start]):
+                    text = f"{text[:start]}{self._characters(frozenset({label}), 1)}{text[start + len(name) :]}"
+        return text
 
     @cached_property
     def _loose(self) -> list[str]:
@@ -346,6 +369,10 @@ class Marks:
 
         text = _LABEL_AND_TEXT.sub(lambda match: pair(match, match[1], match[2]), text)
         return _TEXT_AND_LABEL.sub(lambda match: pair(match, match[2], match[1]), text)
+
+
+def _is_of_a_name(word: str) -> bool:
+    return word[0].isupper() or word in {"of", "the", "van", "von", "de", "da", "di", "del", "la", "le"}
 
 
 @lru_cache(maxsize=256)

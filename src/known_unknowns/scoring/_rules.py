@@ -84,7 +84,7 @@ _UNKNOWN = re.compile(
     re.IGNORECASE,
 )
 """What the reply says cannot be seen, after a mention."""
-_STARTS = re.compile(rf"(?:(?<=[.!?\u2026]\s)|(?<=\n)){TEXT}(?=\s?(?:[.,!;:\n\u2013\u2014]|\Z))")
+_STARTS = re.compile(rf"(?:(?<=[.!?\u2026\u2013\u2014-]\s)|(?<=\n)){TEXT}(?=\s?(?:[.,!;:\n\u2013\u2014]|\Z))")
 """A text that starts another sentence and is followed by a pause."""
 _TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
 _NUMBER = r"\d{1,3}(?:\.\d+)?"
@@ -195,6 +195,8 @@ class ReplyParser:
     def _uncontested(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> Claims:
         """The claims, unless they are a text beside another option's text and nothing shows which one is asked for."""
         weak = rule in (self.named, self.edges, self.restated) and claims != {self.refusal}
+        if weak and text.rstrip().endswith(":"):
+            return NOTHING  # cut off before what is announced
         if rule == self.named and weak and _UNKNOWN.search(text, max(m.end() for m in _MARK.finditer(text))):
             return NOTHING
         mentions = [mark for mark in _MARK.findall(text) if self.marks.claims(mark) <= claims]

@@ -69,10 +69,14 @@ _CONDITION = re.compile(
 )
 _EXAMPLE = re.compile(rf"(?<!\w){words.EXAMPLES}|例如|比如", re.IGNORECASE)
 _ANOTHER_TIME = re.compile(
-    r"\b(?:was|were|had\sbeen)\b[^.;!?\n]*\b(?:ago|earlier|previously|yesterday)\b"
+    r"\b(?:was|were|had\sbeen|became|got)\b[^.;!?\n]*\b(?:ago|earlier|previously|yesterday|once|at\sfirst)\b"
+    r"|\b(?:(?:until|before)\s(?:last|\d{4}|then|recently)|originally|formerly|earlier|once)\b[^.;!?\n]*"
+    r"(?=[,;.]\s(?:but\s|and\s|then\s)?(?:now|today|currently|at\s(?:the|this)\smoment|later)\b)"
     r"|\bwill\b[^.;!?\n]*\b(?:soon|later|tomorrow)\b",
     re.IGNORECASE,
 )
+_TIMES = re.compile(r"[;,]?\s(?=(?:but|yet|and\snow|now|today|currently|at\s(?:the|this)\smoment)\b)|;\s", re.IGNORECASE)
+"""What separates another time from the time of the image."""
 _REAL_CONDITION = re.compile(rf"\b{words.REAL_CONDITIONS}", re.IGNORECASE)
 _MODAL = re.compile(rf"\b{words.MODALS}\b|(?<=\w)'d\b|就是|会是", re.IGNORECASE)
 _OWN_MODAL = re.compile(
@@ -160,8 +164,10 @@ def _asked(sentences: Sequence[str]) -> set[int]:
 def _sentence(text: str, asked: Collection[str], *, endorsed: bool) -> str:
     if _MARK.search(text) is None:
         return text
-    if any(pattern.search(text) for pattern in (_EXAMPLE, _ANOTHER_TIME, _DISPLAYED, _TAG)) or _conditional(text):
+    if any(pattern.search(text) for pattern in (_EXAMPLE, _DISPLAYED, _TAG)) or _conditional(text):
         return _mask(text)
+    if _ANOTHER_TIME.search(text):
+        text = "".join(_mask(part) if _ANOTHER_TIME.search(part) else part for part in _parts(_TIMES, text))
     clauses: list[str] = []
     reported = negated = False
     for clause in _parts(_CLAUSE, text):
