@@ -33,6 +33,8 @@ _ACTS = re.compile(
     r"(?:\s(?:in|with|on|of|at)\s[^.,;:!?]{1,60}?)?\s(?:is|are|was|were)\s(?:not\s|also\s|just\s)?([a-z]+(?:ing|ed))\b",
     re.IGNORECASE,
 )
+_COUNTED_ACT = re.compile(r"(?:\s[a-z]+){1,3}?\s(?:is|are|was|were)\s([a-z]+)\b(?!\sat\b)", re.IGNORECASE)
+_HAS_DONE = re.compile(r"\s(?:has|have|had)\s(?:just\s|already\s|now\s)?(left|gone|[a-z]+ed)\b", re.IGNORECASE)
 _AT_SOMEBODY = re.compile(
     r"\s(?:is|are|was|were|lies|hangs|sits|stands|belongs)\s(?:\w+\s){0,4}([a-z]+)'s\s", re.IGNORECASE
 )
@@ -62,6 +64,8 @@ class Alignment:
         self.nouns = nouns
         words = [word.removesuffix("'s") for word in WORD.findall(question.casefold())]
         self.said = frozenset(words)
+        self.event = any(word.endswith("ed") or word in lists.EVENTS for word in words if _has_content(word))
+        self.acts = any(word.endswith(("ing", "ed")) for word in words if _has_content(word))
         self.names = frozenset(map(root, nouns))
         self.order = [root(word) for word in words if word in _words.PREPOSITIONS or _has_content(word)]
         self.content = frozenset(root(word) for word in words if _has_content(word))
@@ -70,6 +74,7 @@ class Alignment:
         self.wh = frozenset(words) & lists.QUESTION_WORDS
         self.prepositions = frozenset(words) & _words.PREPOSITIONS
         self.places = bool(frozenset(words) & lists.PLACES)
+        self.asks_year = "year" in words
         self.asks_number = bool(frozenset(words) & {"number", "year", "price"}) and "many" not in words
         self.numbers = {stem(noun): number for noun, number in _NUMBER.findall(question)}
 
@@ -148,6 +153,10 @@ class Alignment:
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
         words = WORD.findall(rest[evidence:].casefold())
         if counted:
+            act = _COUNTED_ACT.match(after)
+            verb = "" if act is None else act[1].casefold()
+            if verb in lists.LACKS or (self.acts and self._another_act(["are", verb])):
+                return True
             return words[:1] != [] and words[0] in _words.PREPOSITIONS and self._left_over(words)
         if words[-1:] and words[-1] in _words.PREPOSITIONS and not after.startswith(("'", ",")):
             words_after = WORD.findall(after.casefold()) if len(words) == 1 else []
@@ -173,6 +182,9 @@ class Alignment:
             verb = acts[1].casefold()
             if root(verb) not in self.content and verb not in lists.LINKING:
                 return True
+        left = _HAS_DONE.match(after)
+        if left is not None and root(left[1]) not in self.content:
+            return True
         owner = _AT_SOMEBODY.match(after)
         return owner is not None and root(owner[1]) not in self.content and f"{owner[1]}'s" not in lists.NEUTRAL
 
@@ -204,6 +216,8 @@ class Alignment:
 
     def _left_over(self, words: Sequence[str]) -> bool:
         """Whether a word is left over. Words of a phrase that describes the asked object are not."""
+        if self._another_act(words):
+            return True
         head = modifier = False
         described = -1
         for place, word in enumerate(words):
@@ -225,6 +239,18 @@ class Alignment:
                 described = place
             else:
                 return True
+        return False
+
+    def _another_act(self, words: Sequence[str]) -> bool:
+        """Whether the clause's verb is not the question's: "is chasing", "was designed" for "was opened"."""
+        lead = [word for word in words if word not in _words.DETERMINERS]
+        if lead and lead[-1] in self.prepositions and not self.event:
+            return False
+        for before, word in zip(words, words[1:], strict=False):
+            known = root(word) in self.content or word in _words.VERBS or (word in lists.LINKING and not (self.event and word in lists.EVENTS))
+            if before in lists.BE and word.endswith(("ing", "ed")) | (word in lists.EVENTS) and not known:
+                if not (word in lists.NEUTRAL or word in lists.EVIDENCE or word in _words.ADJECTIVES):
+                    return True
         return False
 
     def is_neutral(self, word: str) -> bool:
@@ -257,7 +283,7 @@ class Alignment:
         if len(rest) == 1:
             return self.places or bool(self.wh & {"who", "whom", "whose"})
         verb = rest[-2]
-        if verb in lists.POSTURES and rest[-1] in _words.PREPOSITIONS - _words.ON - {"at"} | {"in", "inside"}:
+        if verb in lists.POSTURES:
             return self.places  # "It stands in a basket."
         if verb in _words.AUXILIARIES:
             return self.places or (rest[-1] == "for" and bool(self.content & {"purpos", "us"}))

@@ -42,10 +42,17 @@ LINKING = _set(
     """
 )
 """Verbs that only tie the option to what the question asks."""
+EVENTS = _set(
+    "built designed developed drawn labeled labelled manufactured named painted placed printed produced taken written"
+)
+"""Of `LINKING`, what happens once. If the question asks about another event, such a word says something else."""
 NO_ADVERBS = _set("ally apply belly butterfly family fly jelly july lily only rally rely reply supply")
 """Words that end as an adverb."""
+LACKS = _set("absent broken empty free gone hidden missing unoccupied vacant")
+"""What is said of things that do not count."""
 MEASURES = _words.GENERAL_NOUNS | _set("date price time title")
 """Stems of nouns that a noun before them makes another one: "the departure time"."""
+BE = _set("is are was were be been being 's he's she's it's they're")
 POSTURES = _set("hang hangs hanging lie lies lying rest rests resting sit sits sitting stand stands standing")
 EVIDENCE = _set(
     """

@@ -39,7 +39,7 @@ _ASIDE = re.compile(
     rf"(?:[a-z]+\s)?{TEXT}"
 )
 _ATTRIBUTE = re.compile(rf"(?<=\s){TEXT}\s(?P<noun>[a-z]+)(?=[\s.,;:!?]|\Z)")
-_REFERENCES = _words.PRONOUNS | {"this", "that"}
+_REFERENCES = _words.PRONOUNS | {"this", "that", "he", "she"}
 _RELATIVE = re.compile(r"\b(?<!\A)that\s(?=(?!(?:is|was|looks)\b)|(?:is|was)\s\w+(?:ed|en)\b)", re.IGNORECASE)
 
 
@@ -114,7 +114,7 @@ def _answers(part: _Part, others: Sequence[_Part], alignment: Alignment) -> bool
     shared = frozenset[str]().union(*(other.asked for other in others))
     if any(word in alignment.core or _contrasts(word) for word in part.asked - shared):
         return True
-    return part.refers and not shared and not any(other.refers for other in others)
+    return part.refers and shared <= part.asked and not any(other.refers for other in others)
 
 
 def _parts(sentence: str, alignment: Alignment) -> Iterator[_Part]:
@@ -163,6 +163,8 @@ def _sorted(text: str, alignment: Alignment) -> _Part:
     for word in _TOKEN.findall(_RELATIVE.sub("", text.casefold())):
         if root(word) in alignment.content and word not in _words.FUNCTION_WORDS:
             asked.add(root(word))
+        elif word.endswith(("er", "or")) and root(word[:-2]) in alignment.content:
+            asked.add(root(word[:-2]))  # "the painter" of "painted"
         elif word in alignment.said and _contrasts(word):
             asked.add(word)
         elif word in SIDES or word in lists.CONTRASTING or not word[0].isalpha():

@@ -40,7 +40,7 @@ _A_IS_A_LETTER_BEFORE = (
 _NAMED_BY_A_LETTER = (
     r"\b(?i:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
     r"group|room|hotel|image|photo|picture|panel|box|point|exhibit|block|wing|row|column|seat|bus|line|lane|type|"
-    r"zone|level|vitamine|model|serie|exit|track)s?(?:\s?:)?\s[A-Z](?![\w'])|\b(?i:with|has|shows?|reads?|says?|bears?|see|on)\s(?:a|the)\s(?:\w+\s)?letter\s[A-Z](?![\w'])|(?<![\w'])[A-Z]\s(?:is|was|as\sin)\s(?:for\b|(?:the|a)\s(?:\w+\s)?letter\b)|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"
+    r"zone|level|vitamine|model|serie|exit|track)s?(?:\s?:)?\s[A-Z](?![\w'])|\b(?i:with|has|shows?|reads?|says?|bears?|see|on)\s(?:a|the)\s(?:\w+\s)?letter\s[A-Z](?![\w'])|(?<![\w'])[A-Z]\sfor\s(?!(?:the|this|that|these|me|sure|example|certain|now|all|a|an|its|my)\b)[a-z]+(?=[.,!;]|\Z)|(?<![\w'])[A-Z]\s(?:is|was|as\sin)\s(?:for\b|(?:the|a)\s(?:\w+\s)?letter\b)|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"
 )
 _LETTER_MENTION = re.compile(
     rf"{_NAMED_BY_A_LETTER}"
@@ -61,7 +61,7 @@ _AFTER_A_WORD = (
     r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
 )
 _CLAUSE_START = re.compile(
-    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
+    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|and|or|actually|not|also|but|nor|neither|either|than)\s|/)\(?\Z",
     re.IGNORECASE,
 )
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
@@ -77,6 +77,7 @@ _NUMBERED = re.compile(
     r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
 )
 _POSITION_AFTER = re.compile(r"\s(?:(?:listed|given|offered|possible|answer)\s)?(?:options?|choices?|alternatives?)\b", re.IGNORECASE)
+_NAME_GOES_ON = re.compile(r"\s[A-Z][a-z]|-[A-Za-z]")
 _FIRST_NAME = re.compile(r"(?:[.,;:!?]\s|\A)?(?<!\.\s)(?<!\A)\b(?!(?:The|That|This|By)\b)[A-Z][a-z]+\s\Z")
 _STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
@@ -87,7 +88,7 @@ _DISCOURSE = frozenset(
 )
 """Texts that can also introduce a reply."""
 _CHAT = re.compile(
-    r"[\s,.:!;-]{1,3}(?:so[\s,]|let\sme\b|let's\b|here\b|please\b|thank|I(?:'d|\swould)\s(?:be\s(?:happy|glad)|love\sto)"
+    r"[\s,.:!;-]{1,3}(?:so[\s,]|let\sme\b|let's\b|here\b|that's\san?\s\w+\s(?:question|one)|good\squestion|please\b|thank|I(?:'d|\swould)\s(?:be\s(?:happy|glad)|love\sto)"
     r"|I(?:'ll|\scan|\swill|\scould|\sneed\sto)\s(?!(?:see|tell|say|confirm)\b)|I'm\s(?:happy|glad|ready))",
     re.IGNORECASE,
 )
@@ -202,7 +203,7 @@ class Marks:
         for name, label in self._names.items():
             for start in sorted(places(name, text), reverse=True):
                 mention = self._is_mention(text, start, start + len(name), counts_parts=False)
-                if mention and not _FIRST_NAME.search(text[:start]):
+                if mention and not _NAME_GOES_ON.match(text, start + len(name)) and not _FIRST_NAME.search(text[:start]):
                     text = f"{text[:start]}{self._characters(frozenset({label}), 1)}{text[start + len(name) :]}"
         return text
 

@@ -93,6 +93,8 @@ class Focus:
         self.analysed = bool(self.words) and "?" in question and ENGLISH.search(question) is not None
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
         self.prepositions = said & _words.PREPOSITIONS | (_words.ON if said & _words.ON else frozenset())
+        self.asks_text = patterns.TEXT_QUESTION.search(text) is not None
+        self.past = patterns.PAST_QUESTION.search(text) is not None
         self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
         self._text = text
         self.end = frozenset(text.casefold().split()[-1:]) & _words.PREPOSITIONS
@@ -156,7 +158,8 @@ class Focus:
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
 
     def _follows_the_rule(self, mention: _Mention, rule: Rule) -> bool:
-        if self.alignment.restates(mention.before, mention.after) and not self._on_another_side(mention):
+        elsewhere = patterns.FAR_AWAY.match(mention.after) is not None
+        if self.alignment.restates(mention.before, mention.after) and not (elsewhere or self._on_another_side(mention)):
             return True
         if rule is Rule.RESTATED:
             return False
@@ -190,6 +193,8 @@ class Focus:
             return False
         if is_another(self.modifiers, f"{before} the {after}", self.words):
             return False
+        if self._at_another_time(mention) or patterns.SOMEBODYS.search(before):
+            return False
         if patterns.A_SIDE.match(after) and not self.alignment.places:
             return False
         passive = patterns.PASSIVE.search(before[-40:])
@@ -199,6 +204,8 @@ class Focus:
         if person is not None and root(person[1]) not in self.words:
             return False
         follows = self._follows(after)
+        if follows is True and self.alignment.asks_year:
+            return False  # "the 1937 bridge"
         if not self.asides and not self.locates and patterns.ASIDE.search(before[-40:]):
             return follows is True
         if self.describes and follows is not None:
@@ -209,7 +216,7 @@ class Focus:
             return False
         if not self.describes and not self.locates and self._is_an_attribute(before, after, follows):
             return False
-        if not self.locates and self._elsewhere(f"{before}\u2026{after}"):
+        if not self.locates and self._elsewhere(f"{before}\u2026{after}" if self.counts or not before.strip() else f"{before}\u2026"):
             return False
         if patterns.IT_IS.search(before[-40:]) is not None:
             noun = patterns.NOUN_AFTER.match(after)
@@ -227,6 +234,12 @@ class Focus:
         if any(stem(word) in self.nouns for word in words) or (not self.nouns and root(words[0]) in self.words):
             return True
         return None if stem(words[0]) in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS) and not self.counts else False
+
+    def _at_another_time(self, mention: _Mention) -> bool:
+        """Whether the clause is in the past, and the question is not."""
+        if self.past:
+            return False
+        return patterns.PAST.search(mention.before) is not None or patterns.PAST_AFTER.match(mention.after) is not None
 
     def _lacks(self, before: str) -> bool:
         """Whether the clause is about something without what the question names: "the girl without a ponytail"."""
@@ -246,6 +259,9 @@ class Focus:
         near = frozenset(WORD.findall(re.split(TEXT, mention.after)[0].casefold()))
         if _sides(near):
             words = near if not self.counts else words
+        part = patterns.PARTS_OF_A_SCENE.match(mention.after) or patterns.PART_BEFORE.search(mention.before)
+        if self.counts and part and not self.sides and not {"foreground", "background"} & self.content:
+            return True
         if self.counts and (
             "each" in words or mention.before.endswith("of the ") or patterns.PARTLY.match(mention.after + mention.rest)
         ):
@@ -279,13 +295,16 @@ class Focus:
 
     def _elsewhere(self, text: str) -> bool:
         """Whether the clause names a place of the question with another preposition."""
-        found = [(stem(match["noun"]), place_of(match)) for match in PLACE.finditer(text)]
-        known = [(noun, place) for noun, place in found if noun in self.places]
+        found = [
+            (stem(match["noun"]), place_of(match), frozenset(map(root, WORD.findall(match[0].casefold()))))
+            for match in PLACE.finditer(text)
+        ]
+        known = [(noun, place) for noun, place, _ in found if noun in self.places]
         if known:
             return all(self.places[noun] != place for noun, place in known)
         kinds = set(self.places.values())
-        others = [noun for noun, place in found if place in kinds and root(noun) not in self.words]
-        return self.counts and bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
+        others = [noun for noun, place, words in found if place in kinds and not words & self.words]
+        return bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
 
     def _said_of_it(self, mention: _Mention) -> bool:
         before = mention.before

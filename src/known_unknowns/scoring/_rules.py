@@ -19,7 +19,7 @@ from known_unknowns.scoring._turns import own_answer
 
 _KEYED = re.compile(rf"\w:\s?(?:the\s|an?\s)?{MARK}")
 _NEXT_WORD = re.compile(r"\s([a-z]+)(?!\w)")
-_FEW_WORDS, _LONG = 4, 60
+_FEW_WORDS, _SHORT_TEXT, _LONG = 4, 24, 60
 _SENTENCE_END = re.compile(r"\n|[.!?;](?:\s|\Z)|\u3002|</answer>", re.IGNORECASE)
 _OPENING = " \n:=-.([{<'>#\u2022\u00b7,"
 _BETWEEN = (
@@ -55,6 +55,9 @@ _UNDECIDED = re.compile(
     r"\b(?:can't|cannot|unable\sto)\s(?:decide|choose|say\swhich)|\bundecided\b|\btorn\b|\bnot\ssure\swhich\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(rf"(?:\A|[,;]\s){TEXT}(?=\s\([^()\n]*[a-z]{{2}}[^()\n]*\))")
+"""Texts with remarks in brackets."""
+_SUM_ONLY = re.compile(rf"[\s.]*{MARK}(?:\s?[+x×*-]\s?(?:{MARK}|\d+))+[\s.]*")
 _COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
 _MARK = re.compile(MARK)
 _LETTER = re.compile(LETTER)
@@ -155,7 +158,7 @@ class ReplyParser:
         if _MARK.search(marked) is None:
             return NOTHING
         marked = self._without_copies(_statements.without_lower_ranks(marked))
-        if _ALL_EXCEPT.search(marked) or any(
+        if _SUM_ONLY.fullmatch(marked) and _TEXT_ONLY.search(marked) is None or _ALL_EXCEPT.search(marked) or any(
             self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)
         ):
             return NOTHING
@@ -197,7 +200,7 @@ class ReplyParser:
         weak = rule in (self.named, self.edges, self.restated) and claims != {self.refusal}
         if weak and text.rstrip().endswith(":"):
             return NOTHING  # cut off before what is announced
-        if rule == self.named and weak and _UNKNOWN.search(text, max(m.end() for m in _MARK.finditer(text))):
+        if rule in (self.named, self.edges) and weak and _UNKNOWN.search(text, max(m.end() for m in _MARK.finditer(text))):
             return NOTHING
         mentions = [mark for mark in _MARK.findall(text) if self.marks.claims(mark) <= claims]
         if not weak or any(_TEXT_ONLY.match(mark) for mark in mentions) or not self.focus.analysed:
@@ -261,6 +264,9 @@ class ReplyParser:
         """The choice that starts the reply, labels that start other lines, and a last line that is only a choice."""
         text = text.strip(" \n")
         remarks = {(match["sign"], match["mark"]) for match in _REMARKS.finditer(text)}
+        listed = self.marks.claims("".join(_LISTED.findall(text)))
+        if len(listed) > 1:
+            return listed  # "1932 (begun), 1937 (opened)"
         if len(remarks) > 1:
             return self.marks.claims("".join(mark for _, mark in remarks))
         first_line, _, rest = text.partition("\n")
@@ -278,6 +284,10 @@ class ReplyParser:
         if self.marks.claims(self.focus.about_the_question(text, self._statements)) - claims:
             return NOTHING
         if self.marks.claims(text) - claims and not all(
+            self.focus.anchored(relevant, mark) for mark in _MARK.findall(relevant)
+        ):
+            return NOTHING
+        if self.focus.asks_text and len(text) > _SHORT_TEXT and not all(
             self.focus.anchored(relevant, mark) for mark in _MARK.findall(relevant)
         ):
             return NOTHING

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from known_unknowns.scoring import _stance_words as words
-from known_unknowns.scoring._marks import MARK, Marks
+from known_unknowns.scoring._marks import LETTER, MARK, Marks
 
 _SHIFT = 0x300
 """A doubtful mark is the mark's character moved by this number."""
@@ -40,7 +40,9 @@ _REPORTED = re.compile(
     rf"|\b(?:according\sto|in\sthe\sopinion\sof|as\sper|as\sclaimed\sby)\s(?!(?:the|this|its)\s(?!(?:\w+\s)?{words.PERSONS}\b))"
     rf"|\b(?:was|were|am|been|being|is|are|'m)\s{words.ORDERED}\sto\b|\b{words.ORDERS}\s(?:me|us)\s"
     rf"|\b(?:been|was|is|are|were)\s(?:often\s|widely\s|sometimes\s)?{words.PASSIVES}\s(?:that|to)\b"
-    r"|\b(?:rumou?r|legend|gossip)\b"
+    r"|\b(?:rumou?r|legend|gossip)\b|\byou\s(?:should|must|have\sto|need\sto|ought\sto)\s\w+"
+    rf"|(?<!\bI\s)(?<!\bwe\s)\b(?:would|'d)\s(?:rather|love|like|prefer)\s(?:to\s)?(?:be\s|have\s)"
+    rf"|\b(?!(?:I|we|it|that|this|which|and|also|answer)\s)[A-Za-z][\w-]*\s(?:says|said|answers|answered|claims|claimed|picks|picked|chose)\s(?:option\s)?[(]?{LETTER}"
     r"|\b(?:typical|common|frequent|popular|usual|naive|lazy|obvious|tempting)\s(?:wrong\s)?(?:answer|mistake|guess|error|choice)\b"
     rf"|\b{words.PERSONS}'s\s(?:\w+\s)?(?:answer|guess|choice|opinion|view|claim|vote|pick)|{words.REPORTED_ELSEWHERE}",
     re.IGNORECASE,
@@ -112,7 +114,7 @@ _UNTRUE = re.compile(
 """A clause that denies what was said before: "that is false", "but it isn't"."""
 _DISSENT = re.compile(
     rf"(?:(?:{_AFTER_PUNCTUATION}|\b(?:but|and|though|yet|which)\s)I\s{words.DISSENTS}"
-    rf"|(?:{_AFTER_PUNCTUATION}){words.EXCLAMATIONS}(?=\s?(?:[.!;\n]|\Z)))"
+    rf"|(?:{_AFTER_PUNCTUATION}){words.EXCLAMATIONS}(?=\s?(?:[.!?;\n]|\Z)))"
     r"(?=\s?(?:[.,;:!?\n\u2026)]|\Z)|\s(?:it|that|this|so|them|him|her|with|to|because|since|at)\b)",
     re.IGNORECASE,
 )
