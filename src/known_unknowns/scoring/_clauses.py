@@ -14,6 +14,19 @@ ENGLISH = re.compile(
     r"\b(?:the|to|in|at|and|are|by|from|next|behind|can|be|not|see|do|does|you|an?|is|are|was|of|on|with|there|it|this|i|my|its?|has|have)\b",
     re.IGNORECASE,
 )
+_FOREIGN = re.compile(
+    r"\b(?:der|das|ist|und|eine?|nicht|auf|mit|ich|sich|le|les|est|une?|du|dans|sur|il|elle|et|je|el|los|las|es|una|en|que|di|che|lo|um|uma|os"
+    r"|het|een|och|jest|nie|na|ja|oui|si|nein|auch|aber|sind|zijn|som|med|och|med|ve|bir|yang|ini|itu)\b",
+    re.IGNORECASE,
+)
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is English. Few words without a common one are, if none of them is common in another language."""
+    return ENGLISH.search(text) is not None or (_FEW.fullmatch(text) is not None and _FOREIGN.search(text) is None)
+
+
+_FEW = re.compile(r"(?:[\s\ue000-\uf8ff\u2026\u2013\u2014]|[\x21-\x7e])+")
 WORD = re.compile(r"[^\W\d_][\w'-]*")
 SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _VERB_AFTER = r"(?:is|are|was|were|has|have|lies|lie|sits|sit|stands|stand|hangs|hang|can|looks|appears|seems)"

@@ -26,6 +26,7 @@ from known_unknowns.scoring._clauses import (
     SENTENCE,
     SHOWS_THAT,
     WORD,
+    is_english,
     is_participle,
     noun_of,
     parts,
@@ -127,7 +128,7 @@ class Focus:
         rule : Rule
             What the other marks have to fulfil.
         """
-        if re.search(TEXT, text) is None or ENGLISH.search(text) is None:
+        if re.search(TEXT, text) is None or not is_english(text):
             return text
         if not self.analysed:
             return patterns.ATTRIBUTIVE.sub("\u2026", text)
@@ -153,7 +154,7 @@ class Focus:
 
     def anchored(self, text: str, mark: str) -> bool:
         """Whether what a text says of a mention shares a word with the question, or is about "it"."""
-        if not self.analysed or ENGLISH.search(text) is None:
+        if not self.analysed or not is_english(text):
             return True
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
 

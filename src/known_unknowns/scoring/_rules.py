@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from known_unknowns.scoring import _stance, _statements, _verdicts
 from known_unknowns.scoring._announcements import ANNOUNCED, CUED, FINAL, MISSPELT
-from known_unknowns.scoring._clauses import ENGLISH
+from known_unknowns.scoring._clauses import is_english
 from known_unknowns.scoring._cleaning import normalise, without_thinking
 from known_unknowns.scoring._contrast import asked_marks, without_asides
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
@@ -148,7 +148,7 @@ class ReplyParser:
         marked = self.marks.mark_letter_texts(text) if self.marks.ambiguous else self._mark(text)
         if whole := self.marks.whole(text):
             return whole
-        readable = len(text.split()) < _FEW_WORDS or ENGLISH.search(text) is not None
+        readable = len(text.split()) < _FEW_WORDS or is_english(text)
         if readable and _MARK.search(marked) is None and not self.marks.ambiguous:
             marked = self.marks.mark_loosely(self._with_reference(text), self.focus.words)
         return self.decide(marked)
@@ -216,7 +216,7 @@ class ReplyParser:
 
     def _contrasted(self, text: str, relevant: Collection[str]) -> Claims:
         """The option of the part of the reply that is about what the question asks."""
-        if not self.focus.analysed or ENGLISH.search(text) is None or _TEXT_ONLY.search(text):
+        if not self.focus.analysed or not is_english(text) or _TEXT_ONLY.search(text):
             return NOTHING
         asked = self.marks.claims("".join(asked_marks(text, self.focus.alignment, relevant)))
         return asked if len(asked) == 1 and len(self.marks.claims(text)) > 1 else NOTHING
@@ -311,7 +311,7 @@ class ReplyParser:
         restated = self.focus.about_the_question(text, (), Rule.RESTATED)
         places = [match for match in _MARK.finditer(restated) if re.match(TEXT, match[0])]
         claims = self.marks.claims("".join(match[0] for match in places))
-        if len(claims) != 1 or not self.focus.analysed or ENGLISH.search(text) is None:
+        if len(claims) != 1 or not self.focus.analysed or not is_english(text):
             return NOTHING
         rest = self.focus.about_the_question(text, self._statements)[places[-1].end() :]
         others = self.marks.claims(rest) | self.marks.claims("".join(_TEXT_ONLY.findall(text)))
