@@ -33,8 +33,11 @@ _ACTS = re.compile(
     r"(?:\s(?:in|with|on|of|at)\s[^.,;:!?]{1,60}?)?\s(?:is|are|was|were)\s(?:not\s|also\s|just\s)?([a-z]+(?:ing|ed))\b",
     re.IGNORECASE,
 )
+_TO_ME = re.compile(r"(?<!\bto)(?<!\blet)(?<!\btell)(?<!\bfor)(?<!\btells)(?<!\bshows)\sme\b")
+_COULD = re.compile(r"\s[a-z]+\s(?:could|would|might|should|may|will)\b", re.IGNORECASE)
 _COUNTED_ACT = re.compile(r"(?:\s[a-z]+){1,3}?\s(?:is|are|was|were)\s([a-z]+)\b(?!\sat\b)", re.IGNORECASE)
-_HAS_DONE = re.compile(r"\s(?:has|have|had)\s(?:just\s|already\s|now\s)?(left|gone|[a-z]+ed)\b", re.IGNORECASE)
+_WAS = re.compile(r"\s(?:was|were)\b", re.IGNORECASE)
+_HAS_DONE = re.compile(r"\s(?:(?:has|have|had)\s(?:just\s|already\s|now\s)?(?=left\b|gone\b|[a-z]+ed\b)|(?:will|would|could|might|may|should)\s)([a-z]+)\b", re.IGNORECASE)
 _AT_SOMEBODY = re.compile(
     r"\s(?:is|are|was|were|lies|hangs|sits|stands|belongs)\s(?:\w+\s){0,4}([a-z]+)'s\s", re.IGNORECASE
 )
@@ -64,6 +67,7 @@ class Alignment:
         self.nouns = nouns
         words = [word.removesuffix("'s") for word in WORD.findall(question.casefold())]
         self.said = frozenset(words)
+        self.past = bool(frozenset(words) & {"was", "were", "did", "had"})
         self.event = any(word.endswith("ed") or word in lists.EVENTS for word in words if _has_content(word))
         self.acts = any(word.endswith(("ing", "ed")) for word in words if _has_content(word))
         self.names = frozenset(map(root, nouns))
@@ -155,14 +159,17 @@ class Alignment:
         if counted:
             act = _COUNTED_ACT.match(after)
             verb = "" if act is None else act[1].casefold()
-            if verb in lists.LACKS or (self.acts and self._another_act(["are", verb])):
+            if _COULD.match(after) or verb in lists.LACKS or (self.acts and self._another_act(["are", verb])):
                 return True
             return words[:1] != [] and words[0] in _words.PREPOSITIONS and self._left_over(words)
         if words[-1:] and words[-1] in _words.PREPOSITIONS and not after.startswith(("'", ",")):
             words_after = WORD.findall(after.casefold()) if len(words) == 1 else []
             if self._left_over(words_after):
                 return True
-        return self._left_over(words) or not (evidence or self._allows(words))
+        return self._left_over(words) or not (evidence or self._allows(words, whole="," not in rest[evidence:]))
+
+    def _explains(self, word: str) -> bool:
+        return root(word) in self.content or self.is_neutral(word) or word.endswith(("ing", "ed"))
 
     def _starts_another(self, after: str) -> bool:
         """Whether the words after a mention that starts the clause make it part of a phrase: "a round of applause"."""
@@ -183,7 +190,9 @@ class Alignment:
             if root(verb) not in self.content and verb not in lists.LINKING:
                 return True
         left = _HAS_DONE.match(after)
-        if left is not None and root(left[1]) not in self.content:
+        if left is not None and root(left[1]) not in self.content | {"be"}:
+            return True
+        if _WAS.match(after) and not self.past:
             return True
         owner = _AT_SOMEBODY.match(after)
         return owner is not None and root(owner[1]) not in self.content and f"{owner[1]}'s" not in lists.NEUTRAL
@@ -216,10 +225,10 @@ class Alignment:
 
     def _left_over(self, words: Sequence[str]) -> bool:
         """Whether a word is left over. Words of a phrase that describes the asked object are not."""
-        if self._another_act(words):
+        if self._another_act(words) or _TO_ME.search(" ".join(words)):
             return True
         head = modifier = False
-        described = -1
+        described = -2
         for place, word in enumerate(words):
             if word in _words.VERBS or word in lists.LINKING:
                 modifier = False
@@ -247,7 +256,9 @@ class Alignment:
         if lead and lead[-1] in self.prepositions and not self.event:
             return False
         for before, word in zip(words, words[1:], strict=False):
-            known = root(word) in self.content or word in _words.VERBS or (word in lists.LINKING and not (self.event and word in lists.EVENTS))
+            known = root(word) in self.content or (word in _words.VERBS - lists.DEEDS) or (word in lists.DEEDS and not self.acts) or (word in lists.LINKING and not (self.event and word in lists.EVENTS))
+            if word in lists.DEEDS and self.acts and not known and before in _words.PERSONS | lists.BE:
+                return True
             if before in lists.BE and word.endswith(("ing", "ed")) | (word in lists.EVENTS) and not known:
                 if not (word in lists.NEUTRAL or word in lists.EVIDENCE or word in _words.ADJECTIVES):
                     return True
@@ -275,9 +286,17 @@ class Alignment:
             return False  # "the departure time"
         return any(root(word) in self.content or stem(word) in self.nouns for word in ahead)
 
-    def _allows(self, words: Sequence[str]) -> bool:
+    def _up_to_a_preposition(self, words: list[str]) -> list[str]:
+        """Words without those that describe the mention after a preposition: "in the town" of "in the town square"."""
+        end = len(words)
+        while end and not self._explains(words[end - 1]) and words[end - 1] not in lists.LINKING:
+            end -= 1
+        return words[:end] if end and words[end - 1] in _words.PREPOSITIONS else words
+
+    def _allows(self, words: Sequence[str], *, whole: bool) -> bool:
         """Whether the preposition before the mention, if any, belongs to the question or to a verb."""
         rest = [word for word in words if word not in _words.DETERMINERS | lists.HEDGES]
+        rest = self._up_to_a_preposition(rest) if whole else rest
         if not rest or rest[-1] not in _words.PREPOSITIONS or rest[-1] in self.prepositions | lists.FREE:
             return True
         if len(rest) == 1:

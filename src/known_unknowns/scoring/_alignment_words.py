@@ -23,7 +23,7 @@ HEDGES = _set(
     evidently exactly fact
     here indeed itself herself himself themselves just likely maybe most mostly now obviously only overall perhaps
     possibly probably quite really roughly simply so surely then therefore thus total truly undoubtedly very visibly
-    well
+    well wait hmm counting recounting
     """
 )
 LINKING = _set(
@@ -46,10 +46,12 @@ EVENTS = _set(
     "built designed developed drawn labeled labelled manufactured named painted placed printed produced taken written"
 )
 """Of `LINKING`, what happens once. If the question asks about another event, such a word says something else."""
-NO_ADVERBS = _set("ally apply belly butterfly family fly jelly july lily only rally rely reply supply")
+NO_ADVERBS = _set("ally apply belly butterfly family fly holy jelly july lily only rally rely reply supply")
 """Words that end as an adverb."""
 LACKS = _set("absent broken empty free gone hidden missing unoccupied vacant")
 """What is said of things that do not count."""
+DEEDS = _set("hold holds holding lead leads leading wear wears wearing")
+"""Verbs of which one does not answer a question about another."""
 MEASURES = _words.GENERAL_NOUNS | _set("date price time title")
 """Stems of nouns that a noun before them makes another one: "the departure time"."""
 BE = _set("is are was were be been being 's he's she's it's they're")

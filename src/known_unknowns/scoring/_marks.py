@@ -303,6 +303,10 @@ class Marks:
             return False  # marked as a label
         if word in _DISCOURSE and not text[:start].strip() and _CHAT.match(text, end):
             return False  # "Right, let me look at the image."
+        if word in {"right", "correct", "true"} and (
+            before.casefold().endswith("that's ") and not after.strip(" .!") or re.match(r"\s(?:now|away)\b", after)
+        ):
+            return False
         if word in _WORDS and (word in {"yes", "no", "none"}):
             return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
         if word in {"left", "right"} and (

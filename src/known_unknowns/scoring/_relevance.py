@@ -171,6 +171,9 @@ class Focus:
         if rule is Rule.POSSIBLE:
             return True
         counted = self.counts and self._follows(mention.after) is True
+        also = patterns.ALSO.match(mention.after + mention.rest)
+        if not counted and also is not None and root(also[1]) not in self.words:
+            return False
         if mention.before.strip() == ":":
             mention = mention._replace(before=_SENTENCE_PARTS.split(mention.sentence)[-1])
         elif _NO_SUBJECT.match(mention.before):

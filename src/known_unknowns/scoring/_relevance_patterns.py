@@ -45,7 +45,7 @@ IS_A = re.compile(r"(?<!there)(?:\s(?:is|are|was|were|be|like|called)|'s)\s(?:an
 COMPOUND = re.compile(
     r"\s(?!(?:is|are|was|were|can|has|on|in|at)\b)[a-z]+\s(?:is|are|was|were|can|has|stands|lies|hangs|sits)\b(?!\s(?:right|correct|the)\b)"
 )
-LAST_WORD = re.compile(r"\s[a-z]+[.!]?")
+LAST_WORD = re.compile(r"\s[a-z]{2,}[.!]?")
 LIST_GAP = re.compile(
     r"(?:,?\s?(?:and|or|and/or|as\swell\sas|plus)\s|,\s|\s?/\s?)(?:an?\s|the\s|also\s)?", re.IGNORECASE
 )
@@ -93,6 +93,8 @@ PARTS_OF_A_SCENE = re.compile(
 PART_BEFORE = re.compile(r"\b(?:in|at|on|to)\sthe\s(?:foreground|background|back|front|left|right)(?:,|\s(?:there\s)?(?:is|are))\s", re.IGNORECASE)
 TEXT_QUESTION = re.compile(r"\bwhat\b.*\b(?:written|say|says|read|reads|spelled|printed)\b", re.IGNORECASE)
 """Places of some of the counted things: "two on the left and two on the right"."""
+ALSO = re.compile(r"\s(?:and|or|plus|&)\s(?:the\s|some\s)?([a-z]+s)(?=\s?(?:[.!,;]|\Z))", re.IGNORECASE)
+"""Another thing beside the mention: "apples and oranges"."""
 PAST_QUESTION = re.compile(r"\b(?:was|were|did|had|[a-z]+ed|made|built|written|taken)\b", re.IGNORECASE)
 PAST = re.compile(r"\b(?:was|were)\s(?:\w+\s){0,2}\Z", re.IGNORECASE)
 PAST_AFTER = re.compile(r"(?:\s\w+){0,3}\s(?:ago|before|earlier|previously|last\s(?:week|month|year))(?=[.,;!]|\Z)", re.IGNORECASE)

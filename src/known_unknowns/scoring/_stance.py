@@ -40,7 +40,7 @@ _REPORTED = re.compile(
     rf"|\b(?:according\sto|in\sthe\sopinion\sof|as\sper|as\sclaimed\sby)\s(?!(?:the|this|its)\s(?!(?:\w+\s)?{words.PERSONS}\b))"
     rf"|\b(?:was|were|am|been|being|is|are|'m)\s{words.ORDERED}\sto\b|\b{words.ORDERS}\s(?:me|us)\s"
     rf"|\b(?:been|was|is|are|were)\s(?:often\s|widely\s|sometimes\s)?{words.PASSIVES}\s(?:that|to)\b"
-    r"|\b(?:rumou?r|legend|gossip)\b|\byou\s(?:should|must|have\sto|need\sto|ought\sto)\s\w+"
+    r"|\b(?:rumou?r|legend|gossip)\b|\b(?:he|she|they)\s(?:should|ought\sto)\b|\byou\s(?:should|must|have\sto|need\sto|ought\sto)\s\w+"
     rf"|(?<!\bI\s)(?<!\bwe\s)\b(?:would|'d)\s(?:rather|love|like|prefer)\s(?:to\s)?(?:be\s|have\s)"
     rf"|\b(?!(?:I|we|it|that|this|which|and|also|answer)\s)[A-Za-z][\w-]*\s(?:says|said|answers|answered|claims|claimed|picks|picked|chose)\s(?:option\s)?[(]?{LETTER}"
     r"|\b(?:typical|common|frequent|popular|usual|naive|lazy|obvious|tempting)\s(?:wrong\s)?(?:answer|mistake|guess|error|choice)\b"
