@@ -47,7 +47,7 @@ _EVIDENT = re.compile(
     rf"\b(?:{_EVIDENCE_WORDS})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?(?:\s(?:an?|the))?\s\Z",
     re.IGNORECASE,
 )
-_IN_FACT = re.compile(r"\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
+_IN_FACT = re.compile(r"(?<=\bmade\s)out\s(?=of\b)|\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
 _NEXT = re.compile(r"\A\s([a-z]+(?:\s[a-z]+){0,4})", re.IGNORECASE)
 _ANOTHER = re.compile(MARK)
 
@@ -240,6 +240,10 @@ class Alignment:
                 head = True
             elif self.is_neutral(word) or modifier:
                 continue
+            elif words[place + 1 : place + 2] == ["of"] and stem(word) in lists.CONTAINERS:
+                continue
+            elif place and place == len(words) - 1 and words[place - 1] in {"a", "an"} and word not in lists.COPIES:
+                continue  # "a fresh salad"
             elif head and word.endswith(("ing", "ed")):
                 modifier = True
             elif word in lists.CONTRASTING or word.endswith("'s"):

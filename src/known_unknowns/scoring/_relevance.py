@@ -403,6 +403,8 @@ class Focus:
         shared = [match for match in WORD.finditer(after) if root(match[0]) in self.words]
         if shared:
             return all(self._allows(after[: match.start()]) for match in shared)
+        if not self.places.keys() - _words.IMAGE_NOUNS and not self.counts and not self.locates:
+            return True
         return not nouns or any(stem(noun) in _words.GENERAL_NOUNS for noun in nouns)
 
 
