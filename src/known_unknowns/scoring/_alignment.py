@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from known_unknowns.scoring import _alignment_words as lists
 from known_unknowns.scoring import _words
@@ -37,7 +38,10 @@ _TO_ME = re.compile(r"(?<!\bto)(?<!\blet)(?<!\btell)(?<!\bfor)(?<!\btells)(?<!\b
 _COULD = re.compile(r"\s[a-z]+\s(?:could|would|might|should|may|will)\b", re.IGNORECASE)
 _COUNTED_ACT = re.compile(r"(?:\s[a-z]+){1,3}?\s(?:is|are|was|were)\s([a-z]+)\b(?!\sat\b)", re.IGNORECASE)
 _WAS = re.compile(r"\s(?:was|were)\b", re.IGNORECASE)
-_HAS_DONE = re.compile(r"\s(?:(?:has|have|had)\s(?:just\s|already\s|now\s)?(?=left\b|gone\b|[a-z]+ed\b)|(?:will|would|could|might|may|should)\s)([a-z]+)\b", re.IGNORECASE)
+_HAS_DONE = re.compile(
+    r"\s(?:(?:has|have|had)\s(?:just\s|already\s|now\s)?(?=left\b|gone\b|[a-z]+ed\b)|(?:will|would|could|might|may|should)\s)([a-z]+)\b",
+    re.IGNORECASE,
+)
 _AT_SOMEBODY = re.compile(
     r"\s(?:is|are|was|were|lies|hangs|sits|stands|belongs)\s(?:\w+\s){0,4}([a-z]+)'s\s", re.IGNORECASE
 )
@@ -47,7 +51,9 @@ _EVIDENT = re.compile(
     rf"\b(?:{_EVIDENCE_WORDS})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?(?:\s(?:an?|the))?\s\Z",
     re.IGNORECASE,
 )
-_IN_FACT = re.compile(r"(?<=\bmade\s)out\s(?=of\b)|\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
+_IN_FACT = re.compile(
+    r"(?<=\bmade\s)out\s(?=of\b)|\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE
+)
 _NEXT = re.compile(r"\A\s([a-z]+(?:\s[a-z]+){0,4})", re.IGNORECASE)
 _ANOTHER = re.compile(MARK)
 
@@ -151,7 +157,11 @@ class Alignment:
         if self._other_number(f"{before} \u2026{after}") or self._goes_on(before, after):
             return True
         lead = WORD.findall(without_openers(before)[0].casefold())
-        if not counted and not set(lead) - _words.DETERMINERS and (self._acts(after) or self._starts_another(after)):
+        if (
+            not counted
+            and not set(lead) - _words.DETERMINERS
+            and (self._acts(after) or self._starts_another(after, article=bool(lead)))
+        ):
             return True
         rest = _IN_FACT.sub("", without_openers(before)[0])
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
@@ -171,11 +181,13 @@ class Alignment:
     def _explains(self, word: str) -> bool:
         return root(word) in self.content or self.is_neutral(word) or word.endswith(("ing", "ed"))
 
-    def _starts_another(self, after: str) -> bool:
+    def _starts_another(self, after: str, *, article: bool) -> bool:
         """Whether the words after a mention that starts the clause make it part of a phrase: "a round of applause"."""
         words = [word.casefold() for word in _NEXT.findall(after)[:1] for word in word.split()]
         words = [word for word in words if not word.endswith("ly")]
         of = words[:1] == ["of"]
+        if article and len(words) == 1 and words[0].endswith("ing"):
+            return False  # "a cat sleeping"
         if not words or (words[0] in _words.FUNCTION_WORDS | lists.LINKING | lists.HEDGES and not of):
             return False
         known = [root(word) in self.content or stem(word) in _words.GENERAL_NOUNS for word in words]
@@ -238,12 +250,8 @@ class Alignment:
                 head = head or not word.endswith("'s")
             elif stem(word) in lists.NEUTRAL_NOUNS and word not in lists.CONTRASTING:
                 head = True
-            elif self.is_neutral(word) or modifier:
+            elif self.is_neutral(word) or modifier or _is_filler(words, place):
                 continue
-            elif words[place + 1 : place + 2] == ["of"] and stem(word) in lists.CONTAINERS:
-                continue
-            elif place and place == len(words) - 1 and words[place - 1] in {"a", "an"} and word not in lists.COPIES:
-                continue  # "a fresh salad"
             elif head and word.endswith(("ing", "ed")):
                 modifier = True
             elif word in lists.CONTRASTING or word.endswith("'s"):
@@ -259,13 +267,18 @@ class Alignment:
         lead = [word for word in words if word not in _words.DETERMINERS]
         if lead and lead[-1] in self.prepositions and not self.event:
             return False
-        for before, word in zip(words, words[1:], strict=False):
-            known = root(word) in self.content or (word in _words.VERBS - lists.DEEDS) or (word in lists.DEEDS and not self.acts) or (word in lists.LINKING and not (self.event and word in lists.EVENTS))
+        for before, word in pairwise(words):
+            known = (
+                root(word) in self.content
+                or (word in _words.VERBS - lists.DEEDS)
+                or (word in lists.DEEDS and not self.acts)
+                or (word in lists.LINKING and not (self.event and word in lists.EVENTS))
+            )
             if word in lists.DEEDS and self.acts and not known and before in _words.PERSONS | lists.BE:
                 return True
-            if before in lists.BE and word.endswith(("ing", "ed")) | (word in lists.EVENTS) and not known:
-                if not (word in lists.NEUTRAL or word in lists.EVIDENCE or word in _words.ADJECTIVES):
-                    return True
+            known = known or word in lists.NEUTRAL or word in lists.EVIDENCE or word in _words.ADJECTIVES
+            if before in lists.BE and (word.endswith(("ing", "ed")) or word in lists.EVENTS) and not known:
+                return True
         return False
 
     def is_neutral(self, word: str) -> bool:
@@ -315,6 +328,14 @@ class Alignment:
 
 def _stems(words: Sequence[str]) -> frozenset[str]:
     return frozenset(map(stem, words))
+
+
+def _is_filler(words: Sequence[str], place: int) -> bool:
+    """Whether a word describes the mention that follows: "a fresh salad", "a bowl of soup"."""
+    if words[place + 1 : place + 2] == ["of"]:
+        return stem(words[place]) in lists.CONTAINERS
+    last = place == len(words) - 1 > 0
+    return last and words[place - 1] in {"a", "an"} and words[place] not in lists.COPIES
 
 
 def _has_content(word: str) -> bool:

@@ -43,7 +43,10 @@ LINKING = _set(
 )
 """Verbs that only tie the option to what the question asks."""
 EVENTS = _set(
-    "built composed constructed crafted designed developed drawn labeled labelled manufactured named painted placed printed produced taken written"
+    """
+    built composed constructed crafted designed developed drawn labeled labelled manufactured named painted placed
+    printed produced taken written
+    """
 )
 """Of `LINKING`, what happens once. If the question asks about another event, such a word says something else."""
 NO_ADVERBS = _set("ally apply belly butterfly family fly holy jelly july lily only rally rely reply supply")

@@ -30,10 +30,16 @@ _PRIVATE_USE = re.compile(r"[\ue000-\uf8ff]")
 _SPECIAL_TOKEN = re.compile(r"<\|[^|<>]{0,40}\|>|</?s>")
 _MARKUP = re.compile(r'[*`~"\u201c\u201d\u201e\u00ab\u00bb]')
 _MARKS_IN_A_ROW = 30
+_LINE_MARKUP = re.compile(r"(?:\A|(?<=\n))[ \t]{0,3}(?:(?:>[ ]?)+(?![\s\d])|#{1,6}[ ](?=\S))")
 _SPACES = re.compile(r"\s+")
 _AROUND = " \n.,:;!?()[]{}<>'#|/\\=-\u2013\u2014\u2026\u3002\u3001\u2022\u00b7\u25cf\u2192\u2190\u2713\u2714\u2705"
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _SCRIPT_CHANGE = re.compile(rf"(?<=[{_IDEOGRAPH}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[{_IDEOGRAPH}])")
+
+
+def without_line_markup(text: str) -> str:
+    """Remove Markdown's marks of quoted lines and headings."""
+    return _LINE_MARKUP.sub("", text) if ">" in text or "#" in text else text
 
 
 def without_thinking(text: str) -> str:

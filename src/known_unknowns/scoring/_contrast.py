@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from known_unknowns.scoring import _alignment_words as lists
@@ -28,7 +29,9 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _SEPARATORS = (
-    re.compile(r"[;:\u2013\u2014\u2026]|\s-{1,2}\s|\s(?:but|while|whereas|although|though|yet|because|so)\s", re.IGNORECASE),
+    re.compile(
+        r"[;:\u2013\u2014\u2026]|\s-{1,2}\s|\s(?:but|while|whereas|although|though|yet|because|so)\s", re.IGNORECASE
+    ),
     re.compile(r",(?=\s)"),
     re.compile(r"\s(?:and|or|nor)\s", re.IGNORECASE),
     re.compile(r"\s(?=(?:with|without|near|next|behind|above|below|beside|under|in|on|at|from|between)\s)"),
@@ -89,14 +92,16 @@ def asked_marks(text: str, alignment: Alignment, relevant: Collection[str]) -> s
     alignment : Alignment
         The question.
     relevant : collection of str
-        Marks that can be said of what the question asks. Others count only if all parts share a word or preposition with
-        theirs: "Against the wall there are two, and against the fence three."
+        Marks that can be said of what the question asks. Others count only if all parts share a word or
+        preposition with theirs: "Against the wall there are two, and against the fence three."
     """
     found = [part for sentence in _SENTENCE.split(text) for part in _parts(sentence, alignment)]
     marks = set()
     for part in found:
         others = [other for other in found if other.mark != part.mark]
-        if (part.mark in relevant or all(part.is_like(other) for other in others)) and _answers(part, others, alignment):
+        if (part.mark in relevant or all(part.is_like(other) for other in others)) and _answers(
+            part, others, alignment
+        ):
             marks.add(part.mark)
     return marks
 
@@ -120,7 +125,7 @@ def _answers(part: _Part, others: Sequence[_Part], alignment: Alignment) -> bool
 def _parts(sentence: str, alignment: Alignment) -> Iterator[_Part]:
     """Yield what is said of each mention in a sentence. A mention alone shares what is said of the next one."""
     marks = list(_MARK.finditer(sentence))
-    starts = [0, *(_boundary(sentence, one.end(), two.start()) for one, two in zip(marks, marks[1:], strict=False))]
+    starts = [0, *(_boundary(sentence, one.end(), two.start()) for one, two in pairwise(marks))]
     found = [
         _part(mark[0], sentence[start : mark.start()], sentence[mark.end() : end], alignment)
         for mark, start, end in zip(marks, starts, [*starts[1:], len(sentence)], strict=False)
@@ -158,7 +163,10 @@ def _contrasts(word: str) -> bool:
 
 def _sorted(text: str, alignment: Alignment) -> _Part:
     """The words of a text by their relation to the question."""
-    asked, prepositions, other, placed = set(), set(), set(), set()
+    asked: set[str] = set()
+    prepositions: set[str] = set()
+    other: set[str] = set()
+    placed: set[str] = set()
     refers = False
     for word in _TOKEN.findall(_RELATIVE.sub("", text.casefold())):
         if root(word) in alignment.content and word not in _words.FUNCTION_WORDS:

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import takewhile
-from typing import NamedTuple
 
 from known_unknowns.scoring import _relevance_patterns as patterns
 from known_unknowns.scoring import _words
@@ -34,36 +32,16 @@ from known_unknowns.scoring._clauses import (
     without_openers,
 )
 from known_unknowns.scoring._marks import TEXT
+from known_unknowns.scoring._mentions import NEARBY, Mention, Rule
 from known_unknowns.scoring._stems import root, stem
 
-_NEARBY = 300
-"""Number of characters before and after a mention that are analysed, so that the time is linear."""
 _IRRELEVANT = "\ue0fc"
 """Replaces the mark of a text that is said of something else."""
-
-
 _NEGATIVE = frozenset({"not", "no", "never", "without", "neither", "nor"})
 
 
 _NO_SUBJECT = re.compile(rf"\s?and\s(?:{'|'.join(sorted(_words.VERBS - {chr(39) + 's'}))})\b", re.IGNORECASE)
 _SENTENCE_PARTS = re.compile(r"[.,;:!?\n]")
-
-
-class Rule(Enum):
-    """How a mention has to be said of what the question asks."""
-
-    POSSIBLE = "nothing shows that it is said of something else"
-    EXPLAINED = "its clause leaves no word unexplained"
-    RESTATED = "its clause is the question as a statement"
-
-
-class _Mention(NamedTuple):
-    """A text's mark in its clause: the clause before and after the mark, and what precedes and follows the clause."""
-
-    before: str
-    after: str
-    sentence: str
-    rest: str
 
 
 class Focus:
@@ -142,14 +120,14 @@ class Focus:
             place += len(clause)
             end, kept = 0, False
             for match in re.finditer(TEXT, clause):
-                before, after = clause[: match.start()][-_NEARBY:], clause[match.end() : match.end() + _NEARBY]
-                mention = _Mention(before, after, sentence, text[place : place + _NEARBY])
+                before, after = clause[: match.start()][-NEARBY:], clause[match.end() : match.end() + NEARBY]
+                mention = Mention(before, after, sentence, text[place : place + NEARBY])
                 listed = end > 0 and patterns.LIST_GAP.fullmatch(clause, end, match.start()) is not None
                 kept = match[0] in exempt or (kept if listed else self._follows_the_rule(mention, rule))
                 pieces += [clause[end : match.start()], match[0] if kept else _IRRELEVANT]
                 end = match.end()
             done.append("".join(pieces) + clause[end:])
-            sentence = f"{sentence}{done[-1]}" if len(sentence) < _NEARBY else sentence[:_NEARBY] + done[-1][-_NEARBY:]
+            sentence = f"{sentence}{done[-1]}" if len(sentence) < NEARBY else sentence[:NEARBY] + done[-1][-NEARBY:]
         return "".join(done)
 
     def anchored(self, text: str, mark: str) -> bool:
@@ -158,7 +136,7 @@ class Focus:
             return True
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
 
-    def _follows_the_rule(self, mention: _Mention, rule: Rule) -> bool:
+    def _follows_the_rule(self, mention: Mention, rule: Rule) -> bool:
         elsewhere = patterns.FAR_AWAY.match(mention.after) is not None
         if self.alignment.restates(mention.before, mention.after) and not (elsewhere or self._on_another_side(mention)):
             return True
@@ -183,7 +161,7 @@ class Focus:
                 mention = mention._replace(before=f"{' '.join(noun)} {mention.before}")
         return not self.alignment.says_something_else(mention.before, mention.after, counted=counted)
 
-    def _relevant(self, mention: _Mention) -> bool:
+    def _relevant(self, mention: Mention) -> bool:
         before, after = mention.before, mention.after
         if not self.counts and (name := patterns.FIRST_NAME.search(before)) is not None:
             mention = mention._replace(before=(before := before[: name.start()]))
@@ -220,7 +198,9 @@ class Focus:
             return False
         if not self.describes and not self.locates and self._is_an_attribute(before, after, follows):
             return False
-        if not self.locates and self._elsewhere(f"{before}\u2026{after}" if self.counts or not before.strip() else f"{before}\u2026"):
+        if not self.locates and self._elsewhere(
+            f"{before}\u2026{after}" if self.counts or not before.strip() else f"{before}\u2026"
+        ):
             return False
         if patterns.IT_IS.search(before[-40:]) is not None:
             noun = patterns.NOUN_AFTER.match(after)
@@ -239,11 +219,10 @@ class Focus:
             return True
         return None if stem(words[0]) in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS) and not self.counts else False
 
-    def _at_another_time(self, mention: _Mention) -> bool:
+    def _at_another_time(self, mention: Mention) -> bool:
         """Whether the clause is in the past, and the question is not."""
-        if self.past:
-            return False
-        return patterns.PAST.search(mention.before) is not None or patterns.PAST_AFTER.match(mention.after) is not None
+        before, after = patterns.PAST.search(mention.before), patterns.PAST_AFTER.match(mention.after)
+        return not self.past and (before or after) is not None
 
     def _lacks(self, before: str) -> bool:
         """Whether the clause is about something without what the question names: "the girl without a ponytail"."""
@@ -255,7 +234,7 @@ class Focus:
         match = patterns.ONLY_NAMED.match(after)
         return match is not None and (match["kind"] is None or root(match["kind"]) not in self.words)
 
-    def _on_another_side(self, mention: _Mention) -> bool:
+    def _on_another_side(self, mention: Mention) -> bool:
         """Whether the clause is about the other side than the question ("right", "left"), or about each of several."""
         if not self.sides and not self.counts:
             return False
@@ -310,7 +289,7 @@ class Focus:
         others = [noun for noun, place, words in found if place in kinds and not words & self.words]
         return bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
 
-    def _said_of_it(self, mention: _Mention) -> bool:
+    def _said_of_it(self, mention: Mention) -> bool:
         before = mention.before
         relative = None if SHOWS_THAT.search(before) else re.match(r"\W*(?:which|who|that)\s", before, re.IGNORECASE)
         if relative:

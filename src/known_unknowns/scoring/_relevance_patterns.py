@@ -90,23 +90,32 @@ PARTS_OF_A_SCENE = re.compile(
     r"(?=[^.!?\n]*\b(?:left|right|front|back|foreground|background|middle|top|bottom)\b)",
     re.IGNORECASE,
 )
-PART_BEFORE = re.compile(r"\b(?:in|at|on|to)\sthe\s(?:foreground|background|back|front|left|right)(?:,|\s(?:there\s)?(?:is|are))\s", re.IGNORECASE)
+PART_BEFORE = re.compile(
+    r"\b(?:in|at|on|to)\sthe\s(?:foreground|background|back|front|left|right)(?:,|\s(?:there\s)?(?:is|are))\s",
+    re.IGNORECASE,
+)
 TEXT_QUESTION = re.compile(r"\bwhat\b.*\b(?:written|say|says|read|reads|spelled|printed)\b", re.IGNORECASE)
 """Places of some of the counted things: "two on the left and two on the right"."""
 ALSO = re.compile(r"\s(?:and|or|plus|&)\s(?:the\s|some\s)?([a-z]+s)(?=\s?(?:[.!,;]|\Z))", re.IGNORECASE)
 """Another thing beside the mention: "apples and oranges"."""
 PAST_QUESTION = re.compile(r"\b(?:was|were|did|had|[a-z]+ed|made|built|written|taken)\b", re.IGNORECASE)
 PAST = re.compile(r"\b(?:was|were)\s(?:\w+\s){0,2}\Z", re.IGNORECASE)
-PAST_AFTER = re.compile(r"(?:\s\w+){0,3}\s(?:ago|before|earlier|previously|last\s(?:week|month|year))(?=[.,;!]|\Z)", re.IGNORECASE)
+PAST_AFTER = re.compile(
+    r"(?:\s\w+){0,3}\s(?:ago|before|earlier|previously|last\s(?:week|month|year))(?=[.,;!]|\Z)", re.IGNORECASE
+)
 SOMEBODYS = re.compile(
     r"\b(?:my|our|your)\s(?!(?:\w+\s)?(?:answers?|choices?|guess(?:es)?|opinion|view|picks?|estimate|eyes?|count|bet|vote|conclusion|impression|response|reply|selection|option|question|image|picture|photo)\b)",
     re.IGNORECASE,
 )
 """A thing of the reader or writer, which is not in the image."""
-A_SIDE = re.compile(r"\s(?:side|edge|corner|half|of\s(?:this|the)\s(?:picture|photo|image|scene|show))\b", re.IGNORECASE)
+A_SIDE = re.compile(
+    r"\s(?:side|edge|corner|half|of\s(?:this|the)\s(?:picture|photo|image|scene|show))\b", re.IGNORECASE
+)
 """What makes a direction a place ("on the right side"), or a noun a figure of speech ("the star of this picture")."""
 FAR_AWAY = re.compile(
-    r"\s(?:in|at|on)\s(?:the\s(?:far\s)?(?:background|distance|back)|(?:the|an?|his|her|this)\s(?:painting|poster|mirror|reflection|drawing|dream|movie|film))\b", re.IGNORECASE)
+    r"\s(?:in|at|on)\s(?:the\s(?:far\s)?(?:background|distance|back)|(?:the|an?|his|her|this)\s(?:painting|poster|mirror|reflection|drawing|dream|movie|film))\b",
+    re.IGNORECASE,
+)
 PASSIVE = re.compile(
     r"\b(?!(?:made|produced|manufactured|built|owned|operated|occupied|designed|developed)\s)(\w+ed|taken|drawn|written|shot|led|driven)"
     r"\sby\s(?:an?\s|the\s)?\Z",

@@ -77,7 +77,10 @@ _ANOTHER_TIME = re.compile(
     r"|\bwill\b[^.;!?\n]*\b(?:soon|later|tomorrow)\b",
     re.IGNORECASE,
 )
-_TIMES = re.compile(r"[;,]?\s(?=(?:but|yet|and\snow|now|today|currently|at\s(?:the|this)\smoment)\b)|;\s", re.IGNORECASE)
+_EARLIER = re.compile(r"\b(?:until|originally|formerly|earlier|once)\b", re.IGNORECASE)
+_TIMES = re.compile(
+    r"[;,]?\s(?=(?:but|yet|and\snow|now|today|currently|at\s(?:the|this)\smoment)\b)|;\s", re.IGNORECASE
+)
 """What separates another time from the time of the image."""
 _REAL_CONDITION = re.compile(rf"\b{words.REAL_CONDITIONS}", re.IGNORECASE)
 _MODAL = re.compile(rf"\b{words.MODALS}\b|(?<=\w)'d\b|就是|会是", re.IGNORECASE)
@@ -169,7 +172,10 @@ def _sentence(text: str, asked: Collection[str], *, endorsed: bool) -> str:
     if any(pattern.search(text) for pattern in (_EXAMPLE, _DISPLAYED, _TAG)) or _conditional(text):
         return _mask(text)
     if _ANOTHER_TIME.search(text):
-        text = "".join(_mask(part) if _ANOTHER_TIME.search(part) else part for part in _parts(_TIMES, text))
+        text = "".join(
+            _mask(part) if _ANOTHER_TIME.search(part) or _EARLIER.search(part) else part
+            for part in _parts(_TIMES, text)
+        )
     clauses: list[str] = []
     reported = negated = False
     for clause in _parts(_CLAUSE, text):

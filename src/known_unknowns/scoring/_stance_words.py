@@ -17,8 +17,8 @@ NEGATIONS = phrases(
     deny denies denied denying doubts? doubtful refuse[sd]? refusing wrong false incorrect mistaken mistake nobody none
     nowhere wish\w* hope[sd]? pretend\w* allegedly? alleged so-called supposed(?:ly)? unlikely impossible
     implausible avoid forget discard\w* dismiss\w* disagree\w* disput\w* disprov\w*
-    contradict\w* eliminat\w* exclud\w* reject\w* rul(?:e|es|ed|ing)_out ruled stop(?:ped|s)?(?!_at) fail(?:s|ed)?_to my_foot
-    far_from anything_but as_(?:if|though)_\w+_(?:had|were)
+    contradict\w* eliminat\w* exclud\w* reject\w* rul(?:e|es|ed|ing)_out ruled stop(?:ped|s)?(?!_at)
+    fail(?:s|ed)?_to my_foot far_from anything_but as_(?:if|though)_\w+_(?:had|were)
     pas jamais aucune? ni nicht kein\w* niemals falsch faux fausse incorrecte? falso falsa nunca jamás tampoco não нет
     не ни неверно niet geen inte ikke ej nie değil tidak bukan không
     """

@@ -190,7 +190,9 @@ _WEAK = re.compile(
 )
 """Markers that retract only if an option follows."""
 _NO = re.compile(
-    _START + r"(?<!: )(?:(?:ah|oh|actually|well|hmm|wait|or),?\s)?(?:non,|(?:but\s)?no\b(?=\s?[,.!:\u2013\u2014\u2026-])|nope\b|non\b(?=[,.!…]))",
+    _START
+    + r"(?<!: )(?:(?:ah|oh|actually|well|hmm|wait|or),?\s)?"
+    + r"(?:non,|(?:but\s)?no\b(?=\s?[,.!:\u2013\u2014\u2026-])|nope\b|non\b(?=[,.!…]))",
     re.IGNORECASE,
 )
 

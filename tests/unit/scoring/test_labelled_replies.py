@@ -17,21 +17,42 @@ UNSEEN_AGAIN = read(REPLIES.with_name("unseen2.jsonl"))
 UNSEEN_LAST = read(REPLIES.with_name("unseen3.jsonl"))
 DEVELOPMENT = read(REPLIES.with_name("development3.jsonl"))
 UNSEEN_FOURTH = read(REPLIES.with_name("unseen4.jsonl"))
+DEVELOPMENT_LAST = read(REPLIES.with_name("development5.jsonl"))
 FURTHER = [read(REPLIES.with_name(f"development4{part}.jsonl")) for part in "ab"]
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
 ADVERSARIAL = json.loads(REPLIES.with_name("adversarial.json").read_text(encoding="utf-8"))
 
 
 def test_labels_are_options_of_the_reply():
-    for row in [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST, *UNSEEN_FOURTH, *FURTHER[0], *FURTHER[1]]:
+    for row in [
+        *ROWS,
+        *BLIND,
+        *UNSEEN,
+        *DEVELOPMENT,
+        *UNSEEN_LAST,
+        *UNSEEN_FOURTH,
+        *FURTHER[0],
+        *FURTHER[1],
+        *DEVELOPMENT_LAST,
+    ]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
         assert {row["pass1"], row["pass2"], row["gold"]} <= allowed, row["id"]
-        if row["pass1"] == row["pass2"]:
+        if row["pass1"] == row["pass2"] and "corrected" not in row:  # GUIDELINES.md names the corrected labels
             assert row["gold"] == row["pass1"], row["id"]
 
 
 def test_replies_are_unique():
-    rows = [*ROWS, *BLIND, *UNSEEN, *DEVELOPMENT, *UNSEEN_LAST, *UNSEEN_FOURTH, *FURTHER[0], *FURTHER[1]]
+    rows = [
+        *ROWS,
+        *BLIND,
+        *UNSEEN,
+        *DEVELOPMENT,
+        *UNSEEN_LAST,
+        *UNSEEN_FOURTH,
+        *FURTHER[0],
+        *FURTHER[1],
+        *DEVELOPMENT_LAST,
+    ]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
 
 
@@ -68,17 +89,19 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
     ("rows", "kind", "n", "agrees", "wrong"),
     [
         (UNSEEN_AGAIN, "realistic", 224, 224, 0),
-        (UNSEEN_AGAIN, "adversarial", 169, 157, 3),
+        (UNSEEN_AGAIN, "adversarial", 169, 158, 2),
         (DEVELOPMENT, "realistic", 150, 149, 0),
         (UNSEEN_LAST, "realistic", 150, 149, 0),
-        (UNSEEN_LAST, "adversarial", 200, 173, 1),
-        (UNSEEN_FOURTH, "realistic", 200, 193, 1),
-        (UNSEEN_FOURTH, "adversarial", 200, 151, 15),
+        (UNSEEN_LAST, "adversarial", 200, 174, 0),
+        (UNSEEN_FOURTH, "realistic", 200, 195, 0),
+        (UNSEEN_FOURTH, "adversarial", 200, 161, 1),
         (FURTHER[0], "realistic", 180, 179, 0),
-        (FURTHER[0], "adversarial", 180, 128, 1),
+        (FURTHER[0], "adversarial", 180, 129, 1),
         (FURTHER[1], "realistic", 200, 196, 0),
-        (FURTHER[1], "adversarial", 160, 105, 2),
-        (DEVELOPMENT, "adversarial", 200, 188, 0),
+        (FURTHER[1], "adversarial", 160, 109, 0),
+        (DEVELOPMENT, "adversarial", 200, 186, 0),
+        (DEVELOPMENT_LAST, "realistic", 80, 79, 0),
+        (DEVELOPMENT_LAST, "adversarial", 160, 122, 0),
     ],
 )
 def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
@@ -91,7 +114,7 @@ def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wr
 
 
 @pytest.mark.parametrize(
-    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1559, 12), (ADVERSARIAL, 892, 840, 3)]
+    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1558, 10), (ADVERSARIAL, 892, 840, 2)]
 )
 def test_replies_of_the_development(questions, n, agrees, wrong):
     """Replies by class of phrasing that the parser was developed on. The counts are those of docs/parsers.md."""
