@@ -117,15 +117,12 @@ class ReplyParser:
         weak = rule in (self.named, self.edges, self.restated) and claims != {self.refusal}
         if weak and text.rstrip().endswith(":"):
             return NOTHING  # cut off before what is announced
-        if (
-            rule in (self.named, self.edges)
-            and weak
-            and patterns.UNKNOWN.search(text, max(m.end() for m in patterns.ANY_MARK.finditer(text)))
-        ):
-            return NOTHING
         mentions = [mark for mark in patterns.ANY_MARK.findall(text) if self.marks.claims(mark) <= claims]
         if not weak or any(patterns.TEXT_ONLY.match(mark) for mark in mentions) or not self.focus.analysed:
             return claims
+        unknown = patterns.UNKNOWN.search(text, max(found.end() for found in patterns.ANY_MARK.finditer(text)))
+        if unknown is not None and rule != self.restated:
+            return NOTHING
         rest = without_asides(text, self.focus.alignment)
         if not (self.marks.claims(rest) & self.marks.offered) - claims - {self.refusal}:
             return claims
