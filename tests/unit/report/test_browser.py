@@ -31,7 +31,8 @@ UNREADABLE = """[...document.querySelectorAll('.drawing text')].filter((text) =>
   return box.width && text.textContent && parseFloat(getComputedStyle(text).fontSize) * scale < 8;
 }).map((text) => text.textContent)"""
 """Texts of figures that are smaller than 8 pixels."""
-BROKEN = """[...document.querySelectorAll('tbody th .name')].filter(e => e.offsetWidth && e.firstChild).flatMap(e => {
+BROKEN = """[...document.querySelectorAll('tbody th .name, td.text .value')].flatMap(e => {
+  if (!e.offsetWidth || !e.firstChild) return [];
   const range = document.createRange();
   return [...e.textContent.matchAll(/[A-Za-z]+/g)].filter((word) => {
     range.setStart(e.firstChild, word.index);
@@ -39,7 +40,7 @@ BROKEN = """[...document.querySelectorAll('tbody th .name')].filter(e => e.offse
     return word[0].length < 16 && range.getClientRects().length > 1;
   }).map((word) => word[0]);
 })"""
-"""Words of row heads that are broken over two lines."""
+"""Words of row heads and of cells of text that are broken over two lines."""
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +161,19 @@ def test_two_models_are_compared(browser: Browser, folder: Path) -> None:
     browser.open(f"{(folder / 'models.html').as_uri()}#model=pocket&other=pocket-refuses-often")
     assert float(browser.evaluate(difference)) == -one
     assert browser.errors == []
+
+
+def test_the_longest_word_of_a_result_fits_its_column_on_a_phone(browser: Browser, folder: Path) -> None:
+    browser.open(folder / "models.html", width=390, height=844)
+    room = """(() => {
+      const value = document.querySelector('#pairs td.text .value'), word = document.createElement('span');
+      word.style.whiteSpace = 'nowrap';
+      word.textContent = 'distinguished';
+      value.replaceChildren(word);
+      const { minWidth, paddingLeft, paddingRight } = getComputedStyle(value.closest('td'));
+      return parseFloat(minWidth) - parseFloat(paddingLeft) - parseFloat(paddingRight) - word.offsetWidth;
+    })()"""
+    assert browser.evaluate(room) >= 0
 
 
 def test_dark_mode_and_tabs(browser: Browser, folder: Path) -> None:
