@@ -90,12 +90,13 @@ PARTS_OF_A_SCENE = re.compile(
     r"(?=[^.!?\n]*\b(?:left|right|front|back|foreground|background|middle|top|bottom)\b)",
     re.IGNORECASE,
 )
+"""Places of some of the counted things: "two on the left and two on the right"."""
 PART_BEFORE = re.compile(
-    r"\b(?:in|at|on|to)\sthe\s(?:foreground|background|back|front|left|right)(?:,|\s(?:there\s)?(?:is|are))\s",
+    r"\b(?:in|at|on|to)\sthe\s(?:foreground|background|back|front|left|right)(?:(?:,|\s(?:there\s)?(?:is|are))\s|,?\s(?:and|plus)\s\Z)",
     re.IGNORECASE,
 )
+"""Such a place before the mention."""
 TEXT_QUESTION = re.compile(r"\bwhat\b.*\b(?:written|say|says|read|reads|spelled|printed)\b", re.IGNORECASE)
-"""Places of some of the counted things: "two on the left and two on the right"."""
 ALSO = re.compile(r"\s(?:and|or|plus|&)\s(?:the\s|some\s)?([a-z]+s)(?=\s?(?:[.!,;]|\Z))", re.IGNORECASE)
 """Another thing beside the mention: "apples and oranges"."""
 PAST_QUESTION = re.compile(r"\b(?:was|were|did|had|[a-z]+ed|made|built|written|taken)\b", re.IGNORECASE)

@@ -68,6 +68,7 @@ def test_option_of_the_thing_that_is_asked_for(name, reply, label):
         ("color", "If the light is on: $\\boxed{A}$. If it is off: $\\boxed{B}$."),
         ("count", "Two chairs are missing."),
         ("count", "Six months ago there were four chairs."),
+        ("count", "Two chairs on the left and two on the right."),
         ("count", "In the background there are six chairs."),
         ("count", "**Step 1:** Chairs at the front: two.\n**Step 2:** Chairs at the back:"),
         ("lamp", "The lamp was behind it before."),
@@ -88,6 +89,11 @@ def test_statement_about_something_else_is_no_answer(name, reply):
         ("color", "It was red an hour ago, but now it's silver.", "C"),
         ("count", "17 is on the wall. There are four chairs around the table.", "C"),
         ("head", "The man is wearing a black turban.", "C"),
+        (
+            "head",
+            "A. A cap\nB. A helmet\nC. A turban\nD. Nothing\nE. None of the above\n\nMy choice: the third one.",
+            "C",
+        ),
         ("year", "The bridge in the image was officially opened in 1937 after four years of construction.", "B"),
     ],
 )

@@ -101,7 +101,7 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
         (FURTHER[1], "adversarial", 160, 109, 0),
         (DEVELOPMENT, "adversarial", 200, 186, 0),
         (DEVELOPMENT_LAST, "realistic", 80, 79, 0),
-        (DEVELOPMENT_LAST, "adversarial", 160, 122, 0),
+        (DEVELOPMENT_LAST, "adversarial", 160, 123, 0),
     ],
 )
 def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
@@ -114,7 +114,7 @@ def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wr
 
 
 @pytest.mark.parametrize(
-    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1718, 1678, 10), (ADVERSARIAL, 1337, 1257, 17)]
+    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1718, 1678, 10), (ADVERSARIAL, 1337, 1258, 16)]
 )
 def test_replies_of_the_development(questions, n, agrees, wrong):
     """Replies by class of phrasing that the parser was developed on. The counts are those of docs/parsers.md."""
