@@ -62,44 +62,6 @@ def _quality(word: str) -> Iterator[tuple[str, str]]:
         yield "superlative", word
 
 
-_MODIFIERS = 3
-
-
-def modifiers(text: str) -> dict[str, frozenset[str]]:
-    """Return the words between a determiner and a noun: {"lamp": {"floor"}} for "the floor lamp"."""
-    found: dict[str, frozenset[str]] = {}
-    run: list[str] | None = None
-    for word in WORD.findall(text.casefold()):
-        if word in _words.FUNCTION_WORDS:
-            run = [] if word in _words.DETERMINERS else None
-        elif word.endswith(("ed", "ing")):
-            run = None
-        elif run is not None:
-            if run:
-                found[stem(word)] = found.get(stem(word), frozenset()) | set(run[-_MODIFIERS:])
-            run.append(word)
-    return found
-
-
-def is_another(asked: Mapping[str, frozenset[str]], text: str, words: Collection[str]) -> bool:
-    """Whether a text names a thing with other modifiers than the question: "the table lamp" for "the floor lamp".
-
-    Parameters
-    ----------
-    asked : mapping
-        The question's `modifiers`.
-    text : str
-        A clause.
-    words : collection of str
-        The roots of the question's words. They do not tell things apart.
-    """
-    for noun, said in modifiers(text).items() if asked else ():
-        others = {word for word in said if word not in _words.ADJECTIVES and root(word) not in words}
-        if noun in asked and others and not said & asked[noun]:
-            return True
-    return False
-
-
 def differ(asked: Mapping[str, frozenset[tuple[str, str]]], text: str) -> bool:
     """Whether a text gives a thing another quality than the question: "the red van" for "the blue van"."""
     if not asked:

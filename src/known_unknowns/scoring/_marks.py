@@ -18,11 +18,10 @@ from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 
 from known_unknowns.records import Option
-from known_unknowns.scoring import _mark_patterns as patterns
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise
 from known_unknowns.scoring._loose import can_be_loose, loose_mentions
 from known_unknowns.scoring._numbers import NUMBER_WORDS
-from known_unknowns.scoring._options import option_texts, places, refuses, unaccented
+from known_unknowns.scoring._options import option_texts, refuses
 from known_unknowns.scoring._positions import mark_positions, mentions_position
 
 Claims = frozenset[str]
@@ -34,12 +33,70 @@ _FIRST, _SIZE = 0xE000, 0x40
 LETTER, TEXT, BOTH, MARK = "[\ue000-\ue03f]", "[\ue040-\ue07f]", "[\ue080-\ue0bf]", "[\ue000-\ue0bf]"
 _MARK = re.compile(MARK)
 
+_A_IS_A_LETTER_BEFORE = (
+    r"(?:[B-H](?![\w-])|is|was|isn't|because|since|as|seems|looks|appears|would|should|must|can|cannot|could|and|or|but|for|matches|fits|if"
+    r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|değil|maar|utan|tylko|ama|ma|mas|men|vaan|melainkan|mà|hanem|ci|né|nem|ani|eller|nicht|pas|plus|vs|versus|ou|et|o|y|e|I|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
+)
+_NAMED_BY_A_LETTER = (
+    r"\b(?i:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
+    r"group|room|hotel|image|photo|picture|panel|box|point|exhibit|block|wing|row|column|seat|bus|line|lane|type|"
+    r"zone|level|vitamine|model|serie|exit|track)s?(?:\s?:)?\s[A-Z](?![\w'])|\b(?i:with|has|shows?|reads?|says?|bears?|see|on)\s(?:a|the)\s(?:\w+\s)?letter\s[A-Z](?![\w'])|(?<![\w'])[A-Z]\s(?:is|was|as\sin)\s(?:for\b|(?:the|a)\s(?:\w+\s)?letter\b)|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"
+)
+_LETTER_MENTION = re.compile(
+    rf"{_NAMED_BY_A_LETTER}"
+    r"|(?<![\w'&])(?<!\w\.)(?<![Nn]/)(?P<upper>(?!A (?!"
+    + _A_IS_A_LETTER_BEFORE
+    + r")[a-zA-Z\u00c0-\u024f])(?!I(?![\w'])(?!\s?[)\]]))[A-Z])"
+    r"(?![\w'])(?![-.&]\w|\+)"
+    r"|(?<!\w)(?i:options?|choice|letter|opción|opcion|réponse|antwort|option)\s\(?(?P<cued>[A-Za-z])(?![\w'-])"
+    r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<line>[A-Z])(?=[.)](?:[^\W\d_]{2}|\d))"
+    r"|(?<!\w)'(?P<quoted>[A-Z])'(?!\w)"
+    r"|[(\[](?P<bracketed>[A-Za-z])[)\]]"
+    r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n|(?<!a)\sis\b)"
+    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:;=-]?\s?|[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
+    r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
+)
+_AFTER_A_WORD = (
+    r"(?=\s?[.,:;!?)\]}\u2013\u2014\u2026<-]|\s?\Z|\n|\s?/|\s(?:and|or|but)\s"
+    r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
+)
+_CLAUSE_START = re.compile(
+    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
+    re.IGNORECASE,
+)
+_ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
+_OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNORECASE)
+_BEFORE_PRONOUN = re.compile(
+    r"\b(?:the|this|that|each|any|no|which|every|another|as)\s(?:only\s|[a-z]+\s)?\Z", re.IGNORECASE
+)
+_LARGER = re.compile(r"(?:\s(?:and\s)?|-)(?:hundred|thousand|million)\b|\sand\sa\s(?:half|quarter)\b", re.IGNORECASE)
+_TENS_BEFORE = re.compile(
+    r"\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)[\s-]\Z", re.IGNORECASE
+)
+_NUMBERED = re.compile(
+    r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
+)
+_STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
+_COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
 _WORDS = frozenset({"yes", "no", "none", "true", "false"})
 """Texts that are also common words. They are mentions only at the start of a clause, followed by its end."""
 _DISCOURSE = frozenset(
     {"clear", "correct", "good", "no", "okay", "plain", "right", "sure", "true", "welcome", "well", "yes"}
 )
 """Texts that can also introduce a reply."""
+_CHAT = re.compile(
+    r"[\s,.:!;-]{1,3}(?:so[\s,]|let\sme\b|let's\b|here\b|please\b|thank|I(?:'d|\swould)\s(?:be\s(?:happy|glad)|love\sto)"
+    r"|I(?:'ll|\scan|\swill|\scould|\sneed\sto)\s(?!(?:see|tell|say|confirm)\b)|I'm\s(?:happy|glad|ready))",
+    re.IGNORECASE,
+)
+_ADVERB = re.compile(
+    r"\s(?:now|away|here|there|next\sto|behind|above|below|beside|under|out|over|off|with|in\sfront|on\stop|by\s(?:the|an?)"
+    r"|(?:on|at|in)\s(?:the|an?)|to\s(?!(?:the|us|me)\b))",
+    re.IGNORECASE,
+)
+_NOUN_BEFORE = re.compile(
+    r"(?:\A|[.:;!?,'\n(-]\s?|\b(?:the|its|his|her|my|your|far|say|answer|is|turn|turns|to|and)\s)\Z", re.IGNORECASE
+)
 _NEARBY = 24
 _STATEMENT = re.compile(r"\w\s(?:is|are|was|were|has|have|can|can't|cannot)\s\w", re.IGNORECASE)
 """An option's text that says by itself what it is about."""
@@ -115,41 +172,15 @@ class Marks:
         counts_parts : bool
             Whether the question asks how many *of* some things there are, so that "two of the windows" is an answer.
         """
-        text = patterns.COUNTING.sub("\u2026", text)
+        text = _COUNTING.sub("\u2026", text)
         parts, end = [], 0
         for mention in self._texts.within(text):
             if self._is_mention(text, mention.start, mention.end, counts_parts=counts_parts):
                 parts += [text[end : mention.start], self._characters(mention.labels, 1)]
                 end = mention.end
         parts.append(text[end:])
-        marked = self._mark_labels(self._mark_names("".join(parts)))
+        marked = self._mark_labels("".join(parts))
         return self._merge(mark_positions(marked, self._in_place, _MARK, nouns_only=self._ordinals))
-
-    @cached_property
-    def _names(self) -> dict[str, str]:
-        """The last words of options that are names of several words, with their labels: "Monet" for "Claude Monet"."""
-        words = {option.label: normalise(option.text).split() for option in self._options if not refuses(option.text)}
-        names = {label: said for label, said in words.items() if len(said) > 1 and all(map(_is_of_a_name, said))}
-        last = {
-            said[-1]: label
-            for label, said in names.items()
-            if len(said[-1]) > 3 and not any(said[-1] in others for other, others in words.items() if other != label)
-        }
-        found = last if len(names) > 1 else {}
-        return found | {unaccented(name): label for name, label in found.items()}
-
-    def _mark_names(self, text: str) -> str:
-        """Mark last names, unless another first name is before them."""
-        for name, label in self._names.items():
-            for start in sorted(places(name, text), reverse=True):
-                mention = self._is_mention(text, start, start + len(name), counts_parts=False)
-                if (
-                    mention
-                    and not patterns.NAME_GOES_ON.match(text, start + len(name))
-                    and not patterns.FIRST_NAME.search(text[:start])
-                ):
-                    text = f"{text[:start]}{self._characters(frozenset({label}), 1)}{text[start + len(name) :]}"
-        return text
 
     @cached_property
     def _loose(self) -> list[str]:
@@ -245,21 +276,12 @@ class Marks:
         )
         if word in self._folded and not self.letters:
             return False  # marked as a label
-        if word in _DISCOURSE and not text[:start].strip() and patterns.CHAT.match(text, end):
+        if word in _DISCOURSE and not text[:start].strip() and _CHAT.match(text, end):
             return False  # "Right, let me look at the image."
-        if word in {"right", "correct", "true"} and (
-            (before.casefold().endswith("that's ") and not after.strip(" .!")) or re.match(r"\s(?:now|away)\b", after)
-        ):
-            return False
         if word in _WORDS and (word in {"yes", "no", "none"}):
-            return bool(patterns.CLAUSE_START.search(before) and re.match(patterns.AFTER_A_WORD, after, re.IGNORECASE))
-        if word == "left" and before.endswith(("has ", "have ", "had ", "just ")):
-            return False  # a verb
-        if word.startswith("no ") and patterns.THERE_IS.search(before) and re.match(r"\s(?!\w+ing\b)[a-z]+", after):
-            return False  # "there's no parking sign"
+            return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
         if word in {"left", "right"} and (
-            before.endswith(("all ", "been "))
-            or (patterns.ADVERB.match(after) and not patterns.NOUN_BEFORE.search(before))
+            before.endswith(("all ", "been ")) or (_ADVERB.match(after) and not _NOUN_BEFORE.search(before))
         ):
             return False  # "that's all right", "it was left out"
         if word in {"i", "a"}:
@@ -272,16 +294,14 @@ class Marks:
                 after,
             )
         if word == "one":
-            return not patterns.ONE_AS_PRONOUN.match(after) and not patterns.BEFORE_PRONOUN.search(before)
-        if not counts_parts and (word.isdigit() or word in NUMBER_WORDS) and patterns.OF_THEM.match(after):
+            return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
+        if not counts_parts and (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
             return False  # "2 of them"
-        if self._ordinals and patterns.POSITION_AFTER.match(after):
-            return False  # "the third option"
-        if word in NUMBER_WORDS and (patterns.LARGER.match(after) or patterns.TENS_BEFORE.search(before)):
+        if word in NUMBER_WORDS and (_LARGER.match(after) or _TENS_BEFORE.search(before)):
             return False  # "three" in "three thousand"
-        if word.isdigit() and patterns.NUMBERED.search(before):
+        if word.isdigit() and _NUMBERED.search(before):
             return False  # "person 2"
-        if word.isdigit() and patterns.STEP.search(before):
+        if word.isdigit() and _STEP.search(before):
             return re.match(r"[.)]\s\w", after) is None  # "1. Look at the background"
         return True
 
@@ -289,7 +309,7 @@ class Marks:
         if self.letters:
             if "chang" not in text:
                 text = _RANGE.sub(lambda match: "\u2026" if ord(match[2]) - ord(match[1]) > 1 else match[0], text)
-            return patterns.LETTER_MENTION.sub(self._mark_letter, text)
+            return _LETTER_MENTION.sub(self._mark_letter, text)
         return _word_mention(self.labels).sub(self._mark_word, text)
 
     def _mark_letter(self, match: re.Match[str]) -> str:
@@ -302,9 +322,9 @@ class Marks:
     def _mark_word(self, match: re.Match[str]) -> str:
         before = match.string[max(0, match.start() - _NEARBY) : match.start()]
         word = match["word"] or match["number"] or match["cued"] or match["bracketed"]
-        if match["word"] and not patterns.CLAUSE_START.search(before):
+        if match["word"] and not _CLAUSE_START.search(before):
             return match[0]
-        if match["number"] and not patterns.CLAUSE_START.search(before):
+        if match["number"] and not _CLAUSE_START.search(before):
             return match[0]
         return match[0].replace(word, self._characters(frozenset({self._folded[word.casefold()]}), 0), 1)
 
@@ -325,10 +345,6 @@ class Marks:
         return _TEXT_AND_LABEL.sub(lambda match: pair(match, match[2], match[1]), text)
 
 
-def _is_of_a_name(word: str) -> bool:
-    return word[0].isupper() or word in {"of", "the", "van", "von", "de", "da", "di", "del", "la", "le"}
-
-
 @lru_cache(maxsize=256)
 def _word_mention(labels: tuple[str, ...]) -> re.Pattern[str]:
     """Mentions of labels that are words or numbers."""
@@ -338,7 +354,7 @@ def _word_mention(labels: tuple[str, ...]) -> re.Pattern[str]:
     after_a_number = r"(?=\s?[.:;)\]}</](?!\d)|,(?!\d)|\s?\Z|\n|\s(?:is|because|since|as|and|or)\b)"
     return re.compile(
         rf"\b(?:options?|choice|answer)\s\(?(?P<cued>{either})(?!\w)|\((?P<bracketed>{either})\)"
-        rf"|(?<!\w)(?P<word>{words})(?!\w){patterns.AFTER_A_WORD}|(?<![\w.,])(?P<number>{numbers})(?!\w){after_a_number}",
+        rf"|(?<!\w)(?P<word>{words})(?!\w){_AFTER_A_WORD}|(?<![\w.,])(?P<number>{numbers})(?!\w){after_a_number}",
         re.IGNORECASE,
     )
 

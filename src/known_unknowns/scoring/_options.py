@@ -110,7 +110,7 @@ class OptionTexts:
     def within(self, text: str) -> Iterator[Mention]:
         """Yield the option texts in a text; of overlapping texts, the first and longest."""
         lower = _lower(text)
-        found = [(start, -len(spelling)) for spelling in self._spellings for start in places(spelling, lower)]
+        found = [(start, -len(spelling)) for spelling in self._spellings for start in _places(spelling, lower)]
         families = [pattern for pattern, _ in self._families if pattern is not _CANNOT_HELP or "help" in lower]
         found += [(match.start(), -len(match[0])) for pattern in families for match in pattern.finditer(text)]
         end = 0
@@ -145,7 +145,7 @@ class OptionTexts:
         if any(map(_SPELT.search, spellings)):
             pairs = [(one, other) for pair in _VARIANTS for one, other in (pair, pair[::-1])]
             spellings |= {text.replace(one, other) for text in spellings for one, other in pairs}
-        spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(unaccented, spellings))
+        spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(_unaccented, spellings))
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
 
@@ -158,7 +158,7 @@ def _lower(text: str) -> str:
     return "".join(c.lower() if len(c.lower()) == 1 else c for c in text).replace("\n", " ")
 
 
-def places(spelling: str, text: str) -> Iterator[int]:
+def _places(spelling: str, text: str) -> Iterator[int]:
     """Yield the places of a whole text. Scripts without spaces have no words, so that their texts match anywhere."""
     start = text.find(spelling)
     while start >= 0:
@@ -192,7 +192,7 @@ def _keys(text: str) -> tuple[str, str, str]:
     return (
         folded.strip("."),
         plain,
-        with_digits(" ".join(_american(unaccented(word)).replace("-", " ").split())),
+        with_digits(" ".join(_american(_unaccented(word)).replace("-", " ").split())),
     )
 
 
@@ -204,7 +204,7 @@ def _american(text: str) -> str:
     return text
 
 
-def unaccented(text: str) -> str:
+def _unaccented(text: str) -> str:
     if text.isascii():
         return text
     return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))

@@ -19,14 +19,10 @@ _OPTION = (
     r"(?:(?:listed|given|offered|possible|answer)\s)?"
     r"(?:options?|alternatives?|possibility|choices?(?!\s(?:is|was|would\sbe)\b|:))"
 )
-_END = (
-    r"(?=\s?[.,;:!?)\]\n\u2013\u2014]|\s?\Z"
-    r"|\s(?:because|since|as|(?:in|on|of)\s(?:the|your)\slist|is\s(?:correct|right)|fits)\b)"
-)
+_END = r"(?=\s?[.,;:!?)\]\n\u2013\u2014]|\s?\Z|\s(?:because|since|as|in\sthe\slist|is\s(?:correct|right)|fits)\b)"
 _CHOSEN = (
     r"\b(?:it's|it\sis|it\smust\sbe|would\sbe|choose|pick|select|choosing|picking|selecting|take|with"
-    r"|answer|answer\sis|but|not|neither|nor|rather|mean|meant"
-    r"|(?:choice|answer|pick|verdict|conclusion|option)[^.:\n]{0,12}:)\s"
+    r"|answer|answer\sis|but|not|neither|nor|rather|mean|meant)\s"
 )
 _NAMED = re.compile(rf"(?<!my\s)(?<!initial\s)\b{_LIST}\s{_OPTION}(?:\sin\sthe\slist)?\b", re.IGNORECASE)
 _CHOSEN_ONE = re.compile(rf"{_CHOSEN}{_LIST}\sone{_END}", re.IGNORECASE)

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import takewhile
+from typing import NamedTuple
 
 from known_unknowns.scoring import _relevance_patterns as patterns
 from known_unknowns.scoring import _words
 from known_unknowns.scoring._alignment import Alignment
-from known_unknowns.scoring._anchors import anchored, differ, is_another, modifiers, qualities
+from known_unknowns.scoring._anchors import anchored, differ, qualities
 from known_unknowns.scoring._clauses import (
     CLAUSE,
     ENGLISH,
@@ -24,7 +26,6 @@ from known_unknowns.scoring._clauses import (
     SENTENCE,
     SHOWS_THAT,
     WORD,
-    is_english,
     is_participle,
     noun_of,
     parts,
@@ -32,16 +33,36 @@ from known_unknowns.scoring._clauses import (
     without_openers,
 )
 from known_unknowns.scoring._marks import TEXT
-from known_unknowns.scoring._mentions import NEARBY, Mention, Rule
 from known_unknowns.scoring._stems import root, stem
 
+_NEARBY = 300
+"""Number of characters before and after a mention that are analysed, so that the time is linear."""
 _IRRELEVANT = "\ue0fc"
 """Replaces the mark of a text that is said of something else."""
+
+
 _NEGATIVE = frozenset({"not", "no", "never", "without", "neither", "nor"})
 
 
 _NO_SUBJECT = re.compile(rf"\s?and\s(?:{'|'.join(sorted(_words.VERBS - {chr(39) + 's'}))})\b", re.IGNORECASE)
 _SENTENCE_PARTS = re.compile(r"[.,;:!?\n]")
+
+
+class Rule(Enum):
+    """How a mention has to be said of what the question asks."""
+
+    POSSIBLE = "nothing shows that it is said of something else"
+    EXPLAINED = "its clause leaves no word unexplained"
+    RESTATED = "its clause is the question as a statement"
+
+
+class _Mention(NamedTuple):
+    """A text's mark in its clause: the clause before and after the mark, and what precedes and follows the clause."""
+
+    before: str
+    after: str
+    sentence: str
+    rest: str
 
 
 class Focus:
@@ -72,8 +93,6 @@ class Focus:
         self.analysed = bool(self.words) and "?" in question and ENGLISH.search(question) is not None
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
         self.prepositions = said & _words.PREPOSITIONS | (_words.ON if said & _words.ON else frozenset())
-        self.asks_text = patterns.TEXT_QUESTION.search(text) is not None
-        self.past = patterns.PAST_QUESTION.search(text) is not None
         self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
         self._text = text
         self.end = frozenset(text.casefold().split()[-1:]) & _words.PREPOSITIONS
@@ -89,11 +108,6 @@ class Focus:
         """What the question says of the things that it names."""
         return qualities(self._text)
 
-    @cached_property
-    def modifiers(self) -> dict[str, frozenset[str]]:
-        """What stands before the nouns of the question."""
-        return modifiers(self._text)
-
     def about_the_question(self, text: str, exempt: Collection[str], rule: Rule = Rule.POSSIBLE) -> str:
         """Replace the marks of texts that are said of something else.
 
@@ -106,7 +120,7 @@ class Focus:
         rule : Rule
             What the other marks have to fulfil.
         """
-        if re.search(TEXT, text) is None or not is_english(text):
+        if re.search(TEXT, text) is None or ENGLISH.search(text) is None:
             return text
         if not self.analysed:
             return patterns.ATTRIBUTIVE.sub("\u2026", text)
@@ -120,25 +134,24 @@ class Focus:
             place += len(clause)
             end, kept = 0, False
             for match in re.finditer(TEXT, clause):
-                before, after = clause[: match.start()][-NEARBY:], clause[match.end() : match.end() + NEARBY]
-                mention = Mention(before, after, sentence, text[place : place + NEARBY])
+                before, after = clause[: match.start()][-_NEARBY:], clause[match.end() : match.end() + _NEARBY]
+                mention = _Mention(before, after, sentence, text[place : place + _NEARBY])
                 listed = end > 0 and patterns.LIST_GAP.fullmatch(clause, end, match.start()) is not None
                 kept = match[0] in exempt or (kept if listed else self._follows_the_rule(mention, rule))
                 pieces += [clause[end : match.start()], match[0] if kept else _IRRELEVANT]
                 end = match.end()
             done.append("".join(pieces) + clause[end:])
-            sentence = f"{sentence}{done[-1]}" if len(sentence) < NEARBY else sentence[:NEARBY] + done[-1][-NEARBY:]
+            sentence = f"{sentence}{done[-1]}" if len(sentence) < _NEARBY else sentence[:_NEARBY] + done[-1][-_NEARBY:]
         return "".join(done)
 
     def anchored(self, text: str, mark: str) -> bool:
         """Whether what a text says of a mention shares a word with the question, or is about "it"."""
-        if not self.analysed or not is_english(text):
+        if not self.analysed or ENGLISH.search(text) is None:
             return True
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
 
-    def _follows_the_rule(self, mention: Mention, rule: Rule) -> bool:
-        elsewhere = patterns.FAR_AWAY.match(mention.after) is not None
-        if self.alignment.restates(mention.before, mention.after) and not (elsewhere or self._on_another_side(mention)):
+    def _follows_the_rule(self, mention: _Mention, rule: Rule) -> bool:
+        if self.alignment.restates(mention.before, mention.after) and not self._on_another_side(mention):
             return True
         if rule is Rule.RESTATED:
             return False
@@ -149,9 +162,6 @@ class Focus:
         if rule is Rule.POSSIBLE:
             return True
         counted = self.counts and self._follows(mention.after) is True
-        also = patterns.ALSO.match(mention.after + mention.rest)
-        if not counted and also is not None and root(also[1]) not in self.words:
-            return False
         if mention.before.strip() == ":":
             mention = mention._replace(before=_SENTENCE_PARTS.split(mention.sentence)[-1])
         elif _NO_SUBJECT.match(mention.before):
@@ -161,7 +171,7 @@ class Focus:
                 mention = mention._replace(before=f"{' '.join(noun)} {mention.before}")
         return not self.alignment.says_something_else(mention.before, mention.after, counted=counted)
 
-    def _relevant(self, mention: Mention) -> bool:
+    def _relevant(self, mention: _Mention) -> bool:
         before, after = mention.before, mention.after
         if not self.counts and (name := patterns.FIRST_NAME.search(before)) is not None:
             mention = mention._replace(before=(before := before[: name.start()]))
@@ -173,12 +183,6 @@ class Focus:
             return False
         if differ(self.qualities, f"{before} the {after}") or self._lacks(before):
             return False
-        if is_another(self.modifiers, f"{before} the {after}", self.words):
-            return False
-        if self._at_another_time(mention) or patterns.SOMEBODYS.search(before):
-            return False
-        if patterns.A_SIDE.match(after) and not self.alignment.places:
-            return False
         passive = patterns.PASSIVE.search(before[-40:])
         if passive is not None and root(passive[1]) not in self.words:
             return False
@@ -186,8 +190,6 @@ class Focus:
         if person is not None and root(person[1]) not in self.words:
             return False
         follows = self._follows(after)
-        if follows is True and self.alignment.asks_year:
-            return False  # "the 1937 bridge"
         if not self.asides and not self.locates and patterns.ASIDE.search(before[-40:]):
             return follows is True
         if self.describes and follows is not None:
@@ -198,9 +200,7 @@ class Focus:
             return False
         if not self.describes and not self.locates and self._is_an_attribute(before, after, follows):
             return False
-        if not self.locates and self._elsewhere(
-            f"{before}\u2026{after}" if self.counts or not before.strip() else f"{before}\u2026"
-        ):
+        if not self.locates and self._elsewhere(f"{before}\u2026{after}"):
             return False
         if patterns.IT_IS.search(before[-40:]) is not None:
             noun = patterns.NOUN_AFTER.match(after)
@@ -219,11 +219,6 @@ class Focus:
             return True
         return None if stem(words[0]) in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS) and not self.counts else False
 
-    def _at_another_time(self, mention: Mention) -> bool:
-        """Whether the clause is in the past, and the question is not."""
-        before, after = patterns.PAST.search(mention.before), patterns.PAST_AFTER.match(mention.after)
-        return not self.past and (before or after) is not None
-
     def _lacks(self, before: str) -> bool:
         """Whether the clause is about something without what the question names: "the girl without a ponytail"."""
         match = patterns.WITHOUT.search(before)
@@ -234,7 +229,7 @@ class Focus:
         match = patterns.ONLY_NAMED.match(after)
         return match is not None and (match["kind"] is None or root(match["kind"]) not in self.words)
 
-    def _on_another_side(self, mention: Mention) -> bool:
+    def _on_another_side(self, mention: _Mention) -> bool:
         """Whether the clause is about the other side than the question ("right", "left"), or about each of several."""
         if not self.sides and not self.counts:
             return False
@@ -242,9 +237,6 @@ class Focus:
         near = frozenset(WORD.findall(re.split(TEXT, mention.after)[0].casefold()))
         if _sides(near):
             words = near if not self.counts else words
-        part = patterns.PARTS_OF_A_SCENE.match(mention.after) or patterns.PART_BEFORE.search(mention.before)
-        if self.counts and part and not self.sides and not {"foreground", "background"} & self.content:
-            return True
         if self.counts and (
             "each" in words or mention.before.endswith("of the ") or patterns.PARTLY.match(mention.after + mention.rest)
         ):
@@ -278,18 +270,15 @@ class Focus:
 
     def _elsewhere(self, text: str) -> bool:
         """Whether the clause names a place of the question with another preposition."""
-        found = [
-            (stem(match["noun"]), place_of(match), frozenset(map(root, WORD.findall(match[0].casefold()))))
-            for match in PLACE.finditer(text)
-        ]
-        known = [(noun, place) for noun, place, _ in found if noun in self.places]
+        found = [(stem(match["noun"]), place_of(match)) for match in PLACE.finditer(text)]
+        known = [(noun, place) for noun, place in found if noun in self.places]
         if known:
             return all(self.places[noun] != place for noun, place in known)
         kinds = set(self.places.values())
-        others = [noun for noun, place, words in found if place in kinds and not words & self.words]
-        return bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
+        others = [noun for noun, place in found if place in kinds and root(noun) not in self.words]
+        return self.counts and bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
 
-    def _said_of_it(self, mention: Mention) -> bool:
+    def _said_of_it(self, mention: _Mention) -> bool:
         before = mention.before
         relative = None if SHOWS_THAT.search(before) else re.match(r"\W*(?:which|who|that)\s", before, re.IGNORECASE)
         if relative:
@@ -382,8 +371,6 @@ class Focus:
         shared = [match for match in WORD.finditer(after) if root(match[0]) in self.words]
         if shared:
             return all(self._allows(after[: match.start()]) for match in shared)
-        if not self.places.keys() - _words.IMAGE_NOUNS and not self.counts and not self.locates:
-            return True
         return not nouns or any(stem(noun) in _words.GENERAL_NOUNS for noun in nouns)
 
 

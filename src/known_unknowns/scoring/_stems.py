@@ -3,14 +3,6 @@
 from __future__ import annotations
 
 _IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "feet": "foot"}
-_IRREGULAR |= {
-    "kid": "child",
-    "kids": "child",
-    "bike": "bicycle",
-    "bikes": "bicycle",
-    "couch": "sofa",
-    "airplane": "plane",
-}
 
 
 def stem(word: str) -> str:

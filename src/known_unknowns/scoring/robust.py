@@ -20,8 +20,7 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
    8. Sentences that restate the question (`known_unknowns.scoring._alignment`): "There are three people on the bench."
    9. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
    10. All mentions that are left, are said of what the question asks (`known_unknowns.scoring._relevance`), and leave
-       no word of their clause unexplained. Of options of several things, the one whose words are the question's
-       (`known_unknowns.scoring._contrast`).
+       no word of their clause unexplained.
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 
