@@ -7,6 +7,10 @@ rule track:
         questions=TARGETS.per_cell(
             "<data>/questions/{benchmark}/{variant}/seed{seed}.parquet"
         ),
+        tables=expand(
+            "<data>/questions/{benchmark}/questions.parquet",
+            benchmark=PARAMS.benchmarks,
+        ),
         scores=TARGETS.per_cell(
             "<results>/scores/{model}/{benchmark}/{variant}/seed{seed}.parquet"
         ),
