@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 import os
 import pty
@@ -117,7 +118,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     ("columns", "title"), [(80, "infer humblebench pocket"), (120, "infer humblebench pocket: questions answered")]
 )
 def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch):
-    """The last frame of a run of 40 s. Its second job began after 20 s and has asked 75 of 100 questions."""
+    """A frame of a run of 40 s. Its second job began after 20 s and has asked 75 of 100 questions."""
     leader, follower = pty.openpty()
     log = tmp_path / "infer.log"
     log.write_text("questions answered: 75 of 100 (75%), 2.5 per second, 10 s left\n")
@@ -139,7 +140,7 @@ def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch):
     handler._run.running[2].update(40.0)
     handler._show(handler._run, 40.0)
     handler.event_handler.progress_display.live_display.refresh()
-    frame = _last_frame(leader)
+    frame = _frame(leader)
     handler.close()
     sys.stderr.close()
     os.close(leader)
@@ -151,13 +152,16 @@ def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch):
     ]
 
 
-def _last_frame(leader: int) -> list[str]:
-    """The lines that a terminal shows: those printed since the last ones were erased, without colours."""
-    printed = b""
-    while select.select([leader], [], [], 0.2)[0]:
-        printed += os.read(leader, 65536)
-    shown = printed.decode().split("\x1b[2K")[-1]
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "").strip("\n").split("\n")
+def _frame(leader: int) -> list[str]:
+    """The lines of the first whole frame with the bar of the job, without colours. Frames are drawn all the time."""
+    printed, frames = "", []
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    while not frames:
+        assert select.select([leader], [], [], 10.0)[0], f"no such frame in {printed!r}"
+        printed += decoder.decode(os.read(leader, 65536))
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", printed).replace("\r", "")
+        frames = [frame for frame in re.findall("╭[^╭]*╯", text) if "75%" in frame]
+    return frames[0].split("\n")
 
 
 @pytest.fixture(scope="module")
