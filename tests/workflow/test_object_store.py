@@ -6,6 +6,7 @@ each start.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import pytest
 
 from known_unknowns import tables
 from tests.paths import ROOT
+from tests.workflow.conftest import VARIANTS
 from tests.workflow.project import Project
 
 PEERS = Path(sys.prefix) / "peers"
@@ -67,15 +69,18 @@ def stored(untouched: Project, store: str, tmp_path: Path) -> Project:
 
 
 def test_a_run_leaves_its_tables_in_the_bucket(stored, store, finished, tmp_path):
-    """They are those of a run without an object store, and the next run has nothing to do."""
+    """They equal those of a run without an object store. The next run has nothing to do. MLflow's store is local."""
     stored.change_params(lambda params: params["editions"]["pocket"].update(models=["oracle"]))
-    path = "results/pocket/metrics/oracle/humblebench.parquet"
-    printed = stored.snakemake(path, *STORAGE)
+    path, runs = "results/pocket/metrics/oracle/humblebench.parquet", "results/pocket/tracking.json"
+    printed = stored.snakemake(*STORAGE)
     assert f"Results    s3://{BUCKET}/known-unknowns/results/pocket/" in printed
     assert not (stored.root / path).exists()
     client(store).download_file(BUCKET, f"known-unknowns/{path}", str(tmp_path / "metrics.parquet"))
     assert tables.read_metrics(tmp_path / "metrics.parquet") == tables.read_metrics(finished[0].root / path)
-    assert "Nothing to be done" in stored.snakemake(path, *STORAGE)
+    for name in (runs, "results/pocket/report/index.html", "results/pocket/report/questions.html"):
+        client(store).download_file(BUCKET, f"known-unknowns/{name}", str(tmp_path / Path(name).name))
+    assert len(json.loads((tmp_path / "tracking.json").read_text(encoding="utf-8"))["runs"]) == len(VARIANTS)
+    assert "Nothing to be done" in stored.snakemake(*STORAGE)
 
 
 def test_pins_and_local_weights_are_found_with_a_default_storage_provider(stored):
