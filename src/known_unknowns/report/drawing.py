@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from functools import cache
+from textwrap import wrap
 from typing import Any
 
 from known_unknowns.records import Metric
@@ -214,11 +215,15 @@ def figure(name: str, title: str, chart: Any, alt_text: str, *, note: str = "", 
 
 
 def placeholder(name: str, title: str, why: str) -> Figure:
-    """Return a figure with the reason why it is not drawn. The workflow declares the file for every configuration."""
+    """Return a figure with the reason why it is not drawn. The workflow declares the file for every configuration.
+
+    The lines of the reason fit the width of a phone.
+    """
     import altair as alt
 
-    chart = alt.Chart(alt.Data(values=[{}])).mark_text(text=why, fontSize=14, color=MUTED)
-    return figure(name, title, chart.properties(width=520, height=80), why)
+    lines = wrap(why, 36)
+    chart = alt.Chart(alt.Data(values=[{}])).mark_text(text=lines, fontSize=14, color=MUTED)
+    return figure(name, title, chart.properties(width=270, height=60 + 20 * len(lines)), why)
 
 
 @cache
