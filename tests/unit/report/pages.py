@@ -93,3 +93,8 @@ def check(page: Page, files: Collection[str]) -> None:
     assert all(e.attributes.get("alt") for e in page.all("img"))
     assert all(e.text.strip() for e in page.all("caption")) and len(page.all("caption")) == len(page.all("table"))
     assert all(len(e.attributes["aria-label"]) > 80 for e in page.all("div") if e.attributes.get("class") == "drawing")
+
+
+def drawn_text(svg: str) -> str:
+    """The texts of a figure, whose lines are elements of their own."""
+    return " ".join(re.findall(r">([^<>]+)<", svg))

@@ -21,7 +21,7 @@ from tests.unit.benchmarks.actiview import fake_report
 from tests.unit.benchmarks.actiview.fake_report import right
 from tests.unit.report.conftest import write
 from tests.unit.report.fake_run import HOSTILE, FakeRun
-from tests.unit.report.pages import Page, check
+from tests.unit.report.pages import Page, check, drawn_text
 
 OWN_FIGURES = ("actiview_pipelines", "actiview_needed", "actiview_cost_images", "actiview_cost_tokens")
 FIGURES = ("actiview_letters", "actiview_overview", *OWN_FIGURES)
@@ -76,7 +76,8 @@ def test_absent_parts_are_left_out_with_a_reason(tmp_path: Path):
     assert [caption.partition(",")[0] for caption in captions] == ["Table 2", "Table 7"]
     assert "both parsers of its steps" in page["actiview-parser-effect"].text
     assert "No pipeline of several turns was run." in page["actiview-cases"].text
-    drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
+    folder = made.page.parent / "figures"
+    drawn = {name: drawn_text((folder / f"{name}.svg").read_text(encoding="utf-8")) for name in OWN_FIGURES}
     assert "no pipeline was run together with its initial image" in drawn["actiview_needed"]
     assert "not drawn" not in drawn["actiview_pipelines"] and "not drawn" not in drawn["actiview_cost_images"]
 

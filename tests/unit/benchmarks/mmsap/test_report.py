@@ -24,7 +24,7 @@ from tests.unit.benchmarks.mmsap import fake_report
 from tests.unit.report import fake_run
 from tests.unit.report.conftest import read, write
 from tests.unit.report.fake_run import FakeRun
-from tests.unit.report.pages import Page, check
+from tests.unit.report.pages import Page, check, drawn_text
 
 OWN_FIGURES = ("mmsap_scores", "mmsap_subtasks", "mmsap_quadrant", "mmsap_risk_coverage")
 FIGURES = ("mmsap_letters", "mmsap_overview", *OWN_FIGURES)
@@ -157,7 +157,8 @@ def test_absent_figures_have_a_reason(tmp_path: Path):
     )
     page = write(made)["stress.html"]
     assert "No variant was run with more than one seed." in page["mmsap-consistency"].text
-    drawn = {name: (made.page.parent / "figures" / f"{name}.svg").read_text(encoding="utf-8") for name in OWN_FIGURES}
+    folder = made.page.parent / "figures"
+    drawn = {name: drawn_text((folder / f"{name}.svg").read_text(encoding="utf-8")) for name in OWN_FIGURES}
     assert "shuffled_options, shuffled_refusal_prompt were not run" in drawn["mmsap_scores"]
     assert "no engine of this run has likelihoods" in drawn["mmsap_risk_coverage"]
     assert "not drawn" not in drawn["mmsap_quadrant"] and "not drawn" not in drawn["mmsap_subtasks"]
