@@ -211,28 +211,15 @@ def test_a_turn_has_the_given_prompt_and_step():
 def test_only_configured_scorers_decide_whether_a_question_is_asked_again(monkeypatch):
     """Defect: every registered scorer did, so that registering one changed what models are asked."""
     monkeypatch.setitem(SCORERS, "suspicious", lambda answered, question: ParsedAnswer("refused", "C", 2))
-    configured = context("mmsap", ["official", "robust", "likelihood"])
-    assert (
-        len(
-            talk(
-                PROTOCOLS["forced_choice"].bind(ResolvedProtocol(name="forced_choice"), context=configured)(question()),
-                "E",
-                "E",
-            )
+
+    def turns(scorers):
+        ask_again = PROTOCOLS["forced_choice"].bind(
+            ResolvedProtocol(name="forced_choice"), context=context("mmsap", scorers)
         )
-        == 1
-    )
-    with_it = context("mmsap", ["official", "suspicious"])
-    assert (
-        len(
-            talk(
-                PROTOCOLS["forced_choice"].bind(ResolvedProtocol(name="forced_choice"), context=with_it)(question()),
-                "E",
-                "E",
-            )
-        )
-        == 2
-    )
+        return len(talk(ask_again(question()), "E", "E"))
+
+    assert turns(["official", "robust", "likelihood"]) == 1
+    assert turns(["official", "suspicious"]) == 2
 
 
 @pytest.mark.parametrize(("scorers", "turns"), [(["official"], 1), (["robust"], 2), (["likelihood", "robust"], 2)])
