@@ -324,7 +324,6 @@ class Benchmark:
         return {folder.name: read_terms(folder, folder.name) for folder in sorted(self.folder.glob("sources/*/"))}
 
     @property
-    def published(self) -> Path | None:
-        """The file of published numbers; None if there is none."""
-        path = self.folder / "published.yaml"
-        return path if path.is_file() else None
+    def published(self) -> tuple[Path, ...]:
+        """The files of published numbers: published.yaml, then published_*.yaml; empty if there are none."""
+        return *self.folder.glob("published.yaml"), *sorted(self.folder.glob("published_*.yaml"))

@@ -165,13 +165,13 @@ def cells_by_row(cells: Iterator[PublishedCell] | Any) -> dict[tuple[str, str], 
     return found
 
 
-def read(path: Path, benchmark: str) -> Published:
-    """Read one file of published numbers.
+def read(*paths: Path, benchmark: str) -> Published:
+    """Read the published numbers of a benchmark.
 
     Parameters
     ----------
-    path : Path
-        The file.
+    *paths : Path
+        The file published.yaml, and further files with more ``blocks`` and ``facts``.
     benchmark : str
         The benchmark's name.
 
@@ -181,22 +181,25 @@ def read(path: Path, benchmark: str) -> Published:
         If a cell is not a printed number, names an unlisted source, or occurs twice. The message names the file, the
         table and the row.
     """
-    try:
-        raw = parse_yaml(path.read_text(encoding="utf-8"))
-        if raw["benchmark"] != benchmark:
-            raise ValueError(f"the file has the numbers of {raw['benchmark']!r}, not of {benchmark!r}")
-        cells = tuple(cell for block in raw["blocks"] for cell in _block(raw, block))
-        facts = {name: Fact(fact["value"], fact["source"]) for name, fact in raw.get("facts", {}).items()}
-    except KeyError as error:
-        raise DataError(f"the key {error} is missing", file=path) from error
-    except (ValueError, TypeError, yaml.YAMLError) as error:
-        raise DataError(str(error), file=path) from error
-    seen = set()
-    for cell in cells:
-        if cell.key in seen:
-            raise DataError(f"{', '.join(cell.key)} occurs twice", file=path)
-        seen.add(cell.key)
-    return Published(benchmark, cells, facts)
+    raw: dict[str, Any] = {}
+    cells: dict[tuple[str, ...], PublishedCell] = {}
+    facts: dict[str, Fact] = {}
+    for path in paths:
+        try:
+            part = parse_yaml(path.read_text(encoding="utf-8"))
+            raw = raw or part
+            if raw["benchmark"] != benchmark:
+                raise ValueError(f"the file has the numbers of {raw['benchmark']!r}, not of {benchmark!r}")
+            for cell in (cell for block in part["blocks"] for cell in _block(raw, block)):
+                if cell.key in cells:
+                    raise ValueError(f"{', '.join(cell.key)} occurs twice")
+                cells[cell.key] = cell
+            facts |= {name: Fact(fact["value"], fact["source"]) for name, fact in part.get("facts", {}).items()}
+        except KeyError as error:
+            raise DataError(f"the key {error} is missing", file=path) from error
+        except (ValueError, TypeError, yaml.YAMLError) as error:
+            raise DataError(str(error), file=path) from error
+    return Published(benchmark, tuple(cells.values()), facts)
 
 
 def _block(raw: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[PublishedCell]:

@@ -1,4 +1,4 @@
-"""The typed configuration: params.yaml, and models.yaml with the entries of the published models.
+"""The typed configuration: params.yaml, and the catalogue with the entries of the published models.
 
 `load` reads and checks a file, `check` checks a merged configuration; both return `Params`. They check everything that
 the file alone can tell. `known_unknowns.workflow.configuration` also checks names and arguments against the registries

@@ -1,4 +1,4 @@
-"""The catalogue models.yaml: one entry for every published model that can still be run.
+"""The catalogue of models (the folder ``models``): one entry for every published model that can still be run.
 
 An entry becomes part of the configuration if an edition names it, or if the selected edition takes all published models
 (`with_named`); the others are off.
@@ -15,29 +15,37 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from known_unknowns.config.models import Model, ModelEntry
+from known_unknowns.errors import DataError
 from known_unknowns.yaml_reader import parse_yaml
 
-FILE = Path(__file__).parents[1] / "models.yaml"
+FOLDER = Path(__file__).parents[1] / "models"
 
 
 @cache
-def _file() -> Mapping[str, Any]:
-    return parse_yaml(FILE.read_text(encoding="utf-8"))
+def _entries() -> Mapping[str, Any]:
+    """Return the entries of all files. A name in two files is a mistake of this package."""
+    found: dict[str, Any] = {}
+    for file in sorted(FOLDER.glob("*.yaml")):
+        entries = parse_yaml(file.read_text(encoding="utf-8")).get("models", {})
+        if twice := found.keys() & entries.keys():
+            raise DataError(f"{', '.join(sorted(twice))}: also in another file of this folder", file=file)
+        found |= entries
+    return found
 
 
 def entries() -> dict[str, dict[str, Any]]:
-    """Return every entry of models.yaml as it is in the file, by name, for `with_named`."""
-    return deepcopy(dict(_file()["models"]))
+    """Return every entry of the catalogue as it is in its file, by name, for `with_named`."""
+    return deepcopy(dict(_entries()))
 
 
 def models() -> Mapping[str, ModelEntry]:
-    """Return every model of models.yaml, by name."""
+    """Return every model of the catalogue, by name."""
     return TypeAdapter(dict[str, Model]).validate_python(entries())
 
 
 def absent() -> dict[str, dict[str, str]]:
     """Return, for each benchmark, the published rows without an entry, and the reasons."""
-    return deepcopy(dict(_file()["absent"]))
+    return dict(parse_yaml((FOLDER / "absent.yaml").read_text(encoding="utf-8"))["absent"])
 
 
 def with_named(raw: Any) -> Any:

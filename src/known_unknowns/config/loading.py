@@ -67,7 +67,7 @@ def with_typed_overrides(raw: Any, overrides: Any) -> Any:
 
 
 def check(raw: Any) -> Params:
-    """Check a configuration, and add the entries of models.yaml that it names.
+    """Check a configuration, and add the entries of the catalogue that it names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Entries of ``models`` in params.yaml and models.yaml: one class for each engine.
+"""Entries of ``models`` in params.yaml and of the catalogue: one class for each engine.
 
 The classes here are those of the engines that other code configures. Any other engine has its class in its own module
 (`settings_of`).

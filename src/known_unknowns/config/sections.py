@@ -24,7 +24,7 @@ class Edition(Entry):
     models: Names
     seeds: Seeds
     published_models: bool = False
-    """Whether every model of models.yaml with a published row of these benchmarks is added to ``models``."""
+    """Whether every model of the catalogue with a published row of these benchmarks is added to ``models``."""
     variants: dict[Name, Names] = {}
     """Benchmark to the variants of this edition, if they are not those of the benchmark's entry."""
 
@@ -197,7 +197,7 @@ class Judge(Entry):
     """The language model that the scorer judge asks which option a reply gives (docs/parsers.md)."""
 
     model: Text
-    """A model of ``models`` or models.yaml. It need not belong to an edition."""
+    """A model of ``models`` or of the catalogue. It need not belong to an edition."""
     prompt: Literal[1] = 1
     """Version of the prompt."""
 
@@ -256,7 +256,7 @@ class Configuration(Entry):
     variants: dict[Name, VariantEntry]
     protocols: dict[Name, ProtocolEntry]
     models: Annotated[dict[Name, Model], Field(min_length=1)]
-    """Merged with the entries of models.yaml that are named here or in an edition."""
+    """Merged with the entries of the catalogue that are named here or in an edition."""
     scorers: Names
     judge: Judge | None = None
     """The language model of the scorer judge."""

@@ -72,7 +72,7 @@ STEPS = {
     "score": Step(("scoring.table",), ("official",)),
     "measure": Step(("metrics.measure_models",), ("metrics",)),
     "summarise": Step(("metrics.summary_files",), ("metrics",)),
-    "compare": Step(("comparison.compare",), ("audit",), benchmark_files=("published.yaml",)),
+    "compare": Step(("comparison.compare",), ("audit",), benchmark_files=("published*.yaml",)),
     "track": Step(("tracking",), ("metrics",)),
     "report": Step(
         ("report.page", *_TERMS),

@@ -38,7 +38,7 @@ def toy(tmp_path: Path, more: str = "", *, instead: tuple[str, str] = ("", "")) 
     text = TOY.replace(*instead) if instead[0] else TOY
     path = tmp_path / "toy.yaml"
     path.write_text(text + more, encoding="utf-8")
-    return read(path, "toy")
+    return read(path, benchmark="toy")
 
 
 def findings(published: Published) -> list[tuple[str, str, str, str]]:

@@ -38,7 +38,7 @@ def column(table: str, name: str) -> dict[str, float]:
 
 
 def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
-    both, red = read(toy(tmp_path, GOOD), "toy").cells
+    both, red = read(toy(tmp_path, GOOD), benchmark="toy").cells
     assert (both.value, both.decimals, both.printed, both.half_unit) == (69.3, 2, "69.30", 0.005)
     assert (red.value, red.decimals, red.printed, red.half_unit) == (7.0, 0, "7", 0.5)
     assert (red.source, red.note, red.category) == ("A paper", "odd", "Red")
@@ -63,7 +63,21 @@ def test_decimals_are_kept_as_printed(tmp_path: Path) -> None:
 def test_an_error_in_the_file_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in GOOD
     with pytest.raises(DataError, match=message):
-        read(toy(tmp_path, GOOD.replace(old, new)), "toy")
+        read(toy(tmp_path, GOOD.replace(old, new)), benchmark="toy")
+
+
+def test_a_table_may_continue_in_a_further_file(tmp_path: Path) -> None:
+    further = tmp_path / "further.yaml"
+    blocks = GOOD.partition("blocks:")[2]
+    further.write_text("blocks:" + blocks.replace("One", "Two").replace("69.30", "5"), encoding="utf-8")
+    numbers = read(toy(tmp_path, GOOD), further, benchmark="toy")
+    assert [(c.row, c.printed, c.source) for c in numbers.cells if c.column == "All"] == [
+        ("One", "69.30", "A paper"),
+        ("Two", "5", "A paper"),
+    ]
+    further.write_text("blocks:" + blocks, encoding="utf-8")
+    with pytest.raises(DataError, match=r"further\.yaml: .*One.* occurs twice"):
+        read(toy(tmp_path, GOOD), further, benchmark="toy")
 
 
 def test_a_benchmark_without_a_file_has_no_published_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

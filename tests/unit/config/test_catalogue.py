@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 import yaml
@@ -14,7 +15,7 @@ from known_unknowns.config import OpenAIModel, catalogue
 from known_unknowns.engines import memory_needs
 from known_unknowns.engines.endpoint.settings import EndpointSettings
 from known_unknowns.engines.memory_needs import Machine
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, DataError
 from known_unknowns.workflow import configuration
 from tests.factories import model_entry
 from tests.paths import ROOT
@@ -81,7 +82,7 @@ def test_published_models_are_those_of_the_editions_benchmarks():
     editions = {"one": {"data": "full", "benchmarks": ["mmsap"], "models": ["oracle"], "seeds": [0]}}
     editions["one"]["published_models"] = True
     raw = RAW | {"edition": "one", "editions": editions}
-    standing = ["qwen-vl-chat", "llava-1.5-7b", "llava-1.5-13b", "instructblip-vicuna-7b"]  # MM-SAP's rows
+    standing = ["instructblip-vicuna-7b", "llava-1.5-7b", "llava-1.5-13b", "qwen-vl-chat"]  # MM-SAP's rows
     assert configuration.check(raw).models == ["oracle", *standing]
     own = {"models": RAW["models"] | {"llava-1.5-7b": {"batch_size": 2}}}
     assert configuration.check(raw | own).model("llava-1.5-7b")["batch_size"] == 2
@@ -125,23 +126,34 @@ def test_invalid_configurations_are_left_to_the_schema(raw):
 
 def test_a_model_is_added_by_one_entry(tmp_path, monkeypatch):
     """Its entry alone makes it known to the configuration, to the list and to the comparison."""
-    text = catalogue.FILE.read_text(encoding="utf-8")
     entry = {"engine": "transformers", "source": "a/b", "revision": "main", "dtype": "bfloat16"}
     entry |= {"published": {"humblebench": "Cambrian"}, "card": {"family": "New", "licence": "MIT", "parameters": 1.0}}
-    added = text.replace("models:\n", "models:\n  new: " + json.dumps(entry) + "\n", 1)
-    (tmp_path / "models.yaml").write_text(added, encoding="utf-8")
-    monkeypatch.setattr(catalogue, "FILE", tmp_path / "models.yaml")
-    catalogue._file.cache_clear()
+    folder = shutil.copytree(catalogue.FOLDER, tmp_path / "models")
+    (folder / "new.yaml").write_text("models:\n  new: " + json.dumps(entry) + "\n", encoding="utf-8")
+    monkeypatch.setattr(catalogue, "FOLDER", folder)
+    catalogue._entries.cache_clear()
     try:
         params = check(["new"])
         assert "new" in configuration.check(RAW | {"edition": "papers"}).models
         (listed,) = (row for row in memory_needs.list_models(params, Machine(24)) if row.on)
         standing = _published_rows(params, "humblebench")
     finally:
-        catalogue._file.cache_clear()
+        catalogue._entries.cache_clear()
     assert (listed.name, listed.fits, listed.as_json()["family"]) == ("new", memory_needs.IN_RAM, "New")
     rows = compare_cells(load("humblebench"), [], published_rows=standing, scorers=["official"])
     assert {row.row for row in rows if row.model == "new"} == {"Cambrian"}
+
+
+def test_a_name_in_two_files_is_an_error(tmp_path, monkeypatch):
+    folder = shutil.copytree(catalogue.FOLDER, tmp_path / "models")
+    shutil.copy(folder / "qwen.yaml", folder / "zzz.yaml")
+    monkeypatch.setattr(catalogue, "FOLDER", folder)
+    catalogue._entries.cache_clear()
+    try:
+        with pytest.raises(DataError, match=r"zzz\.yaml: .*qwen2-vl-7b.*in another file"):
+            catalogue.entries()
+    finally:
+        catalogue._entries.cache_clear()
 
 
 def test_a_model_may_correspond_to_another_row_in_each_benchmark():

@@ -6,6 +6,7 @@ function yields from its `Published` numbers. `relations` and `grim` have the bu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -19,8 +20,8 @@ __all__ = ["ALL", "Finding", "Published", "audit", "audit_published", "published
 
 def published(benchmark: str) -> Published:
     """Return the published numbers of a benchmark, of every kind; empty if it has no published.yaml."""
-    path = benchmarks.get(benchmark).published
-    return _read(path, path.stat().st_mtime_ns, benchmark) if path else Published(benchmark, ())
+    paths = benchmarks.get(benchmark).published
+    return _read(paths, _changed(paths), benchmark)
 
 
 def audit(benchmark: str) -> tuple[Finding, ...]:
@@ -36,19 +37,23 @@ def audit(benchmark: str) -> tuple[Finding, ...]:
     tuple of Finding
         Every finding once.
     """
-    path = benchmarks.get(benchmark).published
-    return _audit(path, path.stat().st_mtime_ns, benchmark) if path else ()
+    paths = benchmarks.get(benchmark).published
+    return _audit(paths, _changed(paths), benchmark)
+
+
+def _changed(paths: Iterable[Path]) -> tuple[int, ...]:
+    return tuple(path.stat().st_mtime_ns for path in paths)
 
 
 @cache
-def _read(path: Path, changed: int, benchmark: str) -> Published:
-    return read(path, benchmark)
+def _read(paths: tuple[Path, ...], changed: tuple[int, ...], benchmark: str) -> Published:
+    return read(*paths, benchmark=benchmark)
 
 
 @cache
-def _audit(path: Path, changed: int, benchmark: str) -> tuple[Finding, ...]:
+def _audit(paths: tuple[Path, ...], changed: tuple[int, ...], benchmark: str) -> tuple[Finding, ...]:
     """The findings; many tables of a report need them, and they take a second to compute."""
-    return audit_published(_read(path, changed, benchmark))
+    return audit_published(_read(paths, changed, benchmark))
 
 
 def audit_published(numbers: Published) -> tuple[Finding, ...]:
