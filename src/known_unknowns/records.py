@@ -17,6 +17,9 @@ OUTCOMES = (ANSWERED, REFUSED, UNPARSED, FAILED)
 """Outcomes of a turn: the reply chooses an option, chooses the refusal option, cannot be parsed as exactly one offered
 option, or failed (`Reply.error` has the reason)."""
 
+NOT_OFFERED = "not offered"
+"""The `Score.label` of a reply that is only the text of an option which a variant removed (`Question.removed`)."""
+
 OVERALL = "Overall"
 """The `Metric.category` of a value over all categories."""
 
@@ -78,7 +81,7 @@ class Question:
     group : str
         The cluster of the confidence intervals: the original image.
     extra : Mapping
-        JSON-able values that only this benchmark uses.
+        JSON-able values that only this benchmark uses, and what variants note: "relettered", "removed".
 
     Raises
     ------
@@ -108,6 +111,11 @@ class Question:
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple([option.label for option in self.options])  # a list is twice as fast as a generator
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The texts of the options that variants removed. No prompt contains them."""
+        return tuple(self.extra.get("removed", ()))
 
     @property
     def rendered(self) -> str:
@@ -275,7 +283,7 @@ class Score:
     outcome : str
         One of `OUTCOMES`.
     label : str, optional
-        The label that was parsed, even if the turn did not offer it (outcome "unparsed").
+        The label that was parsed, even if the turn did not offer it (outcome "unparsed"), or `NOT_OFFERED`.
     choice : int, optional
         Index of the chosen option.
     correct : bool

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from known_unknowns import images, variants
 from known_unknowns.errors import ConfigError
 from known_unknowns.records import Image, Option, Question
-from tests.factories import question, variant_entry
+from tests.factories import asked_by, question, variant_entry
 
 
 @st.composite
@@ -51,6 +51,19 @@ def test_nota_only_by_hand():
     assert changed.labels[changed.answer] == "E"
     closed = variants.nota_only(question(answer=1), relettered=True)
     assert closed.rendered == "What color is the chandelier?\nA. Red\nB. Black\nC. Gold\nD. None of the above"
+
+
+def test_removed_options_are_noted_and_are_not_part_of_what_is_asked():
+    """The journal's key of a turn is the same without the note, so that no reply is asked for again."""
+    plain, published = question(answer=1), question(answer=4)
+    assert plain.removed == variants.nota_only(published).removed == variants.shuffled_options(plain).removed == ()
+    for relettered in (False, True):
+        changed = variants.nota_only(plain, relettered=relettered)
+        assert changed.removed == ("Blue",)
+        assert variants.without_refusal(changed).removed == ("Blue", "None of the above")
+        unnoted = replace(changed, extra={k: v for k, v in changed.extra.items() if k != "removed"})
+        keys = [next(asked_by("single_turn", each)).key({"model": "m"}) for each in (changed, unnoted)]
+        assert keys[0] == keys[1]
 
 
 def test_relettered_uses_the_labels_of_the_question():

@@ -18,7 +18,8 @@
 The labels are those that any question of the benchmark offers, so that all variants have the same metrics. The shares
 of labels, ``share_no_letter`` and ``share_failed`` add up to 1. A parsed label that is not offered counts in its share
 and in ``share_unparsed``. It is certainly wrong, so that the upper bound of the accuracy does not count it: a reply "B"
-where `nota_only` removed option B chooses the removed option. Unparsed replies without a label count in the bound.
+where `nota_only` removed option B chooses the removed option, as does its text alone, whose label is `NOT_OFFERED`.
+Other unparsed replies without a label count in the bound.
 """
 
 from __future__ import annotations

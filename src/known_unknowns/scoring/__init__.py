@@ -13,11 +13,12 @@ from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
+from known_unknowns.scoring.removed_options import noting_removed
 from known_unknowns.scoring.robust import robust
 
 SCORERS: dict[str, Scorer] = {
-    "official": official,
-    "robust": robust,
+    "official": noting_removed(official),
+    "robust": noting_removed(robust),
     "likelihood": likelihood,
 }
 """The scorers that need nothing but the reply. The scorer "judge" (`known_unknowns.scoring.judge`) needs verdicts."""

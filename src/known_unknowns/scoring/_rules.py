@@ -91,6 +91,15 @@ _ASSERTED = re.compile(
 )
 
 
+def whole_reply(reply: str, question: str) -> str:
+    """Return a reply to a question's text as the rule for whole replies compares it (`Marks.whole`)."""
+    return _normal(without_thinking(reply), question)
+
+
+def _normal(text: str, question: str) -> str:
+    return MISSPELT.sub("answer", normalise(without_line_markup(without_quotations(text, question))))
+
+
 class ReplyParser:
     """Parses replies to a question with these ``marks``. Methods return the labels that their text chooses."""
 
@@ -104,7 +113,7 @@ class ReplyParser:
     def parse(self, reply: str) -> Claims:
         """Apply the rules to a reply."""
         text = without_thinking(reply)
-        normal = MISSPELT.sub("answer", normalise(without_line_markup(without_quotations(text, self.question))))
+        normal = _normal(text, self.question)
         if whole := self.marks.whole(normal):
             return whole
         said = own_answer(normal, self._mentions)

@@ -17,7 +17,7 @@ class ParsedAnswer:
     outcome : str
         One of `known_unknowns.records.OUTCOMES`.
     label : str, optional
-        The label that was parsed, even if the turn did not offer it.
+        The label that was parsed, even if the turn did not offer it, or `known_unknowns.records.NOT_OFFERED`.
     choice : int, optional
         Index of the option among the question's options; None unless the outcome is "answered" or "refused".
     """

@@ -29,6 +29,7 @@ from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, scorer_of
+from known_unknowns.scoring.removed_options import noting_removed
 from known_unknowns.scoring.reply_table import ReplyTable
 
 _QUESTIONS = 512
@@ -168,7 +169,7 @@ def score_cell(
     ----------
     .. [1] Z. Wang et al., 2024, arXiv:2410.04659, Appendix G.3.
     """
-    parsers = SCORERS | ({} if verdicts is None else {JUDGE: scorer_of(verdicts)})
+    parsers = SCORERS | ({} if verdicts is None else {JUDGE: noting_removed(scorer_of(verdicts))})
     for name in scorers:
         if name not in parsers:
             raise ConfigError(unknown_name(name, parsers), path="scorers")

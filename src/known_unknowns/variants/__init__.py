@@ -118,12 +118,23 @@ def nota_only(question: Question, *, relettered: bool = False) -> Question:
         raise ValueError(f"question {question.id} has no refusal option, so nota_only cannot be applied to it")
     if question.answer is None:
         raise ValueError(f"question {question.id} has no correct option that nota_only could remove")
-    options, refusal = question.options, question.refusal
+    changed, refusal = question, question.refusal
     if question.answer != refusal:
-        options = options[: question.answer] + options[question.answer + 1 :]
+        changed = _without(question, question.answer)
         refusal -= question.answer < refusal
-    changed = replace(question, options=options, answer=refusal, refusal=refusal)
+    changed = replace(changed, answer=refusal, refusal=refusal)
     return _relettered(changed, question.labels) if relettered else changed
+
+
+def _without(question: Question, index: int) -> Question:
+    """Remove an option and note its text (`Question.removed`). The caller sets the answer and the refusal."""
+    return replace(
+        question,
+        options=question.options[:index] + question.options[index + 1 :],
+        answer=None,
+        refusal=None,
+        extra=dict(question.extra) | {"removed": [*question.removed, question.options[index].text]},
+    )
 
 
 def _relettered(question: Question, labels: Sequence[str]) -> Question:
@@ -163,10 +174,9 @@ def without_refusal(question: Question, *, relettered: bool = False) -> Question
     refusal, answer = question.refusal, question.answer
     if refusal is None:
         return question
-    options = question.options[:refusal] + question.options[refusal + 1 :]
     if answer is not None:
         answer = None if answer == refusal else answer - (refusal < answer)
-    changed = replace(question, options=options, answer=answer, refusal=None)
+    changed = replace(_without(question, refusal), answer=answer)
     return _relettered(changed, question.labels) if relettered else changed
 
 

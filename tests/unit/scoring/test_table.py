@@ -8,9 +8,10 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import ConfigError, DamagedError, DataError, SeveralErrors
-from known_unknowns.records import AnsweredTurn, Question, Reply, Score
+from known_unknowns.records import NOT_OFFERED, AnsweredTurn, Option, Question, Reply, Score
 from known_unknowns.scoring import SCORERS
-from known_unknowns.scoring.table import final_answers, read_turns, score_models, score_table
+from known_unknowns.scoring.table import final_answers, read_turns, score_models, score_table, score_turn
+from known_unknowns.variants import without_refusal
 from tests.factories import question
 
 
@@ -46,6 +47,24 @@ def test_one_score_per_question_turn_and_scorer_in_order(tmp_path):
         Score("1", 0, "answer", "robust", "refused", "E", 4, True),
         Score("1", 0, "answer", "likelihood", "answered", "A", 0, False),
     ]
+
+
+@pytest.mark.parametrize(
+    ("removed", "reply", "label"),
+    [
+        ("Gold", "gold", NOT_OFFERED),
+        ("Two", "2", NOT_OFFERED),  # the robust parser's rule for whole replies
+        ("Sorry, I can't help with it", "I'm sorry, but I cannot help with that.", NOT_OFFERED),
+        ("Red", "Red", None),  # offered with the same text, so that the reply may mean that option
+        ("The red", "Red", None),
+        ("Gold", "the golden one", None),
+    ],
+)
+def test_a_reply_that_is_a_removed_option_is_noted(removed, reply, label):
+    options = (*question().options[:3], Option("D", removed, "D. "), question().options[4])
+    changed = without_refusal(question(options=options, refusal=3))
+    score = score_turn(asked("1", Reply(reply), labels=changed.labels), changed, "official")
+    assert (score.outcome, score.label, score.choice) == ("unparsed", label, None)
 
 
 def test_scorer_without_input_has_no_scores(tmp_path):

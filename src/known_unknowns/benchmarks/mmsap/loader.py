@@ -51,7 +51,7 @@ LETTERS = "ABCDEFGH"
 _INSTRUCTION = "Answer with the option's letter from the given choices directly."  # Section 4.5
 _REFUSAL_INSTRUCTION = f"{_INSTRUCTION} If you don't know the answer, please reply with 'Sorry, I can't help with it'."
 _LETTERED = re.compile(r"\s*([A-H])\s*[.):]\s*(?=\S)")
-_RESERVED = frozenset({"subset", "question_id", "image_path", "relettered"})
+_RESERVED = frozenset({"subset", "question_id", "image_path", "relettered", "removed"})
 
 
 def prompt(question: Question) -> str:
