@@ -20,10 +20,13 @@ def pin(
             "Use it only if you have the right to redistribute them. Repeat it for each benchmark.",
         ),
     ] = None,
+    results: Annotated[
+        bool, typer.Option("--results", help="Only record the results in dvc.lock, as make run does.")
+    ] = False,
     params: ParamsFile = PARAMS,
     edition: Edition = None,
 ) -> None:
-    """Pin the data and journals of a finished run with DVC.
+    """Pin the data, journals and results of a finished run with DVC.
 
     Data that may not be redistributed are pinned by hash only. Commit the .dvc files, then run dvc push.
 
@@ -34,7 +37,11 @@ def pin(
     from known_unknowns.data import pinning
     from known_unknowns.workflow import configuration
 
-    for pinned in pinning.pin(configuration.load(params, edition=edition), redistribute=redistribute or ()):
+    settings = configuration.load(params, edition=edition)
+    if results:
+        pinning.record_results(settings.edition)
+        return
+    for pinned in pinning.pin(settings, redistribute=redistribute or ()):
         print(f"{pinned.file}  {'shared by dvc push' if pinned.shared else 'hash only: ' + pinned.meta['why']}")
 
 

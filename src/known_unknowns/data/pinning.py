@@ -75,6 +75,26 @@ def pin(params: Params, *, redistribute: Collection[str] = (), root: Path = Path
     return pins
 
 
+def record_results(edition: str, *, root: Path = Path()) -> bool:
+    """Record the results of a finished run in dvc.lock, so that DVC shows, compares and shares them.
+
+    Nothing is recorded outside a repository of DVC, without a stage of this edition, or if an output is missing.
+
+    Returns
+    -------
+    bool
+        Whether they were recorded.
+    """
+    outputs = _outputs_by_stage(edition, root)
+    if not (root / ".dvc").is_dir() or not outputs:
+        return False
+    if not all((root / path).exists() for paths in outputs.values() for path in paths):
+        return False
+    for stage in outputs:
+        _dvc("commit", "--quiet", "--force", stage, root=root)
+    return True
+
+
 def pin_folder(pin: Pin, *, root: Path = Path()) -> Path:
     """Pin a folder that belongs to no edition, and return its .dvc file. Raises as `pin` does."""
     _describe(pin)
@@ -84,12 +104,17 @@ def pin_folder(pin: Pin, *, root: Path = Path()) -> Path:
 
 def stages_of(edition: str, root: Path) -> list[str]:
     """Return the stages of dvc.yaml, if there is one, whose outputs are the edition's results."""
+    return list(_outputs_by_stage(edition, root))
+
+
+def _outputs_by_stage(edition: str, root: Path) -> dict[str, list[str]]:
     file = root / "dvc.yaml"
     if not file.is_file():
-        return []
+        return {}
     try:
         stages = parse_yaml(file.read_text(encoding="utf-8"))["stages"]
-        return [name for name, stage in stages.items() if any(map(_below(edition), _outputs(stage)))]
+        outputs = {name: list(_outputs(stage)) for name, stage in stages.items()}
+        return {name: paths for name, paths in outputs.items() if any(map(_below(edition), paths))}
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError, KeyError, TypeError) as error:
         raise DataError("not a DVC file; restore it from git", file=file) from error
 

@@ -38,6 +38,7 @@ PACKAGES = (
 
 _GIB = 2**30
 _SECONDS = 20.0
+_NOT_RESULTS = (":(top)", ":(top,exclude,glob)**/dvc.lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,12 @@ def collect(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Pro
 def git_state(folder: str | Path = ".") -> tuple[str | None, bool | None]:
     """Return the current commit, and whether the files differ from it.
 
-    Untracked files count as a difference unless they are ignored, because a new module can change a result. The result
-    is (None, None) outside a repository and (None, True) in a repository without commits.
+    Untracked files count as a difference unless they are ignored, because a new module can change a result. dvc.lock
+    does not count: it describes results, and each run records its own. The result is (None, None) outside a repository
+    and (None, True) in a repository without commits.
     """
     # Without this option, "status" writes the index of a repository that another process may be using.
-    status = _output("git", "--no-optional-locks", "-C", str(folder), "status", "--porcelain")
+    status = _output("git", "--no-optional-locks", "-C", str(folder), "status", "--porcelain", "--", *_NOT_RESULTS)
     if status is None:
         return None, None
     commit = _output("git", "-C", str(folder), "rev-parse", "--verify", "--quiet", "HEAD")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from known_unknowns.data.pinning import stages_of
+from known_unknowns.data import pinning
+from known_unknowns.data.pinning import record_results, stages_of
 from known_unknowns.errors import DataError
 from tests.paths import ROOT
 
@@ -30,6 +31,22 @@ def test_an_edition_of_any_name_has_its_stage(tmp_path):
 
 def test_the_shipped_stage_has_the_pocket_editions_results():
     assert (stages_of("pocket", ROOT), stages_of("full", ROOT)) == (["workflow"], [])
+
+
+def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(pinning, "_dvc", lambda *arguments, root: called.append(arguments))
+    assert not record_results("mine", root=tmp_path)
+    (tmp_path / "dvc.yaml").write_text(DVC)
+    assert not record_results("mine", root=tmp_path)  # no output, and not a repository of DVC
+    (tmp_path / "results/mine/tables").mkdir(parents=True)
+    assert not record_results("mine", root=tmp_path)
+    (tmp_path / ".dvc").mkdir()
+    assert not record_results("absent", root=tmp_path)
+    assert not record_results("tiny", root=tmp_path)
+    assert called == []
+    assert record_results("mine", root=tmp_path)
+    assert called == [("commit", "--quiet", "--force", "mine")]
 
 
 @pytest.mark.parametrize("text", ["[", "[]", "stages: []", "x: 1"])

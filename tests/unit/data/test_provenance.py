@@ -39,6 +39,17 @@ def test_a_changed_file_is_dirty(repository: Path) -> None:
     assert provenance.git_state(repository)[1] is True
 
 
+def test_the_record_of_results_does_not_count(repository: Path) -> None:
+    commit, _ = provenance.git_state(repository)
+    (repository / "dvc.lock").write_text("stages: {}", encoding="utf-8")
+    assert provenance.git_state(repository) == (commit, False)
+    (repository / "below").mkdir()
+    (repository / "below/dvc.lock").write_text("stages: {}", encoding="utf-8")
+    assert provenance.git_state(repository / "below") == (commit, False)
+    (repository / "below/dvc.yaml").write_text("stages: {}", encoding="utf-8")
+    assert provenance.git_state(repository / "below") == (commit, True)
+
+
 def test_a_new_file_is_dirty(repository: Path) -> None:
     (repository / "new.py").write_text("2")
     assert provenance.git_state(repository)[1] is True
