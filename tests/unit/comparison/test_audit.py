@@ -139,24 +139,29 @@ RUNS = """
     runs: 2
     variant: shuffled_options
     metric: accuracy
-    columns: [{{name: Red, category: Red}}]
+    columns: [{{name: Cell, category: {category}}}]
     rows:
       One: {printed}
 """
 
 
 @pytest.mark.parametrize(
-    ("printed", "text"),
+    ("category", "printed", "text"),
     [
-        ("50.50±0.50", None),  # 50 and 51 of 100: 0.50 with ddof = 0, 0.71 with ddof = 1
-        ("50.50±0.71", None),
-        ("50.50±0.60", "No counts in the runs have this mean and this standard deviation."),
+        ("Red", "50.50±0.50", None),  # 50 and 51 of 100: 0.50 with ddof = 0, 0.71 with ddof = 1
+        ("Red", "50.50±0.71", None),
+        ("Red", "50.50±0.60", "No counts in the runs have this mean and this standard deviation."),
         # 100.5 / 200 = 50.25 needs half a question
-        ("50.25±0.50", "No count among 100 questions in 2 runs gives it; the nearest is 50.00."),
+        ("Red", "50.25±0.50", "No count among 100 questions in 2 runs gives it; the nearest is 50.00."),
+        # 99 and 100 of 300 with ddof = 1: 33.000 and 33.333 have 0.236, rounded to 33.00 and 33.33 they have 0.233
+        ("Overall", "33.17±0.24", None),
+        ("Overall", "33.17±0.23", None),
+        ("Overall", "33.17±0.22", "No counts in the runs have this mean and this standard deviation."),
+        ("Overall", "33.16±0.16", None),  # with ddof = 0, 0.167 and its mean 33.167 truncated
     ],
 )
-def test_spreads_over_runs(tmp_path, printed, text):
-    found = {one[3] for one in findings(toy(tmp_path, RUNS.format(printed=printed)))}
+def test_spreads_over_runs(tmp_path, category, printed, text):
+    found = {one[3] for one in findings(toy(tmp_path, RUNS.format(category=category, printed=printed)))}
     assert found == set() if text is None else text in found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from fractions import Fraction
+from math import isqrt
 
 import pytest
 from hypothesis import given, settings
@@ -85,25 +86,74 @@ def test_the_implied_n_of_a_share_of_one():
     assert implied_n(["33.30", "12.345678"], 10) is None
 
 
-def brute_force(mean: str, spread: str, n: int, runs: int, ddof: int) -> bool:
-    decimals = len(mean.partition(".")[2])
+def brute_force(mean: str, spread: str, n: int, runs: int, ddof: int, truncated: bool, of_rounded: bool) -> bool:
+    """All counts of all runs, with every way in which a number can be printed as a text of decimals."""
+    unit = Fraction(1, 10 ** len(mean.partition(".")[2]))
+
+    def printed(value: Fraction) -> set[Fraction]:
+        below = value // unit * unit
+        if truncated or value == below:
+            return {below}
+        middle = below + unit / 2
+        return {below} if value < middle else {below + unit} if value > middle else {below, below + unit}
+
     for counts in itertools.combinations_with_replacement(range(n + 1), runs):
-        average = Fraction(100 * sum(counts), n * runs)
-        squares = sum((Fraction(100 * k, n) - average) ** 2 for k in counts) / (runs - ddof)
-        half = Fraction(1, 2 * 10**decimals)
-        if (
-            abs(average - Fraction(mean)) <= half
-            and max(Fraction(spread) - half, 0) ** 2 <= squares <= (Fraction(spread) + half) ** 2
-        ):
-            return True
+        shares = [Fraction(100 * k, n) for k in counts]
+        for values in itertools.product(*map(printed, shares)) if of_rounded else [shares]:
+            average = sum(values) / runs
+            variance = sum((value - average) ** 2 for value in values) / (runs - ddof)
+            low = Fraction(spread) - (0 if truncated else unit / 2)
+            high = Fraction(spread) + (unit if truncated else unit / 2)
+            in_time = variance < high**2 if truncated else variance <= high**2
+            if Fraction(mean) in printed(average) and in_time and (low <= 0 or variance >= low**2):
+                return True
     return False
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 1000), st.integers(0, 500), st.integers(0, 1))
-def test_grimmer_is_an_exhaustive_search(n, runs, mean, spread, ddof):
+@given(
+    st.tuples(st.integers(1, 7), st.integers(2, 4)),
+    st.integers(0, 1000),
+    st.integers(0, 500),
+    st.integers(0, 1),
+    st.booleans(),
+    st.booleans(),
+)
+def test_grimmer_is_an_exhaustive_search(asked, mean, spread, ddof, truncated, of_rounded):
     texts = f"{mean / 10:.1f}", f"{spread / 10:.1f}"
-    assert grimmer(*texts, n, runs, ddof=ddof) == brute_force(*texts, n, runs, ddof)
+    found = grimmer(*texts, *asked, ddof=ddof, truncated=truncated, of_rounded=of_rounded)
+    assert found == brute_force(*texts, *asked, ddof, truncated, of_rounded)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data(), st.booleans(), st.booleans())
+def test_grimmer_accepts_what_five_runs_print(data, truncated, of_rounded):
+    """The numbers of a sample, as a released program would print them."""
+    n = data.draw(st.integers(1, 1150))
+    fewest = data.draw(st.integers(0, n))
+    counts = [data.draw(st.integers(fewest, min(n, fewest + n // 10))) for _ in range(5)]
+
+    def cut(value: Fraction) -> Fraction:
+        hundredths = value * 100 if truncated else value * 100 + Fraction(1, 2)
+        return Fraction(hundredths // 1, 100)
+
+    shares = [cut(Fraction(100 * k, n)) if of_rounded else Fraction(100 * k, n) for k in counts]
+    variance = statistics.pvariance(shares)
+    root = Fraction(isqrt(int(variance * 10**30)), 10**15)
+    mean, spread = f"{float(cut(statistics.mean(shares))):.2f}", f"{float(cut(root)):.2f}"
+    assert grimmer(mean, spread, n, 5, truncated=truncated, of_rounded=of_rounded)
+
+
+def test_the_standard_deviation_of_rounded_runs_by_hand():
+    """Two runs of 6 with the mean 25%: 1 and 2, or 0 and 3. With ddof = 1, 16.67 and 33.33 have 11.79, 17 and 33 11.31.
+
+    The runs 0 and 3 have 35.36 under both readings.
+    """
+    exact, rounded = (
+        {spread for spread in range(51) if grimmer("25", str(spread), 6, 2, ddof=1, of_rounded=reading)}
+        for reading in (False, True)
+    )
+    assert (exact, rounded) == ({12, 35}, {11, 35})
 
 
 @given(st.integers(0, 338), st.lists(st.integers(0, 30), min_size=5, max_size=5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from known_unknowns.comparison.audit._finding import ALL, Finding
@@ -199,7 +200,9 @@ def _impossible(cell: PublishedCell, n: int, scale: int) -> Finding:
 
 
 def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
-    """Yield a finding for each standard deviation over runs that no whole counts produce, with either ddof (GRIMMER).
+    """Yield a finding for each standard deviation over runs that no whole counts produce (GRIMMER).
+
+    It may have either ddof, may be rounded or truncated, and may be that of the runs' rounded or truncated numbers.
 
     References
     ----------
@@ -208,21 +211,25 @@ def impossible_spreads(cells: Iterable[PublishedCell]) -> Iterator[Finding]:
     for cell in cells:
         if cell.spread is None or cell.questions is None or not cell.countable or cell.runs < 2:
             continue
-        if not any(is_possible_spread(cell, ddof=ddof) for ddof in (0, 1)):
+        if not any(is_possible_spread(cell, ddof=ddof, truncated=cut) for ddof in (0, 1) for cut in (False, True)):
             yield Finding.of(
                 cell,
                 "No counts in the runs have this mean and this standard deviation.",
                 f"no {cell.runs} counts of {cell.questions:,} with the mean {cell.printed} have the standard deviation "
-                f"{cell.spread:.{cell.decimals}f} with ddof = 0 or 1",
+                f"{cell.spread:.{cell.decimals}f} with ddof = 0 or 1, whether or not each run was rounded",
             )
 
 
-def is_possible_spread(cell: PublishedCell, *, ddof: int = 0, variance: bool = False) -> bool:
-    """Whether counts in the runs of a cell have its mean and its spread; see `grimmer`."""
+def is_possible_spread(cell: PublishedCell, *, ddof: int = 0, variance: bool = False, truncated: bool = False) -> bool:
+    """Whether counts in the runs of a cell have its mean and its spread; see `grimmer`.
+
+    The number of each run may have been rounded, or truncated, to the printed decimals before, as for percentages.
+    """
     if cell.spread is None or cell.questions is None:
         raise ValueError(f"{', '.join(cell.key)} has no spread or no number of questions")
     spread = f"{cell.spread:.{cell.decimals}f}"
-    return grimmer(cell.printed, spread, cell.questions, cell.runs, ddof=ddof, variance=variance)
+    check = partial(grimmer, ddof=ddof, variance=variance, truncated=truncated)
+    return any(check(cell.printed, spread, cell.questions, cell.runs, of_rounded=rounded) for rounded in (False, True))
 
 
 def distribution(

@@ -12,9 +12,12 @@ Preprints 4:e2400v1.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, isqrt
+from typing import NamedTuple
 
 PERCENT = 100
 
@@ -117,7 +120,16 @@ def implied_n(percentages: list[str], limit: int) -> int | None:
 
 
 def grimmer(
-    mean: str, spread: str, n: int, runs: int, *, ddof: int = 0, scale: int = PERCENT, variance: bool = False
+    mean: str,
+    spread: str,
+    n: int,
+    runs: int,
+    *,
+    ddof: int = 0,
+    scale: int = PERCENT,
+    variance: bool = False,
+    truncated: bool = False,
+    of_rounded: bool = False,
 ) -> bool:
     """Whether whole counts in several runs can produce a printed mean and a printed standard deviation (GRIMMER).
 
@@ -138,6 +150,11 @@ def grimmer(
         100 for percentages, 1 for proportions.
     variance : bool
         Whether ``spread`` is a variance instead of a standard deviation.
+    truncated : bool
+        Whether further digits were cut off instead of rounded, of all numbers.
+    of_rounded : bool
+        Whether mean and standard deviation are those of the runs' numbers after rounding, or truncating, to the
+        decimals of ``mean``.
 
     Returns
     -------
@@ -150,35 +167,62 @@ def grimmer(
     """
     if runs <= ddof:
         raise ValueError(f"{runs} runs have no standard deviation with ddof = {ddof}")
-    low, high = (max(Fraction(0), end) for end in printed_interval(spread))
+    if of_rounded:
+        per_unit = Fraction(10 ** len(mean.partition(".")[2]))
+        values = _rounded_shares(n, scale * int(per_unit), truncated=truncated)
+        low, high = (end * runs * per_unit for end in printed_interval(mean, truncated=truncated))
+        totals = range(ceil(low), ceil(high) if truncated else floor(high) + 1)
+    else:
+        per_unit, values = Fraction(n, scale), _Values(range(n + 1), range(n + 1))
+        totals = grim_counts(mean, n * runs, scale=scale, truncated=truncated)
+    low, high = (max(Fraction(0), end) for end in printed_interval(spread, truncated=truncated))
     if not variance:
         low, high = low**2, high**2
-    to_counts = Fraction(n, scale) ** 2 * (runs - ddof)
-    return any(
-        _is_reachable(total, low * to_counts, high * to_counts, n, runs)
-        for total in grim_counts(mean, n * runs, scale=scale)
-    )
+    low, high = (end * per_unit**2 * (runs - ddof) for end in (low, high))
+    for total in totals:
+        around = Fraction(total**2, runs)  # the sum of squares, less the squares around the mean
+        most = ceil(high + around) - 1 if truncated else floor(high + around)
+        if _has_sample(values, runs, total, ceil(low + around), most):
+            return True
+    return False
 
 
-def _is_reachable(total: int, low: Fraction, high: Fraction, n: int, runs: int) -> bool:
-    """Whether some counts have this total, and a sum of squared deviations from their mean in an interval."""
-    base, rest = divmod(total, runs)
-    centre = Fraction(rest * rest, runs)  # the squares around `base` minus this are the squares around the mean
-    squares = range(ceil(low + centre), floor(high + centre) + 1)
-    return any(_have(runs, rest, square, -base, n - base) for square in squares)
+class _Values(NamedTuple):
+    """What a run can have: whole numbers in ascending order, and the same for a fast search."""
+
+    ascending: Sequence[int]
+    every: Container[int]
 
 
-@lru_cache(maxsize=100_000)
-def _have(numbers: int, total: int, squares: int, low: int, high: int) -> bool:
-    """Whether some whole numbers from ``low`` to ``high`` have this sum and this sum of squares."""
-    spare = numbers * squares - total * total  # not negative, by Cauchy and Schwarz
-    if spare < 0 or (total - squares) % 2:
-        return False
+@lru_cache(maxsize=64)
+def _rounded_shares(n: int, scale: int, *, truncated: bool) -> _Values:
+    """The shares ``scale * k / n`` of all counts k, rounded to whole numbers, ties in both directions, or truncated."""
+    if truncated:
+        shares = {scale * count // n for count in range(n + 1)}
+    else:
+        shares = {(2 * scale * count + n) // (2 * n) for count in range(n + 1)}
+        shares |= {-((n - 2 * scale * count) // (2 * n)) for count in range(n + 1)}
+    return _Values(sorted(shares), shares)
+
+
+def _has_sample(values: _Values, numbers: int, total: int, least: int, most: int, start: int = 0) -> bool:
+    """Whether some of the values have this total, and a sum of squares from ``least`` to ``most``.
+
+    The values are chosen in ascending order, from place ``start`` on. The smallest of ``numbers`` values is at most
+    their mean. It determines the largest sum of squares: all others but one are equal to it.
+    """
     if numbers == 1:
-        return spare == 0 and low <= total <= high
-    if numbers == 2:  # (total - root) / 2 and (total + root) / 2
-        root = isqrt(spare)
-        return root * root == spare and low <= (total - root) // 2 and (total + root) // 2 <= high
-    reach = isqrt((numbers - 1) * spare)  # of one number from the mean, times `numbers`
-    first, last = max(low, -((reach - total) // numbers)), min(high, (total + reach) // numbers)
-    return any(_have(numbers - 1, total - k, squares - k * k, low, high) for k in range(first, last + 1))
+        return least <= total**2 <= most and total in values.every
+    spare = numbers * most - total**2  # not negative, by Cauchy and Schwarz
+    if spare < 0:
+        return False
+    reach = isqrt((numbers - 1) * spare)  # of one value from the mean, times `numbers`
+    first = max(start, bisect_left(values.ascending, -((reach - total) // numbers)))
+    for place in range(first, bisect_right(values.ascending, total // numbers)):
+        value = values.ascending[place]
+        others = total - value
+        if (numbers - 1) * value**2 + (total - (numbers - 1) * value) ** 2 < least:
+            return False  # larger values have an even smaller sum
+        if _has_sample(values, numbers - 1, others, least - value**2, most - value**2, place):
+            return True
+    return False
