@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import time
@@ -31,19 +32,25 @@ def letter(text: str) -> str:
 class Record:
     """One loop on one set, which may be asked a part of it: for each repeat what was asked and said, and how long it
     took. ``least`` are the FLOPs that the questions of a repeat need; ``executed`` and ``counted`` those that the loop
-    executes and that are needed for a part on which torch counts them."""
+    executes and that are needed for a part on which torch counts them. ``cpu_seconds`` are those of all threads, and of
+    child processes that have ended."""
 
     asked: list[QuestionSet]
     least: int
     counted: int = 0
     executed: int = 0
     seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
     said: list[Said] = field(default_factory=list)
 
     @property
     def rates(self) -> list[float]:
         """Questions a second."""
         return [len(asked.turns) / seconds for asked, seconds in zip(self.asked, self.seconds, strict=False)]
+
+    @property
+    def cpu_seconds_a_question(self) -> list[float]:
+        return [spent / len(asked.turns) for asked, spent in zip(self.asked, self.cpu_seconds, strict=False)]
 
     @property
     def texts(self) -> list[str]:
@@ -112,10 +119,16 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
 
 def _time(loop: Loop, record: Record, repeat: int, folder: Path) -> None:
     turns = record.asked[repeat].turns
-    started = time.perf_counter()
+    started, spent = time.perf_counter(), _cpu_seconds()
     said = loop(turns, folder)
     record.seconds.append(time.perf_counter() - started)
+    record.cpu_seconds.append(_cpu_seconds() - spent)
     record.said.append(said)
+
+
+def _cpu_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def summary(measured: Measured, flops: Flops) -> dict[str, Any]:
@@ -147,7 +160,10 @@ def _summary(measured: Measured, name: str) -> dict[str, Any]:
         "questions": len(record.asked[0].turns),
         "questions_a_second": span(record.rates),
         "seconds": record.seconds,
+        "cpu_seconds": record.cpu_seconds,
+        "cpu_seconds_a_question": span(record.cpu_seconds_a_question),
         "ratio_to_batch_1": _ratio(measured, name),
+        "cpu_ratio_to_batch_1": _cpu_ratio(measured, name),
         "ratio_to_best_plain": _ratio_to_best_plain(measured, name),
         "share_of_floor": rate / statistics.median(measured.matrix_rates),
         "share_of_onednns_floor": rate / statistics.median(measured.onednn_rates) if measured.onednn_rates else None,
@@ -165,9 +181,18 @@ def _share(values: Any) -> float | None:
 
 def _ratio(measured: Measured, name: str) -> dict[str, float]:
     """How many times as fast as the batch-1 loop: of the medians, and the least and the most of the repeats."""
-    theirs, ours = measured.records[measured.reference].rates, measured.records[name].rates
-    each = [our / their for our, their in zip(ours, theirs, strict=True)]
-    return {"median": statistics.median(ours) / statistics.median(theirs), "least": min(each), "most": max(each)}
+    return _times(measured.records[name].rates, measured.records[measured.reference].rates)
+
+
+def _cpu_ratio(measured: Measured, name: str) -> dict[str, float]:
+    """How many times as many CPU-seconds a question costs the batch-1 loop, in the same form."""
+    theirs, ours = measured.records[measured.reference], measured.records[name]
+    return _times(theirs.cpu_seconds_a_question, ours.cpu_seconds_a_question)
+
+
+def _times(values: Sequence[float], of: Sequence[float]) -> dict[str, float]:
+    each = [value / other for value, other in zip(values, of, strict=True)]
+    return {"median": statistics.median(values) / statistics.median(of), "least": min(each), "most": max(each)}
 
 
 def _ratio_to_best_plain(measured: Measured, name: str) -> float | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 COLUMNS = (
-    *("set", "loop", "questions/s", "x batch 1", "of the floor", "of oneDNN's", "useful FLOPs", "visual tokens"),
-    "same letters",
+    *("set", "loop", "questions/s", "x batch 1", "CPU-s a question", "x batch 1 (CPU)"),
+    *("of the floor", "of oneDNN's", "useful FLOPs", "visual tokens", "same letters"),
 )
 HEADER = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
 
@@ -23,12 +23,14 @@ def table(result: Mapping[str, Any]) -> str:
 def rows(measured: Mapping[str, Any]) -> Iterator[str]:
     """A row for each loop of one set."""
     for name, loop in measured["loops"].items():
-        rate, ratio, letters = loop["questions_a_second"], loop["ratio_to_batch_1"], loop["letters"]
+        rate, letters = loop["questions_a_second"], loop["letters"]
         cells = [
             f"{measured['name']} ({measured['questions']} x {measured['repeats']})",
             name,
-            f"{rate['median']:.2f} ({rate['least']:.2f} to {rate['most']:.2f})",
-            f"{ratio['median']:.2f} ({ratio['least']:.2f} to {ratio['most']:.2f})",
+            _span(rate, 2),
+            _span(loop["ratio_to_batch_1"], 2),
+            _span(loop["cpu_seconds_a_question"], 3),
+            _span(loop["cpu_ratio_to_batch_1"], 2),
             percent(loop["share_of_floor"]),
             percent(loop["share_of_onednns_floor"]),
             percent(loop["useful_share"]),
@@ -36,6 +38,11 @@ def rows(measured: Mapping[str, Any]) -> Iterator[str]:
             f"{letters['equal']} of {letters['of']}{_gap(letters)}",
         ]
         yield f"| {' | '.join(cells)} |"
+
+
+def _span(values: Mapping[str, float], decimals: int) -> str:
+    median, least, most = (f"{values[key]:.{decimals}f}" for key in ("median", "least", "most"))
+    return f"{median} ({least} to {most})"
 
 
 def percent(share: float | None) -> str:

@@ -198,8 +198,10 @@ def said(*texts: str, gaps=None) -> loops.Said:
 def measured(asked) -> measure.Measured:
     two = [asked.first(2), data.QuestionSet(asked.name, asked.folder, asked.turns[2:4])]
     theirs = measure.Record(two, least=1000, counted=100, executed=400)
+    theirs.cpu_seconds = [8.0, 4.0]
     theirs.seconds, theirs.said = [4.0, 2.0], [said("A", "B"), said("C", "D")]
     ours = measure.Record([part.first(1) for part in two], least=500, counted=100, executed=125)
+    ours.cpu_seconds = [0.5, 1.0]
     ours.seconds, ours.said = [0.5, 0.5], [said("a.", gaps=[2.0]), said("E", gaps=[0.01])]
     group = floor.Group((34, 42), 40, (3, 4))
     return measure.Measured(two, [group], {"ours": ours, measure.REFERENCE: theirs}, [100.0, 300.0], [400.0])
@@ -212,6 +214,9 @@ def test_loops_are_compared_with_the_batch_1_loop(measured, loaded):
     assert ours["questions_a_second"] == {"median": 2.0, "least": 2.0, "most": 2.0}
     assert theirs["questions_a_second"] == {"median": 0.75, "least": 0.5, "most": 1.0}
     assert ours["ratio_to_batch_1"] == {"median": pytest.approx(8 / 3), "least": 2.0, "most": 4.0}
+    assert ours["cpu_seconds_a_question"] == {"median": 0.75, "least": 0.5, "most": 1.0}
+    assert theirs["cpu_seconds_a_question"] == {"median": 3.0, "least": 2.0, "most": 4.0}
+    assert ours["cpu_ratio_to_batch_1"] == {"median": 4.0, "least": 2.0, "most": 8.0}
     assert ours["share_of_floor"] == pytest.approx(500 / 200 / 0.5)
     assert ours["share_of_onednns_floor"] == pytest.approx(500 / 400 / 0.5)
     assert ours["useful_share"] == 0.8
@@ -241,7 +246,8 @@ def test_table_and_projection(measured, loaded):
     result = {"sets": {f"humblebench{variant}": found for variant in ("", "-E", "-GN")}}
     head, _, row, *_, last = report.table(result).splitlines()
     assert row.count("|") == head.count("|")
-    expected = "ours | 2.00 (2.00 to 2.00) | 2.67 (2.00 to 4.00) | 500% | 250% | 80% | 9 | 1 of 2, gaps up to 0.010"
+    expected = "ours | 2.00 (2.00 to 2.00) | 2.67 (2.00 to 4.00) | 0.750 (0.500 to 1.000) | 4.00 (2.00 to 8.00) | "
+    expected += "500% | 250% | 80% | 9 | 1 of 2, gaps up to 0.010"
     assert expected in row
     flops = floor.Flops(loaded.model.config)
     times = flops.unshared(measured.groups) / flops.shared(measured.groups)
@@ -282,6 +288,7 @@ def test_the_command(tmp_path, settings, capsys):
     result = throughput.run(options)
     written = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))
     found = written["sets"]["noise"]["loops"]
+    assert all(0 < spent for loop in found.values() for spent in loop["cpu_seconds"])
     assert (found["engine"]["questions"], found[measure.REFERENCE]["questions"]) == (4, 3)
     assert found["engine"]["letters"]["equal"] == found["engine"]["letters"]["of"] == 3
     assert result["letters_by_image"]["images"] == 3
