@@ -25,10 +25,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import torch  # noqa: E402
 import transformers  # noqa: E402
 
-from bench.throughput import data, loops, measure, memory, model, peers, report  # noqa: E402
+from bench.throughput import data, loops, measure, memory, model, peers, report, vllm_offline  # noqa: E402
 from bench.throughput.floor import Flops  # noqa: E402
 
 LOOPS = ("ours", "ours-off", "plain-1", "plain-4", "humblebench", "lmms-eval", "vlmevalkit")
+VLLM = "vllm"
 OWN_PIXELS = ("lmms-eval-own-pixels", "vlmevalkit-own-pixels")
 SETS = ("questions", "shuffles", "noise", "single")
 HUMBLEBENCH = ("humblebench", "humblebench-E", "humblebench-GN")
@@ -41,7 +42,8 @@ def arguments() -> argparse.ArgumentParser:
     add("--device", choices=["cpu", "cuda"], default="cpu")
     add("--dtype", choices=["float32", "bfloat16", "float16"], default="float32")
     add("--sets", nargs="+", choices=[*SETS, *HUMBLEBENCH], default=list(SETS))
-    add("--loops", nargs="+", choices=[*LOOPS, *OWN_PIXELS], default=list(LOOPS))
+    add("--loops", nargs="+", choices=[*LOOPS, *OWN_PIXELS, VLLM], default=list(LOOPS))
+    add("--vllm-memory", type=float, default=0.4, help="share of the GPU that vLLM reserves beside the other loops")
     add("--images", type=int, help="images per set; default 8, with --quick 2")
     add("--noise-questions", type=int, help="questions on the noise image; default 48, with --quick 10")
     add("--questions", type=int, default=2000, help="of each of the HumbleBench sets")
@@ -57,7 +59,7 @@ def arguments() -> argparse.ArgumentParser:
     add("--memory", action="store_true", help="measure memory instead, each loop in a process of its own")
     add("--memory-images", type=int, default=2000)
     add("--memory-questions", type=int, default=2, help="questions on each of them")
-    add("--memory-of", choices=[*LOOPS, *OWN_PIXELS], help=argparse.SUPPRESS)
+    add("--memory-of", choices=[*LOOPS, *OWN_PIXELS, VLLM], help=argparse.SUPPRESS)
     return parser
 
 
@@ -106,6 +108,7 @@ class Setup:
             "lmms-eval": lambda: peers.lmms_eval(self.loaded()),
             "lmms-eval-own-pixels": lambda: peers.lmms_eval(self.loaded(), peers.LMMS_EVAL),
             "vlmevalkit": lambda: peers.VLMEvalKit(self.loaded()),
+            VLLM: lambda: vllm_offline.VllmOffline(self.settings, memory=self.options.vllm_memory),
             "vlmevalkit-own-pixels": lambda: peers.VLMEvalKit(self.loaded(), peers.VLMEVALKIT),
         }
 

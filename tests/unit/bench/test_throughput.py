@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from PIL import Image as Pillow
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from bench.throughput import data, floor, loops, measure, memory, model, peers, report, throughput
+from bench.throughput import data, floor, loops, measure, memory, model, peers, report, throughput, vllm_offline
 from known_unknowns.records import Image, Turn
 
 
@@ -95,6 +97,46 @@ def test_lmms_eval_sees_images_through_a_jpeg(loaded, tmp_path, asked):
     seen = peers._read_data_url(peers._data_url(noisy), peers.Limits.of(loaded.processor))
     assert seen.size == (588, 476)
     assert seen.tobytes() != peers.resize(noisy, peers.Limits.of(loaded.processor)).tobytes()
+
+
+class StandInForVllm:
+    """The interface of ``vllm.LLM`` and its outputs, around transformers: a test cannot install vLLM."""
+
+    __version__ = "0"
+    SamplingParams = SimpleNamespace
+
+    def __init__(self, loaded: loops.Loaded) -> None:
+        self.loaded, self.settings = loaded, {}
+
+    def LLM(self, **settings):
+        self.settings = settings
+        return self
+
+    def generate(self, asked, sampling, *, use_tqdm):
+        assert (sampling.temperature, use_tqdm) == (0.0, False)
+        answered = []
+        for one in asked:
+            images = [one["multi_modal_data"]["image"]]
+            inputs = self.loaded.processor(text=[one["prompt"]], images=images, return_tensors="pt")
+            said = loops.Said()
+            loops.generate(self.loaded, inputs, said, max_new_tokens=sampling.max_tokens, do_sample=False)
+            ids = inputs["input_ids"][0].tolist()
+            answered.append(SimpleNamespace(outputs=[SimpleNamespace(text=said.texts[0])], prompt_token_ids=ids))
+        return answered
+
+
+def test_vllm_is_asked_the_same_prompts(loaded, settings, asked, plain, monkeypatch):
+    stand_in = StandInForVllm(loaded)
+    monkeypatch.setitem(sys.modules, "vllm", stand_in)
+    said = vllm_offline.VllmOffline(settings, memory=0.4)(asked.turns, asked.folder)
+    assert (said.texts, said.visual_tokens) == (plain.texts, plain.visual_tokens)
+    assert stand_in.settings["model"] == str(settings.checkpoint) and stand_in.settings["enable_prefix_caching"]
+
+
+def test_a_missing_vllm_is_named(settings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(SystemExit, match="needs the package vllm"):
+        vllm_offline.VllmOffline(settings, memory=0.4)
 
 
 def test_peers_pixels_by_hand():
@@ -288,7 +330,7 @@ def test_the_command(tmp_path, settings, capsys):
     result = throughput.run(options)
     written = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))
     found = written["sets"]["noise"]["loops"]
-    assert all(0 < spent for loop in found.values() for spent in loop["cpu_seconds"])
+    assert all(spent > 0 for loop in found.values() for spent in loop["cpu_seconds"])
     assert (found["engine"]["questions"], found[measure.REFERENCE]["questions"]) == (4, 3)
     assert found["engine"]["letters"]["equal"] == found["engine"]["letters"]["of"] == 3
     assert result["letters_by_image"]["images"] == 3
