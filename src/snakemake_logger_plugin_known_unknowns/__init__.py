@@ -185,6 +185,7 @@ class LogHandler(RichLogHandler):
         self._printed = (0, 0.0)  # tenths done and the time when the last line was printed
         self._display_lock = threading.RLock()
         self._ended = threading.Event()
+        self._ticking: threading.Thread | None = None
 
     def emit(self, record: Any) -> None:
         """Show a log record of Snakemake."""
@@ -196,16 +197,21 @@ class LogHandler(RichLogHandler):
                 self.handleError(record)
 
     def close(self) -> None:
-        """End the display."""
+        """End the display and the threads that refresh it."""
         self._ended.set()
+        refreshing = getattr(self.live_display, "_refresh_thread", None)  # rich stops it without waiting for it
         super().close()
+        for thread in (self._ticking, refreshing):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(_TICK_SECONDS)
 
     def _follow(self, record: Any) -> None:
         event, now = getattr(record, "event", None), time.monotonic()
         if event == LogEvent.RUN_INFO and not self.common_settings.dryrun and self._run is None:
             totals = {rule: count for rule, count in record.stats.items() if rule != "total"}
             self._run, self._printed = Run(totals, now), (0, now)
-            threading.Thread(target=self._tick, daemon=True).start()
+            self._ticking = threading.Thread(target=self._tick, daemon=True)
+            self._ticking.start()
         elif event is None and record.getMessage().startswith("Nothing to be done"):
             self.console.print(
                 "  The results are those of the last run. To see them: make open, or known-unknowns open"

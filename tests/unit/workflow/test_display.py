@@ -10,6 +10,8 @@ import re
 import select
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,6 +33,24 @@ rule infer:
     shell:
         "echo 'questions answered: 25 of 100 (25%), 2.5 per second, 30 s left' > {log}; sleep 2; touch {output}"
 """
+
+
+@pytest.fixture
+def make_handler() -> Iterator[Callable[..., LogHandler]]:
+    """A handler of Snakemake's log, on stdout or not. It is closed after the test, and leaves no thread."""
+    before, made = set(threading.enumerate()), []
+
+    def make(*, stdout: bool) -> LogHandler:
+        common = SimpleNamespace(
+            dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, stdout=stdout
+        )
+        made.append(LogHandler(common, LogHandlerSettings()))
+        return made[-1]
+
+    yield make
+    for handler in made:
+        handler.close()
+    assert set(threading.enumerate()) <= before
 
 
 def job(rule: str, start: float, status: Status | None = None) -> Job:
@@ -88,11 +108,10 @@ def test_a_submitted_job_starts_when_it_writes_its_log(tmp_path):
     assert run.finished == {"infer": [9.0]}  # without its time in the queue
 
 
-def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys):
+def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys, make_handler):
     log = tmp_path / "infer.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))
-    common = SimpleNamespace(dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, stdout=True)
-    handler = LogHandler(common, LogHandlerSettings())
+    handler = make_handler(stdout=True)
     about = {"rule_name": "infer", "wildcards": {"model": "m"}, "log": [str(log)], "threads": 1}
     for event, values in (
         (LogEvent.RUN_INFO, {"stats": {"infer": 1, "total": 1}}),
@@ -117,7 +136,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 @pytest.mark.parametrize(
     ("columns", "title"), [(80, "infer humblebench pocket"), (120, "infer humblebench pocket: questions answered")]
 )
-def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch):
+def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch, make_handler):
     """A frame of a run of 40 s. Its second job began after 20 s and has asked 75 of 100 questions."""
     leader, follower = pty.openpty()
     log = tmp_path / "infer.log"
@@ -125,8 +144,7 @@ def test_bars_on_a_terminal(columns, title, clock, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stderr", os.fdopen(follower, "w"))
     for name, value in {"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "30"}.items():
         monkeypatch.setenv(name, value)
-    common = SimpleNamespace(dryrun=False, printshellcmds=False, show_failed_logs=True, verbose=False, stdout=False)
-    handler = LogHandler(common, LogHandlerSettings())
+    handler = make_handler(stdout=False)
     handler.progress.get_time = lambda: clock[0]
     about = {"log": [str(log)], "threads": 1}
     for clock[0], event, values in (
