@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from known_unknowns.errors import DataError
+from known_unknowns.records import OVERALL
 from known_unknowns.yaml_reader import parse_yaml
 
 _PRINTED = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:±(\d+(?:\.\d+)?))?")
@@ -226,7 +227,7 @@ def _cell(
     if match is None:
         raise ValueError(f"{table}, {row}, {column['name']}: {number!r} is not a printed percentage")
     settings = dict(block) | dict(column)
-    category = settings.get("category", "Overall") if kind == DATA else column["category"]
+    category = settings.get("category", OVERALL) if kind == DATA else column["category"]
     if kind == DATA:
         own = row if len(block["columns"]) == 1 else f"{row}, {column['name']}"
         metric = block.get("quantities", {}).get(row, own)

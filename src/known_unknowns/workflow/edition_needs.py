@@ -12,6 +12,7 @@ from pathlib import Path
 from known_unknowns import comparison
 from known_unknowns.config import OpenAIModel, Params, TransformersModel
 from known_unknowns.engines import memory_needs
+from known_unknowns.records import OVERALL
 from known_unknowns.workflow import job_needs
 
 IN_PROCESS, SERVER, HOSTED = "in process", "server", "hosted"
@@ -94,9 +95,7 @@ def questions_of(params: Params, benchmark: str, data: Path) -> int:
     if params.data(benchmark).source == "scenes":
         return job_needs.QUESTIONS
     cells = comparison.load(benchmark)
-    return next(
-        (cell.questions for cell in cells if cell.category == "Overall" and cell.questions), job_needs.QUESTIONS
-    )
+    return next((cell.questions for cell in cells if cell.category == OVERALL and cell.questions), job_needs.QUESTIONS)
 
 
 def _of_model(params: Params, name: str, entry: TransformersModel | OpenAIModel, data: Path) -> ModelNeeds:
