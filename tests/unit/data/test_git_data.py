@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -99,6 +100,16 @@ def test_an_unknown_commit_is_an_error_and_keeps_the_folder(published, out):
         check_out(published | {"revision": "0" * 40}, out)
     assert [path.name for path in out.iterdir()] == ["kept"]
     assert not [path for path in (out.parent / FOLDER).iterdir() if path.is_dir()]
+
+
+def test_a_git_that_fails_without_a_word(published, out, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    (tmp_path / "bin/git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(MachineError, match=rf"at {published['revision']} \(no reason given\)\. Check the connection"):
+        check_out(published, out)
+    assert not out.exists()
 
 
 def test_a_users_clone_is_accepted_if_it_has_the_commit(published, out, tmp_path):
