@@ -31,7 +31,7 @@ from known_unknowns.data.download import redacted
 from known_unknowns.data.files import safe
 from known_unknowns.data.store import Store, replace_folder
 from known_unknowns.errors import ConfigError, DataError, MachineError
-from known_unknowns.files import link_or_copy, write_text
+from known_unknowns.files import COMPRESSED, link_or_copy, write_text
 from known_unknowns.progress import progress
 
 MANIFEST = "released.json"
@@ -119,7 +119,7 @@ def fetch(
     commits = list(dict.fromkeys(names.values()))
     files = list(_chosen(repository, commits, entry.files))
     if not files:
-        raise DataError(f"no file matches {', '.join(entry.files)} in {', '.join(commits)}", file=name)
+        raise DataError(_no_file(repository, commits, entry.files), file=name)
     blobs = store.root / "released"
     blobs.mkdir(exist_ok=True)
     with progress(f"fetching {name} (files)", len(files)) as advance:
@@ -187,6 +187,17 @@ def _chosen(repository: _Repository, commits: Sequence[str], patterns: Sequence[
             place = f"{OTHERS}/{commit[:12]}/{path}" if versions else path
             versions.add(blob)
             yield ReleasedFile(safe(path), commit, blob, place)
+
+
+def _no_file(repository: _Repository, commits: Sequence[str], patterns: Sequence[str]) -> str:
+    """Why no file was found, with the compressed files that would match without their suffix."""
+    message = f"no file matches {', '.join(patterns)} in {', '.join(commits)}"
+    for commit in commits:
+        for path, _ in repository.listed(commit):
+            plain = path.removesuffix(Path(path).suffix)
+            if path.endswith(COMPRESSED) and any(fnmatchcase(plain, pattern) for pattern in patterns):
+                return f"{message}; compressed files, such as {path}, are not read"
+    return message
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from known_unknowns.csv_cells import unescape_cell
 from known_unknowns.errors import DataError, MachineError
+from known_unknowns.files import COMPRESSED
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -55,7 +56,8 @@ def parse_table(file: Path) -> list[Row]:
         raise DataError("no such file", file=file)
     suffix = file.suffix.lower()
     if suffix not in parsers:
-        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join(parsers)}", file=file)
+        unpack = "; unpack compressed files first" if suffix in COMPRESSED else ""
+        raise DataError(f"unknown suffix {suffix!r}; known are {', '.join(parsers)}{unpack}", file=file)
     found = list(parsers[suffix](file))
     if not found:
         raise DataError("holds no rows", file=file)

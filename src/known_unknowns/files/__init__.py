@@ -14,6 +14,8 @@ from pathlib import Path
 
 from known_unknowns.errors import MachineError
 
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""Suffixes of compressed files, which are named in messages and not read."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _PARTIAL = re.compile(r"\..+\.[a-z0-9_]{8}\.part")
 _cleaned: set[Path] = set()

@@ -170,6 +170,18 @@ def test_an_abbreviation_of_several_commits_is_refused(tmp_path, monkeypatch):
         assert released.full_name(f"https://github.com/{REPOSITORY}", same[0][:30]) == same[0]
 
 
+def test_compressed_files_are_named_and_not_read(tmp_path):
+    folder = tmp_path / "git"
+    (folder / "results").mkdir(parents=True)
+    (folder / "results/Phi-4.jsonl.gz").write_bytes(b"\x1f\x8b")
+    for command in ("init --quiet", "add --all", "-c user.name=a -c user.email=a commit --quiet --message one"):
+        subprocess.run(["git", *command.split()], cwd=folder, check=True)
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    of = entry([done.stdout.strip()], files=["results/*.jsonl"])
+    with pytest.raises(DataError, match=r"compressed files, such as results/Phi-4\.jsonl\.gz, are not read"):
+        fetch(of, tmp_path / "raw/humblebench", user_folder=folder)
+
+
 def test_what_cannot_be_fetched_is_said(server, tmp_path):
     _, commits = server
     out = tmp_path / "raw/humblebench"
@@ -179,7 +191,7 @@ def test_what_cannot_be_fetched_is_said(server, tmp_path):
         fetch(entry(commits, revision="0" * 40), out)
     with pytest.raises(MachineError, match="Check the connection"):
         fetch(entry(commits, repository="https://github.com/no/such"), out.with_name("other"))
-    with pytest.raises(DataError, match=r"no file matches \*\.csv"):
+    with pytest.raises(DataError, match=r"no file matches \*\.csv in [0-9a-f, ]*$"):
         fetch(entry(commits, files=["*.csv"]), out)
     with pytest.raises(MachineError, match="not a git repository with the commit"):
         fetch(entry(commits), out, user_folder=tmp_path)

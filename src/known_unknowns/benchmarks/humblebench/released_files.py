@@ -4,7 +4,8 @@
     <root>/<setting>/<model>/<model>.log      the metrics that the released code computed from it
     <root>/proprietary/<model>.jsonl          only question_id and model_answer, of the questions as published
 
-The two files of a model and setting can lie under different roots and in different commits.
+The two files of a model and setting can lie under different roots and in different commits. Compressed files are named
+in the check and not read.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ PROPRIETARY = "proprietary"
 ANSWERS_ONLY = "answers only"
 """The outcome for a file without questions and without a setting in its name."""
 REPLIES, LOG = "jsonl", "log"
-_PLACE = re.compile(r"(?:.*/)?(?P<setting>[^/]+)/(?P<model>[^/]+)/(?P=model)\.(?P<kind>jsonl|log)")
-_ANSWERS_ONLY = re.compile(rf"(?:.*/)?{PROPRIETARY}/(?P<model>[^/]+)\.jsonl")
+_PLACE = re.compile(r"(?:.*/)?(?P<setting>[^/]+)/(?P<model>[^/]+)/(?P=model)\.(?P<kind>jsonl|log)(?:\.gz)?")
+_ANSWERS_ONLY = re.compile(rf"(?:.*/)?{PROPRIETARY}/(?P<model>[^/]+)\.jsonl(?:\.gz)?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OTHER_FORMS: Mapping[bytes, str] = {
     b"version https://git-lfs.github.com/spec/": "a pointer to Git LFS",

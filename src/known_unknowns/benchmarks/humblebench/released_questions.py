@@ -124,7 +124,19 @@ def load(raw: Path, folder: Path, settings: ReleasedData) -> Iterator[Question]:
     DataError
         If no file has a question.
     """
-    found, _ = read_originals(raw, read_manifest(raw) or [])
+    files = read_manifest(raw) or []
+    found, _ = read_originals(raw, files)
     if not found:
-        raise DataError("no file of predictions has a question; fetch the data again", file=raw)
+        raise DataError(
+            f"no file of predictions has a question{_other_form(raw, files)}; fetch the data again", file=raw
+        )
     return with_published_images(found.values(), settings, folder)
+
+
+def _other_form(raw: Path, files: Sequence[ReleasedFile]) -> str:
+    """A file that is no lines of JSON, for the message."""
+    for slot in slots(files).values():
+        form = read_replies(raw / slot.replies[0].place).other_form if slot.has_replies else ""
+        if form:
+            return f"; {slot.replies[0].path} is {form}, not lines of JSON"
+    return ""

@@ -19,6 +19,7 @@ from known_unknowns.benchmarks.humblebench.released_questions import load
 from known_unknowns.config import ReleasedData
 from known_unknowns.data.questions import normalise
 from known_unknowns.data.released import MANIFEST, ReleasedFile, read_manifest
+from known_unknowns.errors import DataError
 from known_unknowns.records import Image
 from known_unknowns.variants import VARIANTS
 from tests.paths import ROOT, SHARED
@@ -255,10 +256,12 @@ def test_a_log_with_an_impossible_number_is_unreadable(folder):
     ],
 )
 def test_files_of_another_form_are_named(folder, start, form):
-    folder.add_model("Cambrian", "common")
-    path = "results/common/Phi-4/Phi-4.jsonl"
+    path = "results/common/Phi-4/Phi-4.jsonl" + (".gz" if "gzip" in form else "")
     folder.add(path, "x")
     (folder.raw / path).write_bytes(start)
+    with pytest.raises(DataError, match=f"no file .* has a question; {path} is {form}, not lines of JSON"):
+        list(load(folder.raw, folder.raw / "out", settings=entry()))
+    folder.add_model("Cambrian", "common")
     assert f"error unreadable-file {path}: the file is {form}, not lines of JSON" in folder.findings()
     cell = folder.replies("Phi-4", "original")
     assert (cell.turns, cell.notes[0]) == ({}, f"the file is {form}, not lines of JSON")
