@@ -64,13 +64,14 @@ def results(root: Path) -> dict[str, bytes]:
 def _stable(path: Path) -> bytes:
     if path.suffix != ".json":
         return path.read_bytes()
-    return json.dumps(_without_timing(json.loads(path.read_text(encoding="utf-8"))), sort_keys=True).encode()
+    return json.dumps(without_timing(json.loads(path.read_text(encoding="utf-8"))), sort_keys=True).encode()
 
 
-def _without_timing(value: Any) -> Any:
+def without_timing(value: Any) -> Any:
+    """Return a value of JSON without the keys of ``TIMING``."""
     if isinstance(value, dict):
-        return {key: _without_timing(item) for key, item in value.items() if key not in TIMING}
-    return [_without_timing(item) for item in value] if isinstance(value, list) else value
+        return {key: without_timing(item) for key, item in value.items() if key not in TIMING}
+    return [without_timing(item) for item in value] if isinstance(value, list) else value
 
 
 def report_differences(one: Path, other: Path) -> Iterator[str]:

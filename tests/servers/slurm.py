@@ -46,7 +46,7 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=1
 MpiDefault=none
 SwitchType=switch/none
 ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs=16 RealMemory=1000000
+NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=1000000
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1
 PartitionName=urgent Nodes=ALL MaxTime=INFINITE PriorityTier=2
 """
@@ -66,9 +66,10 @@ def missing() -> str | None:
 
 @dataclass
 class Slurm:
-    """A cluster with one node of 16 CPUs. Use it as a context manager."""
+    """A cluster with one node of so many CPUs, which this machine need not have. Use it as a context manager."""
 
     folder: Path
+    cpus: int = 16
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -79,7 +80,7 @@ class Slurm:
         for name in ("state", "spool", "bin"):
             (self.folder / name).mkdir(parents=True)
         self.folder.chmod(0o755)  # munge refuses a socket in a folder that others may write to
-        values = {"folder": self.folder, "host": socket.gethostname().split(".")[0], "user": "root"}
+        values = {"folder": self.folder, "host": socket.gethostname().split(".")[0], "user": "root", "cpus": self.cpus}
         controller, node = _free_ports(2)
         text = _CONFIGURATION.format(**values, controller=controller, node=node)
         (self.folder / "slurm.conf").write_text(text)

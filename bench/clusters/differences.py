@@ -1,0 +1,98 @@
+"""Compare all files of a run with those of a run on this machine: journals, data, results, MLflow and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.kills import compare
+
+SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json")
+
+
+@dataclass
+class Differences:
+    """What differs between two runs. ``equal`` counts the files that do not; ``expected`` is what may differ."""
+
+    equal: dict[str, int] = field(default_factory=dict)
+    expected: list[str] = field(default_factory=list)
+    unexpected: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the result as lines."""
+        lines = [f"equal: {count} {what}" for what, count in self.equal.items()]
+        lines += [f"differs, as expected: {text}" for text in self.expected]
+        lines += [f"DIFFERS: {text}" for text in self.unexpected]
+        return "\n".join([*lines, f"{len(self.unexpected)} unexpected differences"])
+
+
+def between(local: Path, other: Path) -> Differences:
+    """Compare the files of two projects. Durations, and the report's lines with them, may differ."""
+    found = Differences()
+    _journals(local, other, found)
+    for folder in ("data/pocket/questions", "results/pocket"):
+        _files(local / folder, other / folder, found)
+    one, two = compare.tracked(local), compare.tracked(other)
+    found.equal["current MLflow runs"] = (one & two).total()
+    found.unexpected += [f"MLflow run of one project only: {text[:300]}" for text in (*(one - two), *(two - one))]
+    for text in compare.report_differences(local, other):
+        (found.expected if ": numbers of " in text else found.unexpected).append(f"report/{text}")
+    return found
+
+
+def _journals(local: Path, other: Path, found: Differences) -> None:
+    """Compare keys and replies; a key that is in a journal twice is a question that was asked twice."""
+    try:
+        one, two = compare.journals(local), compare.journals(other)
+    except ValueError as error:
+        found.unexpected.append(str(error))
+        return
+    found.equal["replies in the journals, no question asked twice"] = 0
+    for name in sorted(one.keys() | two.keys()):
+        first, second = one.get(name, {}), two.get(name, {})
+        if first.keys() != second.keys():
+            found.unexpected.append(f"{name}: {len(first.keys() ^ second.keys())} keys are in one journal only")
+        shared = first.keys() & second.keys()
+        changed = [key for key in shared if first[key] != second[key]]
+        found.equal["replies in the journals, no question asked twice"] += len(shared) - len(changed)
+        if changed:
+            texts = sum(first[key].get("text") != second[key].get("text") for key in changed)
+            found.unexpected.append(f"{name}: {len(changed)} replies differ, {texts} of them in their text")
+
+
+def _files(local: Path, other: Path, found: Differences) -> None:
+    names = [set(_names(root)) for root in (local, other)]
+    found.unexpected += [f"{local.name}/{name}: in one project only" for name in sorted(names[0] ^ names[1])]
+    for name in sorted(names[0] & names[1]):
+        how = _how_equal(local / name, other / name)
+        if how is None:
+            found.unexpected.append(f"{local.name}/{name}")
+        else:
+            key = f"files of {local.name}/{name.partition('/')[0]} ({how})"
+            found.equal[key] = found.equal.get(key, 0) + 1
+
+
+def _names(root: Path) -> Iterator[str]:
+    """Yield the files but those that Git tracks, logs, Snakemake's marks, and the report, which is compared apart."""
+    for path in root.rglob("*"):
+        name = path.relative_to(root).as_posix()
+        marked = path.suffix == ".dvc" or path.name == ".snakemake_timestamp"
+        if path.is_file() and not marked and not name.startswith(SKIPPED):
+            yield name
+
+
+def _how_equal(one: Path, two: Path) -> str | None:
+    """Return in which way two files are equal; None if they are not."""
+    if one.read_bytes() == two.read_bytes():
+        return "byte by byte"
+    if one.suffix == ".json":
+        equal = _without_durations(one) == _without_durations(two)
+        return "without durations and checksums" if equal else None
+    return None
+
+
+def _without_durations(path: Path) -> Any:
+    return compare.without_timing(json.loads(path.read_text(encoding="utf-8")))
