@@ -47,7 +47,8 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 class Job:
     """A job: its rule, its name for people, its log, and the progress that the log states.
 
-    A job of a cluster was only submitted, at the time ``submitted`` of the clock, until it writes its log.
+    A job of a cluster was only submitted, at the time ``submitted`` of the clock, until it writes its log. ``before``
+    is the time of the log that a former attempt left.
     """
 
     rule: str
@@ -57,6 +58,7 @@ class Job:
     status: Status | None = None
     updated: float = 0.0
     submitted: float | None = None
+    before: float | None = None
 
     def title(self, width: int) -> str:
         """Return the text beside the job's bar: its name and, if it fits, its present task."""
@@ -68,7 +70,8 @@ class Job:
         """Read the progress from the log."""
         try:
             if self.submitted is not None and self.log:
-                if self.log.stat().st_mtime < self.submitted - _CLOCK_SECONDS:
+                written = self.log.stat().st_mtime
+                if written == self.before or written < self.submitted - _CLOCK_SECONDS:
                     return  # of a former attempt
                 self.submitted, self.start = None, now
             text = _tail(self.log) if self.log else ""
@@ -224,7 +227,8 @@ class LogHandler(RichLogHandler):
             log = Path(record.log[0]) if record.log else None
             submitted = None if getattr(record, "local", True) else time.time()
             self._start_clock(run, record.rule_name)
-            run.running[record.jobid] = Job(record.rule_name, " ".join(words), log, now, submitted=submitted)
+            before = log.stat().st_mtime if log and log.is_file() else None
+            run.running[record.jobid] = Job(record.rule_name, " ".join(words), log, now, None, 0.0, submitted, before)
             self.event_handler.jobs_info[record.jobid]["log"] = []  # else a failed job's whole log is printed
         elif event == LogEvent.JOB_FINISHED:
             run.finish(record.job_id, now)

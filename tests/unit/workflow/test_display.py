@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,6 +107,21 @@ def test_a_submitted_job_starts_when_it_writes_its_log(tmp_path):
     assert run.lines(41.0)[1:] == ["    infer m: questions answered: 1 of 10 (10%), 1 per second, 9 s left"]
     run.finish(1, 50.0)
     assert run.finished == {"infer": [9.0]}  # without its time in the queue
+
+
+def test_a_job_that_is_submitted_again_waits_though_its_log_was_written_a_moment_ago(tmp_path, make_handler):
+    log = tmp_path / "infer.log"
+    log.write_text("questions answered: 9 of 10 (90%), 1 per second, 1 s left\n")  # by the attempt that was ended
+    handler = make_handler(stdout=True)
+    about = {"jobid": 1, "rule_name": "infer", "wildcards": {}, "log": [str(log)], "threads": 1, "local": False}
+    for event, values in ((LogEvent.RUN_INFO, {"stats": {"infer": 1, "total": 1}}), (LogEvent.JOB_INFO, about)):
+        handler.emit(logging.makeLogRecord({"event": event, **values}))
+    waiting = handler._run.running[1]
+    waiting.update(1.0)
+    assert waiting.submitted is not None and waiting.status is None
+    os.utime(log, (written := time.time() + 1, written))
+    waiting.update(2.0)
+    assert waiting.submitted is None and waiting.status == Status("questions answered", 9, 10, 1.0)
 
 
 def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys, make_handler):
