@@ -32,8 +32,8 @@ def journals(root: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def tracked(root: Path) -> Counter[str]:
-    """Return the content of each current MLflow run as text, without ids, times and its number."""
+def tracked(root: Path, mask: re.Pattern[str] | None = None) -> Counter[str]:
+    """Return the content of each current MLflow run as text, without ids, times, its number and matches of ``mask``."""
     with closing(sqlite3.connect(root / "mlflow.db")) as store:
         query = "SELECT run_uuid, name FROM runs WHERE lifecycle_stage = 'active'"
         found = Counter()
@@ -45,6 +45,7 @@ def tracked(root: Path) -> Counter[str]:
             params = sorted(store.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run,)))
             kept = {key: value for key, value in tags.items() if not key.startswith("mlflow.") and "sharing" not in key}
             text = json.dumps([name, metrics, params, sorted(kept.items())])
+            text = mask.sub("MASKED", text) if mask else text
             found[_IDS.sub("ID", text.replace(str(root), "ROOT"))] += 1
     return found
 
@@ -74,8 +75,11 @@ def without_timing(value: Any) -> Any:
     return [without_timing(item) for item in value] if isinstance(value, list) else value
 
 
-def report_differences(one: Path, other: Path) -> Iterator[str]:
-    """Yield what differs between two reports: files that only one has, and lines that differ in more than numbers."""
+def report_differences(one: Path, other: Path, mask: re.Pattern[str] | None = None) -> Iterator[str]:
+    """Yield what differs between two reports: files that only one has, and lines that differ, also in numbers only.
+
+    Texts that match ``mask`` count as equal.
+    """
     first, second = (
         {path.relative_to(root / "results/pocket/report").as_posix(): path for path in _files(root)}
         for root in (one, other)
@@ -83,7 +87,7 @@ def report_differences(one: Path, other: Path) -> Iterator[str]:
     for name in sorted(first.keys() ^ second.keys()):
         yield f"{name}: in one report only"
     for name in sorted(first.keys() & second.keys()):
-        before, after = (_text(paths[name], root) for paths, root in ((first, one), (second, other)))
+        before, after = (_text(paths[name], root, mask) for paths, root in ((first, one), (second, other)))
         if before == after:
             continue
         lines = list(zip(before.splitlines(), after.splitlines(), strict=False))
@@ -106,5 +110,6 @@ def _files(root: Path) -> list[Path]:
     return sorted(path for path in found if path.is_file() and path.name != ".snakemake_timestamp")
 
 
-def _text(path: Path, root: Path) -> str:
-    return path.read_bytes().decode("utf-8", "replace").replace(str(root), "ROOT")
+def _text(path: Path, root: Path, mask: re.Pattern[str] | None) -> str:
+    text = path.read_bytes().decode("utf-8", "replace").replace(str(root), "ROOT")
+    return mask.sub("MASKED", text) if mask else text

@@ -33,6 +33,12 @@ _SHARE_OF_DESCRIPTIONS = 0.4
 _CLOCK_SECONDS = 5.0
 """How much the clock of a cluster's file system may be behind this machine's."""
 
+_TRANSFERS = (
+    *("Storing in storage: ", "Finished upload.", "Retrieving from storage: ", "Finished retrieval."),
+    *("Removing local copy of storage file: ", "Skipped removing non-empty directory "),
+)
+"""Messages for each file of an object store, thousands in a run. Snakemake's log file keeps them."""
+
 
 @dataclass
 class LogHandlerSettings(LogHandlerSettingsBase):
@@ -192,6 +198,8 @@ class LogHandler(RichLogHandler):
 
     def emit(self, record: Any) -> None:
         """Show a log record of Snakemake."""
+        if getattr(record, "event", None) is None and record.getMessage().startswith(_TRANSFERS):
+            return
         with self._display_lock:
             super().emit(record)
             try:

@@ -54,6 +54,7 @@ def test_a_run_leaves_its_tables_in_the_bucket(stored, store, finished, tmp_path
     path, runs = "results/pocket/metrics/oracle/humblebench.parquet", "results/pocket/tracking.json"
     printed = stored.snakemake(*store.options)
     assert f"Results    {store.address}/results/pocket/" in printed
+    assert "Storing in storage" not in printed
     assert not (stored.root / path).exists()
     store.download(path, tmp_path / "metrics.parquet")
     assert tables.read_metrics(tmp_path / "metrics.parquet") == tables.read_metrics(finished[0].root / path)

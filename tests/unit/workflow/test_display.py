@@ -124,6 +124,20 @@ def test_a_job_that_is_submitted_again_waits_though_its_log_was_written_a_moment
     assert waiting.submitted is None and waiting.status == Status("questions answered", 9, 10, 1.0)
 
 
+def test_the_files_of_an_object_store_are_not_listed(capsys, make_handler):
+    handler = make_handler(stdout=True)
+    for message in (
+        "Storing in storage: s3://bucket/a.parquet",
+        "Finished upload.",
+        "Failed to store output in storage.",
+    ):
+        handler.emit(logging.makeLogRecord({"msg": message, "levelno": logging.INFO}))
+    handler.close()
+    shown = capsys.readouterr()
+    text = shown.out + shown.err
+    assert "Failed to store output" in text and "Finished upload" not in text and "a.parquet" not in text
+
+
 def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys, make_handler):
     log = tmp_path / "infer.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))
