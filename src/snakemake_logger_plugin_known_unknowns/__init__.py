@@ -21,7 +21,7 @@ from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 from snakemake_logger_plugin_rich import LogHandler as RichLogHandler
 from snakemake_logger_plugin_rich.event_handler import prettyprint_rule
 
-from known_unknowns.progress import Status, duration
+from known_unknowns.progress import Status, duration, log_file
 
 _TAIL_BYTES = 4096
 _SECONDS_OF_A_SHORT_JOB = 5.0
@@ -232,7 +232,7 @@ class LogHandler(RichLogHandler):
             return
         if event == LogEvent.JOB_INFO:
             words = [record.rule_name, *map(str, (record.wildcards or {}).values())]
-            log = Path(record.log[0]) if record.log else None
+            log = log_file(record.log[0]) if record.log else None
             submitted = None if getattr(record, "local", True) else time.time()
             self._start_clock(run, record.rule_name)
             before = log.stat().st_mtime if log and log.is_file() else None
@@ -244,8 +244,8 @@ class LogHandler(RichLogHandler):
         elif event == LogEvent.JOB_ERROR:
             run.running.pop(record.jobid, None)
             for name in record.log:  # its own log, and that of a cluster
-                if (log := Path(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
-                    self.console.print(Text("\n    ".join([name, *last])), soft_wrap=True)
+                if (log := log_file(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
+                    self.console.print(Text("\n    ".join([str(log), *last])), soft_wrap=True)
                     break
 
     def _start_clock(self, run: Run, rule: str) -> None:

@@ -20,7 +20,7 @@ import yaml
 from known_unknowns.config import Params, without_password
 from known_unknowns.errors import MachineError
 from known_unknowns.files import write_text
-from known_unknowns.progress import duration
+from known_unknowns.progress import duration, log_file
 
 SETTINGS_VARIABLE = "KNOWN_UNKNOWNS_PARAMS"
 """The environment variable that names the configuration of a job."""
@@ -275,7 +275,7 @@ def _failed_logs(text: str) -> tuple[list[list[str]], list[list[str]]]:
 def _first_with_text(names: Iterable[str], lines: int) -> tuple[str, list[str]] | None:
     """Return the first file that is not empty, with its last lines."""
     for name in names:
-        path = Path(name)
+        path = log_file(name)
         if path.is_file() and (last := path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]):
-            return name, last
+            return str(path), last
     return None
