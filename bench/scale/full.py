@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
-import subprocess
-import time
 from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
@@ -27,7 +24,7 @@ import pyarrow.parquet as pq
 import yaml
 from PIL import Image
 
-from bench.scale.measure import BENCHMARK, HOOK, PUBLISHED, ROOT, Memory, children_seconds, table
+from bench.scale.measure import BENCHMARK, PUBLISHED, ROOT, run_workflow, table
 from known_unknowns import json_files
 
 VARIANTS = ("original", "nota_only", "noise")
@@ -115,39 +112,14 @@ def generate(folder: Path, count: int, models: Sequence[str], seeds: int) -> Non
         raise SystemExit(f"{record}: {known}; use another --folder for {settings}")
 
 
-def snakemake(folder: Path, cores: int, *options: str) -> dict[str, Any]:
-    """Run the workflow in a folder; return its wall time, CPU seconds, and the peak memory of all processes."""
-    hook = folder / "hook"
-    hook.mkdir(exist_ok=True)
-    (hook / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
-    environment = os.environ | {
-        "KNOWN_UNKNOWNS_USED": str((folder / "used.txt").absolute()),
-        "PYTHONPATH": f"{hook.absolute()}{os.pathsep}{ROOT / 'src'}",
-    }
-    command = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", str(cores)]
-    profile = ["--profile", str(ROOT / "profiles/default"), "--config", "edition=full"]
-    before, start, memory = children_seconds(), time.monotonic(), Memory()
-    memory.start()
-    with (folder / "log.txt").open("a", encoding="utf-8") as log:
-        subprocess.run([*command, *profile, *options], cwd=folder, env=environment, check=True, stdout=log, stderr=log)
-    memory.ended.set()
-    return {
-        "wall_seconds": round(time.monotonic() - start, 1),
-        "cpu_seconds": round(children_seconds() - before, 1),
-        "peak_mib": round(memory.peak),
-        "load": [round(load, 1) for load in os.getloadavg()],
-    }
-
-
 def measure(folder: Path, count: int, models: Sequence[str], *, seeds: int, cores: int) -> dict[str, Any]:
-    """Generate the published files and run the workflow; see `bench.scale.measure.measure` for the result."""
+    """Generate the published files and run the workflow twice; see `run_workflow` for the result."""
     generate(folder, count, models, seeds)
-    found = snakemake(folder, cores)
-    lines = (folder / "used.txt").read_text(encoding="utf-8").splitlines()
-    found["processes"] = [
-        dict(zip(("step", "cpu_seconds", "peak_mib", "wall_seconds"), line.split(), strict=True)) for line in lines
-    ]
-    return found | {"second": snakemake(folder, cores), "mb": {k: size_mb(folder / v) for k, v in WRITTEN.items()}}
+    found = run_workflow(folder, "full", cores)
+    return found | {
+        "second": run_workflow(folder, "full", cores),
+        "mb": {name: size_mb(folder / place) for name, place in WRITTEN.items()},
+    }
 
 
 def main() -> None:

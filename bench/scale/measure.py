@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,28 +118,47 @@ def _own_share(process: psutil.Process) -> float:
         return 0.0
 
 
-def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[str, Any]:
-    """Run the workflow; return its wall time, CPU seconds and memory, and those of each process of a step."""
-    asked = questions(max(40, round(share * PUBLISHED)))
-    commits = write_repository(folder / "git" / REPOSITORY, models=models, questions_=asked, gemini=False)
-    configure(folder, models, commits)
+def run_workflow(
+    folder: Path, edition: str, cores: int, *options: str, times: int = 1, variables: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Run Snakemake in a folder with a params.yaml, one or more times; its output goes to the folder's log.txt.
+
+    Parameters
+    ----------
+    folder : Path
+    edition : str
+        The edition of params.yaml.
+    cores : int
+    *options : str
+        Further options of Snakemake.
+    times : int
+        How many times it runs.
+    variables : mapping, optional
+        Further environment variables.
+
+    Returns
+    -------
+    dict
+        The wall time, the CPU seconds and the peak memory of all processes, the load at the end, and for each process
+        of a step its CPU seconds, peak memory and wall time.
+    """
     record, hook = folder / "used.txt", folder / "hook"
-    hook.mkdir()
+    hook.mkdir(exist_ok=True)
     (hook / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
+    record.touch()
+    known = len(record.read_text(encoding="utf-8").splitlines())
     environment = os.environ | {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"url.file://{(folder / 'git').absolute()}/.insteadOf",
-        "GIT_CONFIG_VALUE_0": "https://github.com/",
         "KNOWN_UNKNOWNS_USED": str(record.absolute()),
         "PYTHONPATH": f"{hook.absolute()}{os.pathsep}{ROOT / 'src'}",
     }
+    environment |= variables or {}
     command = ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", str(cores)]
-    profile = ["--profile", str(ROOT / "profiles/default"), "--config", "edition=released"]
+    command += ["--profile", str(ROOT / "profiles/default"), "--config", f"edition={edition}", *options]
     before, start, memory = children_seconds(), time.monotonic(), Memory()
     memory.start()
-    with (folder / "log.txt").open("w", encoding="utf-8") as log:
-        for _ in range(2):
-            subprocess.run([*command, *profile], cwd=folder, env=environment, check=True, stdout=log, stderr=log)
+    with (folder / "log.txt").open("a", encoding="utf-8") as log:
+        for _ in range(times):
+            subprocess.run(command, cwd=folder, env=environment, check=True, stdout=log, stderr=log)
     memory.ended.set()
     return {
         "wall_seconds": round(time.monotonic() - start, 1),
@@ -147,9 +167,22 @@ def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[s
         "load": [round(load, 1) for load in os.getloadavg()],
         "processes": [
             dict(zip(("step", "cpu_seconds", "peak_mib", "wall_seconds"), line.split(), strict=True))
-            for line in record.read_text(encoding="utf-8").splitlines()
+            for line in record.read_text(encoding="utf-8").splitlines()[known:]
         ],
     }
+
+
+def measure(folder: Path, share: float, models: list[str], cores: int) -> dict[str, Any]:
+    """Run the workflow on generated files; see `run_workflow` for the result."""
+    asked = questions(max(40, round(share * PUBLISHED)))
+    commits = write_repository(folder / "git" / REPOSITORY, models=models, questions_=asked, gemini=False)
+    configure(folder, models, commits)
+    instead = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.file://{(folder / 'git').absolute()}/.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://github.com/",
+    }
+    return run_workflow(folder, "released", cores, times=2, variables=instead)
 
 
 def children_seconds() -> float:

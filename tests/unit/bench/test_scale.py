@@ -7,11 +7,12 @@ import re
 import pytest
 
 from bench.scale import full
+from bench.scale.measure import run_workflow
 
 
 def test_the_generated_edition_is_planned_from_its_published_files(tmp_path) -> None:
     full.generate(tmp_path, 40, ["a", "b"], seeds=2)
-    full.snakemake(tmp_path, 1, "--dry-run", "--quiet", "reason")
+    run_workflow(tmp_path, "full", 1, "--dry-run", "--quiet", "reason")
     log = (tmp_path / "log.txt").read_text(encoding="utf-8")
     planned = dict(re.findall(r"^ *([a-z]+)[^\n]*? (\d+) *$", log, re.MULTILINE))
     assert (planned["infer"], planned["score"], planned["track"], planned["report"]) == ("2", "1", "1", "1")
