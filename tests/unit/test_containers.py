@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from known_unknowns.workflow import project
 from tests.paths import ROOT
 
@@ -32,9 +34,35 @@ def test_the_apptainer_image_has_the_files_of_a_project():
     assert all(any(path == top or top in path.parents for top in copied) for path in project.template())
 
 
-def test_no_image_has_the_keys_of_the_user():
-    ignored = (ROOT / "containers/Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
-    assert ".env" in ignored and ".env" not in APPTAINER
+@pytest.mark.parametrize("path", [*map(str, project.template()), "setup.py", "requirements.lock", "MANIFEST.in"])
+def test_the_docker_image_has_the_files_of_a_project(path):
+    assert not _left_out_by_docker(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", ".git/config", "data/own/raw/photos/1.png", "data/own/questions/q/a.jsonl", "results/pocket/report.html"],
+)
+def test_no_image_has_the_keys_or_the_data_of_the_user(path):
+    assert _left_out_by_docker(path) and path not in APPTAINER
+
+
+def _left_out_by_docker(path: str) -> bool:
+    """Apply Docker's rules: the last pattern that matches the path or a folder above it decides, `!` is an exception,
+    and a slash at a pattern's end has no meaning.
+
+    https://docs.docker.com/build/concepts/context/#dockerignore-files
+    """
+    left_out = False
+    for line in (ROOT / "containers/Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines():
+        pattern = line.removeprefix("!").rstrip("/").removeprefix("**/")
+        tops = [Path(path), *Path(path).parents][:-1]
+        at_any_depth = "**/" in line
+        if line and not line.startswith("#"):
+            depth = len(Path(pattern).parts)
+            if any(top.match(pattern) and (at_any_depth or len(top.parts) == depth) for top in tops):
+                left_out = not line.startswith("!")
+    return left_out
 
 
 def test_the_devcontainer_sets_up_the_locked_packages():
