@@ -13,7 +13,9 @@ class Special:
 
     ``config``, ``processor_settings`` and ``image_settings`` are added to the small ones, ``processor_attributes`` are
     set on the processor. ``image`` is the text that stands for an image in a prompt. ``tokens`` and ``roles`` are
-    added to the tokenizer; ``names`` gives the token of an entry of the configuration ("image" for image_token_id).
+    added to the tokenizer; ``pieces`` are not control tokens, but pieces of a tokenizer that writes a sign before each
+    text, as SentencePiece does. ``names`` gives the token of an entry of the configuration ("image" for
+    image_token_id).
     ``packages`` are needed besides those of transformers. ``reason`` says why the class answers no question about an
     image.
     """
@@ -26,6 +28,7 @@ class Special:
     processor_attributes: Mapping[str, Any] = field(default_factory=dict)
     image: str | None = None
     tokens: tuple[str, ...] = ()
+    pieces: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     roles: Mapping[str, str] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
@@ -135,7 +138,8 @@ SPECIALS: Mapping[str, Special] = {
         image_processor="CLIPImageProcessorPil",
         packages=("timm",),
     ),
-    "fuyu": Special(tokens=("|SPEAKER|", "|NEWLINE|"), image=""),
+    # Its image processor for Pillow is given tensors where it expects arrays.
+    "fuyu": Special(pieces=("|SPEAKER|", "|NEWLINE|"), image="", image_processor="FuyuImageProcessor"),
     "gemma3n": Special(
         config={
             "vision_config": {"architecture": "test_resnet", "hidden_size": 96},

@@ -16,7 +16,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
 from bench.architectures.specials import Special
 from tests.unit.engines.tiny.processors import pixtral_processor
 from tests.unit.engines.tiny.weights import PATCH, TILE
-from tests.unit.engines.tiny.words import template, tokenizer
+from tests.unit.engines.tiny.words import piece_tokenizer, template, tokenizer
 
 _LITERAL = re.compile(r"""["'](<[^"'\s]{1,40}>|\[[A-Z_]+\])["']""")
 _ROLE = re.compile(r"""tokenizer\.(\w+_token)(?:_ids?)?\b|getattr\(\s*(?:self\.)?tokenizer,\s*["'](\w+_token)["']""")
@@ -87,6 +87,8 @@ def _for_images(kind: type) -> type:
 
 
 def _tokenizer(kind: type, special: Special) -> Any:
+    if special.pieces:
+        return piece_tokenizer(special.pieces)
     module = find_spec(kind.__module__)
     source = Path(str(module and module.origin)).read_text(encoding="utf-8")
     roles = {name for pair in _ROLE.findall(source) for name in pair if name} - _ORDINARY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,8 @@ transformers = pytest.importorskip("transformers")
 from bench.architectures import matrix
 from bench.architectures.build import CLASSES
 from bench.architectures.outcomes import EQUAL, REFUSED, TURNS, UNSHARED, outcome
+from bench.architectures.specials import SPECIALS
+from tests.unit.engines.tiny.words import piece_tokenizer
 
 RUN = "python -m bench.architectures.matrix"
 
@@ -58,7 +61,6 @@ def test_a_row_is_found_again(model_type, status, reason):
 @pytest.mark.parametrize(
     ("model_type", "reason"),
     [
-        ("fuyu", "its image processor for Pillow fails, TypeError: "),
         ("pix2struct", "its processor makes no prompt (input_ids), but attention_mask, decoder_attention_mask, "),
         ("diffusion_gemma", "it does not write one token after another"),
     ],
@@ -67,3 +69,18 @@ def test_a_model_that_cannot_be_asked_is_refused_with_the_reason(model_type, rea
     found = outcome(model_type, TURNS[:1])
     assert found.status == "refused"
     assert found.reason.startswith(reason)
+
+
+def test_a_failing_image_processor_for_pillow_names_torchvision(monkeypatch):
+    monkeypatch.setitem(SPECIALS, "fuyu", replace(SPECIALS["fuyu"], image_processor="FuyuImageProcessorPil"))
+    found = outcome("fuyu", TURNS[:1])
+    assert found.status == "refused"
+    assert found.reason.startswith("its image processor for Pillow fails, TypeError: ")
+    assert found.reason.endswith("image_backend: torchvision selects another one")
+
+
+def test_pieces_follow_the_sign_that_begins_a_text():
+    """Fuyu's processor drops the first token of an image's text, which must be that sign and no part of the image."""
+    words = piece_tokenizer(("|SPEAKER|", "|NEWLINE|"))
+    found = words.tokenize("|SPEAKER||SPEAKER||NEWLINE|<s>")
+    assert found == ["▁", "|SPEAKER|", "|SPEAKER|", "|NEWLINE|", "<s>"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import string
 from functools import cache
 
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 LETTERS = ("A", "B", "C", "D", "E")
 END = "<|im_end|>"
@@ -53,4 +54,18 @@ def tokenizer(*special: str, **roles: str) -> transformers.PreTrainedTokenizerFa
         pad_token="<pad>",
         additional_special_tokens=list(special),
         model_specific_special_tokens=roles,
+    )
+
+
+def piece_tokenizer(pieces: tuple[str, ...]) -> transformers.PreTrainedTokenizerFast:
+    """A tokenizer of characters and ``pieces`` that writes the sign ▁ before a text, as SentencePiece does."""
+    names = [*_SPECIAL, "<unk>"]
+    scores = dict.fromkeys(names, 0.0) | dict.fromkeys(pieces, -1.0)
+    scores |= dict.fromkeys([*string.printable.replace(" ", ""), "▁"], -10.0)
+    words = Tokenizer(models.Unigram(list(scores.items()), unk_id=names.index("<unk>")))
+    words.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    words.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.Fuse()])
+    words.add_special_tokens(_SPECIAL)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<s>", eos_token=END, pad_token="<pad>", unk_token="<unk>"
     )
