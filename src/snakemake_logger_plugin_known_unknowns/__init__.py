@@ -6,6 +6,7 @@ Snakemake finds the plugin by the name of this package (``--logger known-unknown
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import dataclass, field
@@ -38,6 +39,9 @@ _TRANSFERS = (
     *("Removing local copy of storage file: ", "Skipped removing non-empty directory "),
 )
 """Messages for each file of an object store, thousands in a run. Snakemake's log file keeps them."""
+
+_REASON = re.compile(r".+?status is: '\w+'\.(?: Reasons?: .+?\.(?= |$|For ))?")
+"""What a cluster says of a failed job: "SLURM-job '4' failed, SLURM status is: 'TIMEOUT'."."""
 
 
 @dataclass
@@ -243,6 +247,8 @@ class LogHandler(RichLogHandler):
             self._show(run, now)
         elif event == LogEvent.JOB_ERROR:
             run.running.pop(record.jobid, None)
+            if reason := _REASON.match(getattr(record, "rule_msg", None) or ""):
+                self.console.print(Text(f"    {reason[0].strip()}"), soft_wrap=True)
             for name in record.log:  # its own log, and that of a cluster
                 if (log := log_file(name)).is_file() and (last := _tail(log).splitlines()[-_LOG_LINES:]):
                     self.console.print(Text("\n    ".join([str(log), *last])), soft_wrap=True)

@@ -163,17 +163,21 @@ def test_a_failed_job_shows_the_end_of_its_log(tmp_path, capsys, make_handler):
     log = tmp_path / "infer.log"
     log.write_text("".join(f"line {number}\n" for number in range(1000)))
     handler = make_handler(stdout=True)
+    message = (
+        "SLURM-job '4' failed, SLURM status is: 'TIMEOUT'. Detailed failure reason unavailable (not 'sacct').For more"
+    )
     about = {"rule_name": "infer", "wildcards": {"model": "m"}, "log": [str(log)], "threads": 1}
     for event, values in (
         (LogEvent.RUN_INFO, {"stats": {"infer": 1, "total": 1}}),
         (LogEvent.JOB_INFO, {"jobid": 1} | about),
-        (LogEvent.JOB_ERROR, {"jobid": 1, "log": [str(tmp_path / "absent.log"), str(log)]}),
+        (LogEvent.JOB_ERROR, {"jobid": 1, "log": [str(tmp_path / "absent.log"), str(log)], "rule_msg": message}),
     ):
         handler.emit(logging.makeLogRecord({"event": event, **values}))
     handler.close()
     shown = capsys.readouterr()
     text = shown.out + shown.err
     assert "Failed infer" in text and text.count(str(log)) == 1
+    assert "    SLURM-job '4' failed, SLURM status is: 'TIMEOUT'.\n" in text
     assert re.findall(r"line \d+", text) == [f"line {number}" for number in range(995, 1000)]
 
 
