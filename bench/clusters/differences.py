@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.kills import compare
 
+FOLDERS = ("data/pocket/questions", "results/pocket")
 QUESTIONS = "results/pocket/report/questions"
 LAST_ATTEMPT = ("certificate", "sharing")
 """What engine.json says of the attempt that wrote the tables: its check of batches, and how it shared prefixes."""
@@ -40,7 +41,7 @@ def between(local: Path, other: Path) -> Differences:
     """Compare the files of two projects. Durations, and the report's lines with them, may differ."""
     found = Differences()
     _journals(local, other, found)
-    for folder in ("data/pocket/questions", "results/pocket"):
+    for folder in FOLDERS:
         _files(local / folder, other / folder, found)
     mask, indices = _mask(local, other)
     found.expected += [f"report/{name}: index of a benchmark, with the last attempt's checks" for name in indices]

@@ -82,7 +82,7 @@ def with_s3(arguments: argparse.Namespace) -> int:
         names = store.names()
         print(f"{len(names)} files in the bucket")
         for name in names:
-            if not name.endswith("/"):
+            if name.startswith(differences.FOLDERS) and not name.endswith("/"):
                 store.download(name, project.root / name)
         again = project.run("snakemake", "--cores", "2", *store.options, code=None if code else 0).stdout
     print("the next run has nothing to do:", "Nothing to be done" in again)

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,9 @@ class ObjectStore:
         keys = {"ENDPOINT_URL": self.url, "ACCESS_KEY": KEY, "SECRET_KEY": SECRET}
         return {f"SNAKEMAKE_STORAGE_S3_{name}": value for name, value in keys.items()} | {"AWS_DEFAULT_REGION": REGION}
 
+    @cached_property
     def client(self) -> Any:
+        """A client of boto3."""
         import boto3
 
         keys = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET, "region_name": REGION}
@@ -45,11 +48,11 @@ class ObjectStore:
     def download(self, name: str, path: Path) -> None:
         """Write a file of the project to ``path``."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.client().download_file(self.bucket, f"{self.prefix}/{name}", str(path))
+        self.client.download_file(self.bucket, f"{self.prefix}/{name}", str(path))
 
     def names(self) -> list[str]:
         """Return the names of the project's files."""
-        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=f"{self.prefix}/")
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=f"{self.prefix}/")
         return [found["Key"].removeprefix(f"{self.prefix}/") for page in pages for found in page.get("Contents", [])]
 
 
@@ -63,7 +66,7 @@ def started() -> Iterator[ObjectStore]:
     server.start()
     host, port = server.get_host_and_port()
     store = ObjectStore(f"http://{host}:{port}")
-    store.client().create_bucket(Bucket=store.bucket)
+    store.client.create_bucket(Bucket=store.bucket)
     try:
         yield store
     finally:
