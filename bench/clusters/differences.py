@@ -18,7 +18,9 @@ LAST_ATTEMPT = ("certificate", "sharing")
 """What engine.json says of the attempt that wrote the tables: its check of batches, and how it shared prefixes."""
 LAST_ATTEMPT_TEXTS = (r"(?:(?:packed|rows|separate) [\d,]+(?:, )?)+", r'"engine\.about\.certificate\.\w+", "[^"]*"')
 """The same in the report and in MLflow."""
-SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json")
+SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json", "made_from/")
+LEFT_OUT = (".snakemake_timestamp", "LICENCE.md")
+"""LICENCE.md is no output of a rule, and so in no object store; made_from/ is not either."""
 
 
 @dataclass
@@ -107,10 +109,10 @@ def _files(local: Path, other: Path, found: Differences) -> None:
 
 
 def _names(root: Path) -> Iterator[str]:
-    """Yield the files but those that Git tracks, logs, Snakemake's marks, and the report, which is compared apart."""
+    """Yield the files but those that Git tracks, logs, marks, and the report, which is compared apart."""
     for path in root.rglob("*"):
         name = path.relative_to(root).as_posix()
-        marked = path.suffix == ".dvc" or path.name == ".snakemake_timestamp"
+        marked = path.suffix == ".dvc" or path.name in LEFT_OUT
         if path.is_file() and not marked and not name.startswith(SKIPPED):
             yield name
 
@@ -127,6 +129,8 @@ def _how_equal(one: Path, two: Path) -> str | None:
 
 def _without_durations(path: Path) -> Any:
     found = compare.without_timing(json.loads(path.read_text(encoding="utf-8")))
+    if path.parent.name == "checks":
+        found.pop("raw", None)  # a local copy of files in an object store
     if path.name == "engine.json":
         found["about"] = {key: value for key, value in found["about"].items() if key not in LAST_ATTEMPT}
     return found
