@@ -26,6 +26,8 @@ _DECIDE = (
     r"(?:I(?:'m|\sam)\s(?:going|voting|opting|settling|betting)\s(?:with|for|on)"
     r"|I(?:'m|\sam)\s(?:choosing|picking|selecting)|I\s(?:chose|picked|selected|settled?\son)"
     r"|(?<=[;,.:]\s)(?:going|settling)\s(?:with|for|on)"
+    r"|I(?:'d|'ll|\swould|\swill|\scan)?\s(?:rather\s|still\s|probably\s)?(?:settle\son|bet\son|put\s(?:my|an?|some)\s(?:\w+\s)?(?:money|bets?|chips)\son)"
+    r"|I(?:'m|\sam)?\s(?:end\sup|ended\sup|am\sleft|left)\swith"
     r"|I\s(?:come|came)\sdown\son(?:\sthe\sside\sof)?|(?:decides?|decided|settles?\s(?:it|the\s\w+))\s(?:for|in\sfavou?r\sof)"
     r"|my\s(?:vote|money)\s(?:goes\sto|is\son)"
     r"|let's\s(?:say|go\swith|choose|pick))"
@@ -43,7 +45,7 @@ ANNOUNCED = re.compile(
     rf"|{_FOREIGN_ANSWER}\w{{0,3}}(?:\s?[:\uff1a]|\s[^\s\ue000-\ue0bf.]+){{0,3}}?\s?(?=[(\[]?{MARK})"
     rf"|(?<!answer:)(?<!option:)(?<!choice:)(?<!guess:)(?<=:)(?=\s?(?:the\s|an?\s)?{MARK}[)\].!]*\Z)"
     r"|(?<!wrong\s)(?<!incorrect\s)(?<!first\s)(?<!initial\s)(?<!previous\s)(?<!possible\s)(?<!second\s)(?<!other\s)(?<!alternative\s)(?<!earlier\s)"
-    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|top|my)\s(?:option|choice|letter|match|one|pick|description)"
+    r"(?:\b(?:answer|respuesta|réponse|antwort|lösung|resposta|risposta|(?:correct|right|best|top|my)\s(?:option|choice|letter|match|one|pick|description|guess|bet)"
     r"|(?:opción|option|choix)\scorrecte?a?|richtige?r?(?:\soption)?)\b"
     rf"(?:[^.\n:=]{{0,40}}?\b{_BE}\b(?!\s(?:not|nicht|pas|no)\b|n't)|(?:\s\d)?\s?[:=\n-]|(?=\s[(\[]?{MARK}))"
     r"|(?:答案|正解|答え|回答|正确的?选项|选项)\s?(?:应该|应)?(?:是|为|は)?\s?[:：]?)",

@@ -28,7 +28,7 @@ _IN_THE_IMAGE = (
 )
 _OPENER = re.compile(
     r"\s*(?:(?:and|but|yet|so|while|whereas|although|though|because|since|as|then|thus|therefore|hence|well|yes|no|okay|ok|overall"
-    r"|clearly|actually|probably|perhaps|maybe|(?:most\s)?likely|definitely|apparently|also|here|now|indeed|that|honestly|judging|still|again)\b"
+    r"|clearly|actually|probably|perhaps|maybe|(?:most\s)?likely|definitely|apparently|also|here|now|indeed|that|honestly|judging|still|again|surely)\b"
     rf"|{_IN_THE_IMAGE}\b|at\s(?:the|this)\smoment(?:\s(?:shown|depicted|captured))?\b|what(?=\s(?:he|she|it|they|the)\b)|in\s(?:fact|reality|truth)\b|at\s(?:first|second)\s(?:sight|glance)\b|of\scourse\b"
     r"|(?:I|we|you)(?:\s(?:can|could|would|will|do|also|clearly|only|just)|'d|'ll|'m)*\s(?:see|think|believe|say|count|notice|guess|observe"
     r"|find|spot|recogni[sz]e|identify|assume|suppose|call|describe|go|choose|pick|sure|certain|confident)(?:\s(?:that|it\sas|it|for|with))?\b"

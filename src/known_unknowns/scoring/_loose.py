@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from known_unknowns.scoring import _words
@@ -38,7 +38,7 @@ _LEAD = _EMPTY | {
     "m",
     "called",
 }
-_WHOLE, _LONG, _GAP = 6, 6, 1
+_WHOLE, _LONG, _SHORT, _GAP = 6, 6, 4, 1
 
 
 class _Place(NamedTuple):
@@ -127,7 +127,7 @@ def _whole(said: Sequence[str], options: Sequence[str]) -> int | None:
     equal = [place for place, option in enumerate(options) if option and _COMPACT.sub("", option.casefold()) == compact]
     if len(equal) == 1:
         return equal[0]
-    for same in (_same, _similar):
+    for same in (_same, partial(_similar, long=_LONG if len(said) == 1 else _SHORT)):
         found = [
             place
             for place, option in enumerate(options)
@@ -175,15 +175,17 @@ def _same(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     if len(short) > 2 and not short.isdigit() and any(short + suffix == long for suffix in _SUFFIXES):
         return True
+    if any(root(long) + suffix == short and len(root(long)) > 3 for suffix in ("y", "al", "ic")):
+        return True  # "snowing" and "snowy"
     return short.endswith("le") and len(short) > 4 and long in {short[:-2] + "ular", short[:-2] + "ly"}
 
 
-def _similar(one: str, other: str) -> bool:
-    """Whether two long words differ by a missing, additional, wrong or swapped letter that is not the first."""
-    if min(len(one), len(other)) < _LONG or one[0] != other[0] or not (one.isalpha() and other.isalpha()):
+def _similar(one: str, other: str, long: int) -> bool:
+    """Whether two words of at least ``long`` letters differ by one letter or one swap after the first letter."""
+    if min(len(one), len(other)) < long or one[0] != other[0] or not (one.isalpha() and other.isalpha()):
         return _same(one, other)
-    short, long = sorted((one, other), key=len)
-    place = next((index for index, letter in enumerate(short) if letter != long[index]), len(short))
-    rests = [(short[place:], long[place + 1 :]), (short[place + 1 :], long[place + 1 :])]
-    swapped = short[place : place + 2] == long[place : place + 2][::-1] and short[place + 2 :] == long[place + 2 :]
+    less, more = sorted((one, other), key=len)
+    place = next((index for index, letter in enumerate(less) if letter != more[index]), len(less))
+    rests = [(less[place:], more[place + 1 :]), (less[place + 1 :], more[place + 1 :])]
+    swapped = less[place : place + 2] == more[place : place + 2][::-1] and less[place + 2 :] == more[place + 2 :]
     return any(first == second for first, second in rests) or swapped

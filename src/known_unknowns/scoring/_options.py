@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import bare, normalise
 from known_unknowns.scoring._numbers import aliases, has_number, priced, with_digits, with_words
+from known_unknowns.scoring._words import FUNCTION_WORDS
 
 _THOUSANDS, _FOUR_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), re.compile(r"(?<!\d)(\d{1,3})(\d{3})(?!\d)")
 _ARTICLE = re.compile(r"(?:a|an|the)\s")
@@ -46,6 +48,11 @@ _BRITISH = re.compile("|".join(british for _, british in _VARIANTS))
 _FAMILIES = (("none of", _NONE_OF_THEM), ("sorry", _CANNOT_HELP))
 """Wordings of a refusal option: the start of its text, and a pattern of texts with the same meaning."""
 
+_NAME = re.compile(
+    r"[A-Z\u00c0-\u00de][\w.'-]*(?:\s(?:von|van|de|der|la|le|di|da|[A-Z\u00c0-\u00de][\w.'-]*)){0,3}\s[A-Z\u00c0-\u00de][^\W\d]+"
+)
+"""A text of several words that start with capital letters."""
+_CAPITALISED_BEFORE = re.compile(r"(?:\A|\s)(?P<first>[A-Z\u00c0-\u00de]\w*)\.?\s\Z")
 _COPULA = re.compile(
     r"(?P<subject>\w+)(?:'s|\s(?:is|are|was|were)(?:n't)?)(?:\s(?:not|actually|clearly|currently|just|now|only|still|simply|really)){0,3}\s\Z",
     re.IGNORECASE,
@@ -76,6 +83,7 @@ class OptionTexts:
         self._predicates: dict[str, tuple[str, str]] = {}
         self._families: list[tuple[re.Pattern[str], str]] = []
         self._texts = [(option.label, normalise(option.text)) for option in options]
+        self._surnames = _surnames(self._texts)
         for (label, text), option in zip(self._texts, options, strict=True):
             if not bare(text):
                 continue
@@ -112,6 +120,9 @@ class OptionTexts:
         lower = _lower(text)
         found = [(start, -len(spelling)) for spelling in self._spellings for start in _places(spelling, lower)]
         families = [pattern for pattern, _ in self._families if pattern is not _CANNOT_HELP or "help" in lower]
+        found += [
+            (start, -len(name)) for name in self._surnames for start in _places(name, text) if _alone(text, start)
+        ]
         found += [(match.start(), -len(match[0])) for pattern in families for match in pattern.finditer(text)]
         end = 0
         for start, length in sorted(found):
@@ -122,7 +133,7 @@ class OptionTexts:
 
     def _labels_at(self, text: str, start: int, end: int) -> frozenset[str]:
         """The options whose text, or whose predicate after their subject or a pronoun, is at this place."""
-        labels = self.equal_to(text[start:end])
+        labels = self.equal_to(text[start:end]) or self._surnames.get(text[start:end], frozenset())
         predicate = None if labels else self._predicates.get(_lower(text[start:end]))
         if predicate is None:
             return labels
@@ -148,6 +159,20 @@ class OptionTexts:
         spellings |= {text.replace("can't", "cannot") for text in spellings} | set(map(_unaccented, spellings))
         spellings |= {_ARTICLE.sub("", text, count=1) for text in spellings if _ARTICLE.match(text)}
         return frozenset(spellings - {""})
+
+
+def _surnames(texts: Sequence[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """The last words of names, if several options are names and no other option has the word."""
+    names = [(label, text.split()) for label, text in texts if _NAME.fullmatch(text)]
+    words = Counter(word for _, text in texts for word in set(text.split()))
+    found = {name[-1]: frozenset({label}) for label, name in names if words[name[-1]] == 1 and len(name[-1]) > 3}
+    return found if len(names) > 1 else {}
+
+
+def _alone(text: str, start: int) -> bool:
+    """Whether no other name is before a surname: "Planck" in "Erwin Planck" is somebody else."""
+    before = _CAPITALISED_BEFORE.search(text[max(0, start - 40) : start])
+    return before is None or before["first"].casefold() in FUNCTION_WORDS
 
 
 def _lower(text: str) -> str:

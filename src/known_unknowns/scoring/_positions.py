@@ -12,22 +12,37 @@ from collections.abc import Sequence
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 _PLACE = {word: place for place, word in enumerate(_ORDINALS)}
 _PLACE |= {word: place for place, word in enumerate(("1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th"))}
-_PLACE |= {"last": -1, "final": -1, "penultimate": -2, "second-to-last": -2, "second to last": -2}
+_PLACE |= {
+    "last": -1,
+    "final": -1,
+    "penultimate": -2,
+    "last but one": -2,
+    "next to last": -2,
+    "second-to-last": -2,
+    "second to last": -2,
+}
 _WORD = "(?:" + "|".join(sorted(_PLACE, key=len, reverse=True)) + ")"
 _LIST = rf"(?:the\s)?{_WORD}(?!\s(?:and|or)\slast)(?:(?:,\s?(?:and|or|nor)?|\s(?:and|or|nor)|/)\s?(?:the\s)?{_WORD})*"
+_END = r"(?=\s?[.,;:!?)\]\n\u2013\u2014]|\s?\Z|\s(?:because|since|as|in\sthe\slist|is\s(?:correct|right)|fits)\b)"
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight")
+_COUNT = rf"(?P<count>{'|'.join(_NUMBERS)}|[2-8])"
 _OPTION = (
     r"(?:(?:listed|given|offered|possible|answer)\s)?"
-    r"(?:options?|alternatives?|possibility|choices?(?!\s(?:is|was|would\sbe)\b|:))"
+    r"(?:options?|alternatives?|possibility|choices?(?!\s(?:is|was|would\sbe)\b|:)"
+    r"|(?:(?:one|entry|item|line|place)\s)?(?:in|on|of)\s(?:the|your|this|my)\s(?:list|options)"
+    rf"|of\s(?:the|these|your)\s{_COUNT}{_END})"
 )
-_END = r"(?=\s?[.,;:!?)\]\n\u2013\u2014]|\s?\Z|\s(?:because|since|as|in\sthe\slist|is\s(?:correct|right)|fits)\b)"
 _CHOSEN = (
     r"\b(?:it's|it\sis|it\smust\sbe|would\sbe|choose|pick|select|choosing|picking|selecting|take|with"
-    r"|answer|answer\sis|but|not|neither|nor|rather|mean|meant)\s"
+    r"|answer|answer\sis|but|not|neither|nor|rather|mean|meant|(?:choice|pick|verdict|reply|answer|option)(?:\sto\s\w+)?:)\s"
 )
 _NAMED = re.compile(rf"(?<!my\s)(?<!initial\s)\b{_LIST}\s{_OPTION}(?:\sin\sthe\slist)?\b", re.IGNORECASE)
 _CHOSEN_ONE = re.compile(rf"{_CHOSEN}{_LIST}\sone{_END}", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:neither\s|nor\s|not\s)?{_LIST}(?:\sone)?{_END}", re.IGNORECASE)
-_ONLY = re.compile(rf"(?:(?:{_ALONE.pattern})[\s.,;:!]*)+", re.IGNORECASE)
+_ONLY = re.compile(rf"(?:(?:{_ALONE.pattern})[\s.,;:!]*(?:(?:and|but)\s)?)+", re.IGNORECASE)
+_ANOTHER = re.compile(
+    rf"(?:(?<=\band\s)|(?<=\bbut\s)|(?<=\bnot\s)|(?<=\bnor\s))the\s{_WORD}(?=\s?[.,;:!]|\s?\Z)", re.IGNORECASE
+)
 _PAIR = re.compile(
     r"\bthe\s(?P<which>former|latter)(?:\s(?:one|option|choice|answer))?"
     r"(?=\s?[.,;:!?)\]\n]|\s?\Z|\s(?:because|since|as|is|seems|looks|fits|matches)\b)",
@@ -64,10 +79,14 @@ def mark_positions(text: str, marks: Sequence[str], mark: re.Pattern[str], *, no
         return marks[index] if -len(marks) <= index < len(marks) else match[0]
 
     def named(match: re.Match[str]) -> str:
+        count = match.groupdict().get("count")
+        if count and len(marks) != (int(count) if count.isdigit() else _NUMBERS.index(count.casefold()) + 2):
+            return match[0]  # "the third of the four" of five options
         marked = _PLACE_WORD.sub(place, match[0])
         return re.sub(rf"\s{_OPTION}(?:\sin\sthe\slist)?\Z", "", marked) if mark.search(marked) else match[0]
 
-    text = _NAMED.sub(named, text)
+    marked = _NAMED.sub(named, text)
+    text = marked if marked == text else _ANOTHER.sub(named, marked)
     if not nouns_only:
         text = _CHOSEN_ONE.sub(named, text)
         if mark.search(text) is None and _ONLY.fullmatch(text):

@@ -9,6 +9,7 @@ from known_unknowns.scoring import _stance, _statements, _verdicts
 from known_unknowns.scoring._announcements import ANNOUNCED, CUED, FINAL, MISSPELT
 from known_unknowns.scoring._clauses import ENGLISH
 from known_unknowns.scoring._cleaning import normalise, without_line_markup, without_thinking
+from known_unknowns.scoring._conclusions import agreed, concluded
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
 from known_unknowns.scoring._quotations import without_quotations
 from known_unknowns.scoring._relevance import Rule, focus_of
@@ -27,7 +28,7 @@ _BETWEEN = (
 )
 _LIST = re.compile(
     r"(?:(?:the|an?|is|options?|choice|letter|definitely|probably|likely|most\slikely|clearly|certainly|that|it's|it\sis"
-    r"|both|either)\s){0,4}"
+    r"|both|either|letra|lettera|lettre|alternativa|buchstabe)\s){0,4}"
     rf"[(\[]?{MARK}(?:{_BETWEEN}{MARK})*",
     re.IGNORECASE,
 )
@@ -161,14 +162,28 @@ class ReplyParser:
         if (answer := _verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
             return frozenset({answer})
         verdict = _verdicts.chosen(marked, self._label_of)
+        stated = self._stated(marked)
+        text = _statements.without_possible(stated)
+        claims = (
+            NOTHING
+            if _CUT_OFF.search(stated) or _statements.is_a_tie(stated)
+            else self._decided_by_rules(stated, text, verdict)
+        )
+        return (
+            claims
+            if len(claims) == 1
+            else concluded(text, self.marks, self.focus, self.refusal) or agreed(marked, self.marks) or claims
+        )
+
+    def _stated(self, marked: str) -> str:
+        """Replace the marks that the reply does not state."""
         text = _statements.without_hypotheses(marked)
         text = _statements.without_denied(_statements.without_tentative(text))
         text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
-        text = _stance.doubtful(text, self.focus.content)
-        if _CUT_OFF.search(text) or _statements.is_a_tie(text):
-            return NOTHING
-        stated = text
-        text = _statements.without_possible(text)
+        return _stance.doubtful(text, self.focus.content)
+
+    def _decided_by_rules(self, stated: str, text: str, verdict: str | _verdicts.Verdict) -> Claims:
+        """The options of the first rule that finds one; ``stated`` also has those that are called only possible."""
         rules: tuple[Callable[[str], Claims], ...] = (
             *(self.final, self.announced, self.affirmed, self.shares, self.restated, self.edges, self.named),
         )

@@ -73,6 +73,7 @@ _ANOTHER_TIME = re.compile(
     r"|\bwill\b[^.;!?\n]*\b(?:soon|later|tomorrow)\b",
     re.IGNORECASE,
 )
+_TURN = re.compile(r",\s(?:but|yet)\s", re.IGNORECASE)
 _REAL_CONDITION = re.compile(rf"\b{words.REAL_CONDITIONS}", re.IGNORECASE)
 _MODAL = re.compile(rf"\b{words.MODALS}\b|(?<=\w)'d\b|就是|会是", re.IGNORECASE)
 _OWN_MODAL = re.compile(
@@ -159,8 +160,12 @@ def _asked(sentences: Sequence[str]) -> set[int]:
 def _sentence(text: str, asked: Collection[str], *, endorsed: bool) -> str:
     if _MARK.search(text) is None:
         return text
-    if any(pattern.search(text) for pattern in (_EXAMPLE, _ANOTHER_TIME, _DISPLAYED, _TAG)) or _conditional(text):
-        return _mask(text)
+    if _unreal(text):
+        turn = _TURN.search(text)
+        if turn is None or not _unreal(text[: turn.start()]) or _unreal(text[turn.start() :]):
+            return _mask(text)
+        rest = _sentence(text[turn.start() :], asked, endorsed=endorsed)
+        return f"{_mask(text[: turn.start()])}{rest}"
     clauses: list[str] = []
     reported = negated = False
     for clause in _parts(_CLAUSE, text):
@@ -174,6 +179,12 @@ def _sentence(text: str, asked: Collection[str], *, endorsed: bool) -> str:
         negated = listed or any(match[0].casefold() not in asked for match in _NEGATION.finditer(clause))
         clauses.append(_mask(clause) if (reported and not endorsed) or negated else clause)
     return "".join(clauses)
+
+
+def _unreal(text: str) -> bool:
+    """Whether a sentence states an example, another time, a text in the image or a condition, or asks for approval."""
+    patterns = (_EXAMPLE, _ANOTHER_TIME, _DISPLAYED, _TAG)
+    return any(pattern.search(text) for pattern in patterns) or _conditional(text)
 
 
 def _conditional(text: str) -> bool:

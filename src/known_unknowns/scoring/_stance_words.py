@@ -29,7 +29,8 @@ NEGATIONS_WITHOUT_SPACES = (
 
 DOUBLE_NEGATIONS = phrases(
     r"""
-    (?:there(?:'s|_is)_)?no_(?:doubt|question|reason_to_doubt)(?:_about_it)?(?:_that)?
+    (?:there(?:'s|_is)_)?no_(?:doubt|question|reason_to_doubt|denying|disputing|doubting|mistaking)(?:_about_it)?(?:_that)?
+    (?:(?:would|could|can|do|does|will|is)(?:n't|_not)|never|(?:wrong|mistake|false)_to_\w+)_(?:\w+_){0,5}?anything_(?:else_but|else_than|other_than|except)
     without_(?:an?y?_)?(?:doubt|question)
     undoubtedly (?:can(?:'t|not)|could(?:n't|_not)|do(?:n't|_not))_(?:deny|dispute|doubt) not_(?:only|just|least)
     can(?:'t|not)_help_(?:but_)?(?:think|see|feel|notice|say)(?:ing)?

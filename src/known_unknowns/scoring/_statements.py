@@ -17,11 +17,11 @@ AND_OR = (
     r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|né|nem|ani|eller|atau|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
 )
 _ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?['(\[]?(?:{MARK}|{_DENIED})[)\]']?"
-_LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|from\s)\s?{_ITEM})*"
+_LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|as\swell\sas|from\s)\s?{_ITEM})*"
 
 _DENIAL = (
     r"(?:\b(?:not|at\s(?:most|least)|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
-    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed)?|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed|ing)?|(?:cross(?:ed|ing)?|strike|striking|struck)\sout|dismiss(?:es|ed|ing)|discard(?:s|ed|ing)|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
     r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|(?<=[\ue000-\ue0bf]\s)als|чем|plutôt\sque|piuttosto\sche|más\sbien\sque|so\swould(?:\schoosing)?)\b|n't\b"
     r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected|discarded|considered|impossible|not)(?:\s(?:answers?|options?|choices?))?\s?:"
     r"|\b(?:nicht|non|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"

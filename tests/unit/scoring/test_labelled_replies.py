@@ -92,21 +92,21 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
     ("rows", "kind", "n", "agrees", "wrong"),
     [
         (UNSEEN_AGAIN, "realistic", 224, 224, 0),
-        (UNSEEN_AGAIN, "adversarial", 169, 156, 3),
+        (UNSEEN_AGAIN, "adversarial", 169, 159, 3),
         (DEVELOPMENT, "realistic", 150, 149, 0),
         (UNSEEN_LAST, "realistic", 150, 149, 0),
-        (UNSEEN_LAST, "adversarial", 200, 174, 0),
-        (UNSEEN_FOURTH, "realistic", 200, 193, 1),
-        (UNSEEN_FOURTH, "adversarial", 200, 151, 15),
-        (FURTHER[0], "realistic", 180, 179, 0),
-        (FURTHER[0], "adversarial", 180, 128, 1),
+        (UNSEEN_LAST, "adversarial", 200, 179, 0),
+        (UNSEEN_FOURTH, "realistic", 200, 196, 1),
+        (UNSEEN_FOURTH, "adversarial", 200, 159, 15),
+        (FURTHER[0], "realistic", 180, 180, 0),
+        (FURTHER[0], "adversarial", 180, 144, 1),
         (FURTHER[1], "realistic", 200, 196, 0),
-        (FURTHER[1], "adversarial", 160, 105, 2),
-        (DEVELOPMENT, "adversarial", 200, 188, 0),
+        (FURTHER[1], "adversarial", 160, 119, 2),
+        (DEVELOPMENT, "adversarial", 200, 192, 0),
         (DEVELOPMENT_LAST, "realistic", 80, 79, 0),
-        (DEVELOPMENT_LAST, "adversarial", 160, 113, 7),
+        (DEVELOPMENT_LAST, "adversarial", 160, 126, 6),
         (UNSEEN_FIFTH, "realistic", 200, 198, 0),
-        (UNSEEN_FIFTH, "adversarial", 200, 154, 4),
+        (UNSEEN_FIFTH, "adversarial", 200, 170, 3),
     ],
 )
 def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
@@ -119,7 +119,7 @@ def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wr
 
 
 @pytest.mark.parametrize(
-    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1559, 12), (ADVERSARIAL, 892, 840, 3)]
+    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1559, 12), (ADVERSARIAL, 892, 843, 3)]
 )
 def test_replies_of_the_development(questions, n, agrees, wrong):
     """Replies by class of phrasing that the parser was developed on. The counts are those of docs/parsers.md."""

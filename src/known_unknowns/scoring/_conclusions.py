@@ -1,0 +1,115 @@
+"""The last sentence or main clause of a reply that mentions other options before.
+
+"The pedestrian signal shows red. The traffic light itself shows green." Writers name what is not meant first and the
+answer last. The last clause decides if it holds one option, no negation, condition or comparison, and says itself that
+it is about what the question asks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from known_unknowns.scoring import _words
+from known_unknowns.scoring._clauses import WORD
+from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, Claims, Marks
+from known_unknowns.scoring._relevance import Focus, Rule
+from known_unknowns.scoring._relevance_patterns import NOUN_AFTER
+from known_unknowns.scoring._stems import root
+
+_MARK = re.compile(MARK)
+_LABELLED = re.compile(f"{LETTER}|{BOTH}")
+_LETTER = re.compile(LETTER)
+_ANY_MARK = re.compile("[\ue000-\ue0bf\ue0fe\ue300-\ue3bf]")
+"""A mark, also one that is denied or doubtful."""
+_BOUNDARY = re.compile(
+    r"(?<=[.!?])\s(?!\d)|\s?[;\u2013\u2014]\s?|\s-{1,2}\s|,?\s(?:but|yet|however)[\s,]|,\sand\syet\s|:\s(?=(?:it|they)\b)",
+    re.IGNORECASE,
+)
+"""The start of the last main clause. A comma and "and" also separate the parts of a list."""
+_CONTRAST = re.compile(r"but|yet|however", re.IGNORECASE)
+_GOES_ON = re.compile(r"[.!?;]\s+\w|\A.\s(?:that|to)\b")
+_OPEN = re.compile(
+    r"\b(?:or|would|could|might|may|if|unless|assuming|supposing|than|between|other|another|both|each|also|too|else"
+    r"|some|others|forecast|tomorrow|next|not|no|never)\b|n't\b|\?",
+    re.IGNORECASE,
+)
+"""Words of clauses that state no single option."""
+_REFERS = re.compile(
+    r"\A(?!(?:the|an?|its|his|her|their|my|this|that)\s)(?:\w+\s){1,4}(?:it|he|she|they)(?:'s|'re|\s(?:is|was|are|has|[a-z]+s))\s"
+    r"|(?:\A|\b(?:today|now|here|instant|moment|fact|that|and|so|though|thus)[,\s]+)"
+    r"(?:it|that|this(?!\sone\b)|they|she|he|these|those|what|the\s(?:one|former|latter))(?:'s|\s)"
+    r"|\b(?:itself|himself|herself|themselves|proper|in\squestion|you\s(?:asked|mean|meant)|asked\sabout"
+    r"|question\s(?:means|asks|concerns))\b",
+    re.IGNORECASE,
+)
+"""A pronoun as subject, or words that return to the asked thing."""
+
+_AGREES = re.compile(
+    r"[,;.]\s(?:and\s)?(?:this\stime\s|here\s|indeed\s)?(?:(?:he|she|they|you|it|that|every(?:body|one)|(?:the|my|this)\s\w+)(?:'s|'re|\s(?:is|are))\s"
+    r"(?:absolutely\s|quite\s|probably\s|certainly\s|definitely\s)?(?:right|correct)"
+    r"|I\s(?:fully\s|completely\s|totally\s|strongly\s)?(?:agree|concur))\b[^.!?;]*[.!]?\s?\Z",
+    re.IGNORECASE,
+)
+_DISAGREES = re.compile(r"\b(?:not|no|never|but|if|would|could|might|or|hardly)\b|n't\b|\?", re.IGNORECASE)
+
+
+def concluded(text: str, marks: Marks, focus: Focus, refusal: str | None) -> Claims:
+    """Return the option of the last clause if it contrasts with earlier mentions.
+
+    Parameters
+    ----------
+    text : str
+        Marked text in which denied and doubtful marks are replaced.
+    marks : Marks
+        The marks of the offered options.
+    focus : Focus
+        What the question asks.
+    refusal : str or None
+        The label of the refusal option, which has its own rules.
+    """
+    found = _MARK.findall(text)
+    if not found or not focus.analysed or _LETTER.fullmatch(found[-1]):
+        return NOTHING
+    claims = marks.claims(found[-1])
+    others = [mark for mark in found if marks.claims(mark) != claims]
+    if not claims <= marks.offered - {refusal} or any(
+        _LABELLED.fullmatch(mark) or marks.claims(mark) == {refusal} for mark in others
+    ):
+        return NOTHING
+    place = text.rindex(found[-1])
+    boundaries = list(_BOUNDARY.finditer(text, 0, place))
+    if not boundaries or _ANY_MARK.search(text, 0, boundaries[-1].start()) is None:
+        return NOTHING
+    clause = text[boundaries[-1].end() :]
+    if len(_ANY_MARK.findall(clause)) > 1 or _OPEN.search(clause) or _GOES_ON.search(text[place:]):
+        return NOTHING
+    after = NOUN_AFTER.match(text, place + 1)
+    if (after and root(after[1]) not in focus.words) or ("will" in clause.split() and "will" not in focus.content):
+        return NOTHING
+    contrasted = _CONTRAST.search(boundaries[-1][0]) is not None
+    return claims if _about_the_question(clause.strip(), focus, contrasted=contrasted) else NOTHING
+
+
+def _about_the_question(clause: str, focus: Focus, *, contrasted: bool) -> bool:
+    """Whether a clause refers to the asked thing, or answers the question on its own.
+
+    It does not have to name a word of the question after "but".
+    """
+    if _REFERS.search(clause):
+        return True
+    words = [word.casefold() for word in WORD.findall(clause)]
+    named = any(root(word) in focus.words for word in words)
+    if not (named or contrasted) and any(word not in _words.FUNCTION_WORDS for word in words):
+        return False
+    return _MARK.search(focus.about_the_question(clause, (), Rule.EXPLAINED)) is not None
+
+
+def agreed(text: str, marks: Marks) -> Claims:
+    """Return the only option of a reply that names an answer and agrees: "You say B, and I agree with that."."""
+    found = _MARK.findall(text)
+    claims = marks.claims("".join(found))
+    if len(claims) != 1 or not claims <= marks.offered:
+        return NOTHING
+    place = text.rindex(found[-1])
+    end = _AGREES.search(text, place)
+    return claims if end is not None and _DISAGREES.search(text) is None else NOTHING
