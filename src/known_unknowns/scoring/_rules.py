@@ -169,11 +169,9 @@ class ReplyParser:
             if _CUT_OFF.search(stated) or _statements.is_a_tie(stated)
             else self._decided_by_rules(stated, text, verdict)
         )
-        return (
-            claims
-            if len(claims) == 1
-            else concluded(text, self.marks, self.focus, self.refusal) or agreed(marked, self.marks) or claims
-        )
+        if len(claims) == 1 or _UNFINISHED.search(text):
+            return claims
+        return concluded(text, self.marks, self.focus, self.refusal) or agreed(marked, self.marks) or claims
 
     def _stated(self, marked: str) -> str:
         """Replace the marks that the reply does not state."""

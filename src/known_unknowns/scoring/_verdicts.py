@@ -38,6 +38,7 @@ _REMARK = re.compile(rf"(?P<mark>{MARK})\s?[:=]\s?[^\W\d]+(?=\s?(?:[,;\n|]|\Z))"
 _ASKED = re.compile(rf"(?P<question>[^.!?:;,\n]{{2,120}})[?:]\s(?:an?\s|the\s)?(?P<mark>{MARK})(?=\s?(?:[.,;!\n]|\Z))")
 """A question or heading of the reply with its answer: "Is there a cat? No.", "Lane 3: a red cap."."""
 _ANNOUNCES = re.compile(r"\b(?:answer|option|choice|conclusion|final|result|guess)\b", re.IGNORECASE)
+_CONCLUDES = re.compile(rf"\banswer\b(?:\sis|\s?:)?\s?[(\[]?{MARK}", re.IGNORECASE)
 _TOKEN = re.compile(r"\w+")
 
 
@@ -56,11 +57,11 @@ def answered(text: str, words: Collection[str], label_of: Callable[[str], str]) 
     Returns
     -------
     str or None
-        None if the reply answers fewer than two own questions, if two of them share equally many words, or if one
-        announces an answer.
+        None if the reply answers fewer than two own questions, if two of them share equally many words, or if the
+        reply announces an answer.
     """
     found = [(match["question"], label_of(match["mark"])) for match in _ASKED.finditer(text)]
-    if len(found) < 2 or any(_ANNOUNCES.search(question) for question, _ in found):
+    if len(found) < 2 or _CONCLUDES.search(text) or any(_ANNOUNCES.search(question) for question, _ in found):
         return None
     shares = [len(set(_TOKEN.findall(question.casefold())) & set(words)) for question, _ in found]
     best = max(shares)

@@ -9,6 +9,8 @@ import pytest
 from tests.unit.scoring.parsed import COLORS, chosen_label, question_with
 
 CHANDELIER = replace(COLORS, text="What color is the chandelier?")
+FLOORS = question_with("Ground floor", "First floor", "Second floor", "Third floor", refusal=None)
+FLOORS = replace(FLOORS, text="On which floor is a window open?")
 PAINTERS = question_with("Claude Monet", "Edgar Degas", "Max Ernst", "Sorry, I can't help with it")
 PAINTERS = replace(PAINTERS, text="Who painted this picture?")
 
@@ -26,6 +28,7 @@ PAINTERS = replace(PAINTERS, text="Who painted this picture?")
         ("The walls are red. The chandelier will be gold soon.", None),
         ("The walls are red. It could be gold.", None),
         ("A red sign hangs here; it's a gold shop.", None),
+        ("The lamp: blue.\nThe chandelier in the hall: red.\nSo the answer is D.", "D"),  # not the heading's "red"
     ],
 )
 def test_last_clause_decides_if_it_is_about_what_is_asked(text, letter):
@@ -64,3 +67,10 @@ def test_agreement_positions_and_announcements(text, letter):
 )
 def test_surnames_and_misspelt_names(text, letter):
     assert chosen_label(text, PAINTERS) == letter
+
+
+def test_a_reply_that_was_cut_off_has_no_conclusion() -> None:
+    text = (
+        "**Ground floor:** Both windows are closed.\n\n**First floor:** It seems closed.\n\n**Second floor:** There are"
+    )
+    assert chosen_label(text, FLOORS) is None

@@ -19,6 +19,7 @@ DEVELOPMENT = read(REPLIES.with_name("development3.jsonl"))
 UNSEEN_FOURTH = read(REPLIES.with_name("unseen4.jsonl"))
 DEVELOPMENT_LAST = read(REPLIES.with_name("development5.jsonl"))
 UNSEEN_FIFTH = read(REPLIES.with_name("unseen5.jsonl"))
+UNSEEN_SIXTH = read(REPLIES.with_name("unseen6.jsonl"))
 FURTHER = [read(REPLIES.with_name(f"development4{part}.jsonl")) for part in "ab"]
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
 ADVERSARIAL = json.loads(REPLIES.with_name("adversarial.json").read_text(encoding="utf-8"))
@@ -36,6 +37,7 @@ def test_labels_are_options_of_the_reply():
         *FURTHER[1],
         *DEVELOPMENT_LAST,
         *UNSEEN_FIFTH,
+        *UNSEEN_SIXTH,
     ]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
         assert {row["pass1"], row["pass2"], row["gold"]} <= allowed, row["id"]
@@ -55,6 +57,7 @@ def test_replies_are_unique():
         *FURTHER[1],
         *DEVELOPMENT_LAST,
         *UNSEEN_FIFTH,
+        *UNSEEN_SIXTH,
     ]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
 
@@ -107,6 +110,8 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
         (DEVELOPMENT_LAST, "adversarial", 160, 126, 6),
         (UNSEEN_FIFTH, "realistic", 200, 198, 0),
         (UNSEEN_FIFTH, "adversarial", 200, 170, 3),
+        (UNSEEN_SIXTH, "realistic", 200, 194, 0),
+        (UNSEEN_SIXTH, "adversarial", 200, 168, 5),
     ],
 )
 def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
