@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from known_unknowns.config import ModelEntry
+from known_unknowns.errors import ConfigError
 from known_unknowns.records import AnswerKey, Reply, Turn
 
 Batches = Iterator[list[tuple[int, Reply]]]
@@ -82,6 +83,16 @@ def create(name: str, entry: ModelEntry) -> Any:
         The model's name in params.yaml.
     entry : ModelEntry
         Its entry.
+
+    Raises
+    ------
+    ConfigError
+        If the class lacks an attribute of `Engine`.
     """
     module, _, attribute = entry.implementation.partition(":")
-    return getattr(import_module(module), attribute)(name, entry)
+    engine = getattr(import_module(module), attribute)(name, entry)
+    answers = "answer_with_keys" if getattr(engine, "scripted", False) else "answer"
+    if missing := [each for each in ("facts", "about", "scripted", answers) if not hasattr(engine, each)]:
+        lacks = f"{entry.implementation} has no attribute {', '.join(missing)}"
+        raise ConfigError(f"{lacks}; known_unknowns.engines.Engine describes them", path=f"models.{name}.engine")
+    return engine

@@ -1,5 +1,6 @@
 """An engine that is added as one module: its settings are found by its name, and checked as those of any model."""
 
+import importlib
 import sys
 
 import pytest
@@ -77,6 +78,14 @@ def test_the_engine_answers_with_its_settings(echo, tmp_path):
     assert (entry.images, params.published("mine", "any")) == ("concatenated", "a row")
     batches = engines.create("mine", entry).answer([None, None], folder=tmp_path)
     assert [(index, reply.text) for batch in batches for index, reply in batch] == [(0, "B"), (1, "B")]
+
+
+def test_a_missing_attribute_of_an_engine_is_named(echo):
+    entry = with_model(engine="echo", text="B").model("mine")
+    module, _, name = entry.implementation.partition(":")
+    del getattr(importlib.import_module(module), name).scripted
+    with pytest.raises(ConfigError, match=r"models\.mine\.engine: .*Echo has no attribute scripted"):
+        engines.create("mine", entry)
 
 
 def test_settings_that_change_no_reply_are_no_parameter_of_inference(echo):
