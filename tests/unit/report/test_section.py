@@ -36,7 +36,7 @@ def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeRun:
     """A run of a yes/no benchmark without a section, without refusals and without published numbers."""
     registered = benchmarks.get
     monkeypatch.setattr(benchmarks, "get", lambda name: PLAIN if name == "plain" else registered(name))
-    monkeypatch.setattr(Benchmark, "published", None)
+    monkeypatch.setattr(Benchmark, "published", ())
     raw = json.loads(json.dumps(params().raw))
     raw["benchmarks"]["plain"] = raw["benchmarks"]["humblebench"] | {"variants": ["original", "blank"]}
     raw["editions"]["pocket"] |= {"benchmarks": ["plain"], "models": ["oracle"]}
