@@ -18,7 +18,6 @@ from known_unknowns.config.sections import BenchmarkData
 from known_unknowns.inference.bound_protocols import answer_key, context_of, every_protocol
 from known_unknowns.protocols import Context, Dialogue
 from known_unknowns.records import Image, Option, Question, Reply, Turn
-from known_unknowns.scoring import SCORERS
 
 PUBLISHED = pa.schema(
     [
@@ -73,7 +72,11 @@ def model_entry(engine: str, **settings: Any) -> ModelEntry:
     return typed_model("x", {"engine": engine} | settings)
 
 
-def context(benchmark: str = "humblebench", scorers: Iterable[str] = tuple(SCORERS)) -> Context:
+SCORER_NAMES = ("official", "robust", "likelihood")
+"""The scorers that tests count on. A scorer that is added later changes none of them."""
+
+
+def context(benchmark: str = "humblebench", scorers: Iterable[str] = SCORER_NAMES) -> Context:
     """The prompts of a benchmark, and by default all scorers."""
     return context_of(benchmarks.get(benchmark), tuple(scorers))
 

@@ -16,7 +16,7 @@ from known_unknowns.inference.runner import run
 from known_unknowns.protocols import PROTOCOLS, ask
 from known_unknowns.records import AnsweredTurn, AnswerKey, Image, Option, Question, Reply
 from known_unknowns.scoring import SCORERS, ParsedAnswer
-from tests.factories import asked_by, context, model_entry
+from tests.factories import SCORER_NAMES, asked_by, context, model_entry
 from tests.factories import question as humble_question
 
 REFUSAL = "Sorry, I can't help with it"
@@ -100,7 +100,7 @@ def test_a_failed_reply_is_not_parsed():
 )
 def test_a_refusal_under_any_scorer_is_followed_by_the_forced_choice(reply):
     asked = AnsweredTurn("1", 0, "answer", "", (), tuple("ABCDE"), "", reply)
-    assert sum(read(asked, question()).outcome == "refused" for read in SCORERS.values()) == 1
+    assert sum(read(asked, question()).outcome == "refused" for read in map(SCORERS.get, SCORER_NAMES)) == 1
     assert [turn.step for turn in talk(forced_choice(question()), reply, "E")] == ["answer", "forced"]
 
 
@@ -175,7 +175,7 @@ def test_the_oracle_has_no_second_turn(tmp_path, protocol):
     rows = replies(tmp_path, "oracle", protocol, mixed())
     assert {step for _, step in rows} == {"answer"}
     for q in mixed():
-        assert {read(rows[q.id, "answer"], q).choice for read in SCORERS.values()} == {q.answer}
+        assert {read(rows[q.id, "answer"], q).choice for read in map(SCORERS.get, SCORER_NAMES)} == {q.answer}
 
 
 def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):
@@ -187,7 +187,7 @@ def test_always_refuse_is_wrong_in_the_forced_choice(tmp_path):
         if q.id in forced:
             row = rows[q.id, "forced"]
             assert row.reply.text == "" and row.labels == ("A", "B", "C", "D")
-            assert {read(row, q).outcome for read in SCORERS.values()} == {"unparsed"}
+            assert {read(row, q).outcome for read in map(SCORERS.get, SCORER_NAMES)} == {"unparsed"}
 
 
 def test_the_uniform_respondent_chooses_among_the_options_of_each_turn(tmp_path):
