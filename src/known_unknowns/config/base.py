@@ -93,7 +93,7 @@ class Entry(BaseModel, Mapping):  # type: ignore[type-arg]
         """Replace the texts of errors by ours. An unknown key is explained here, where the known keys are at hand."""
         given = dict(value) if isinstance(value, Mapping) else {}
         nulls = [key for key, item in given.items() if item is None and key in cls.model_fields.keys() - cls.nullable]
-        lines = [_line(INVALID, "null is not allowed; leave the key out", (key,), None) for key in nulls]
+        lines = [error_line(INVALID, "null is not allowed; leave the key out", (key,), None) for key in nulls]
         try:
             entry = validate({key: item for key, item in given.items() if key not in nulls} if nulls else value)
         except ValidationError as error:
@@ -137,21 +137,24 @@ class WithArguments(Entry):
 def _explained(entry: type[Entry], error: Mapping[str, Any]) -> InitErrorDetails:
     kind, location, context = error["type"], error["loc"], error.get("ctx", {})
     if kind in (MISSING_KEY, UNKNOWN_KEY, INVALID):
-        return _line(kind, error["msg"], location, error["input"])
+        return error_line(kind, error["msg"], location, error["input"])
     if kind == "missing":
-        return _line(MISSING_KEY, "this key is required", location, error["input"])
+        return error_line(MISSING_KEY, "this key is required", location, error["input"])
     if kind == "extra_forbidden":
-        return _line(UNKNOWN_KEY, f"unknown key: {unknown_name(str(location[-1]), entry.model_fields)}", location, None)
+        return error_line(
+            UNKNOWN_KEY, f"unknown key: {unknown_name(str(location[-1]), entry.model_fields)}", location, None
+        )
     if kind == "union_tag_invalid":
         known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
         location = (*location, context["discriminator"].strip("'"))
-        return _line(INVALID, unknown_name(context["tag"], known), location, error["input"])
+        return error_line(INVALID, unknown_name(context["tag"], known), location, error["input"])
     if kind == "union_tag_not_found":
         location = (*location, context["discriminator"].strip("'"))
-        return _line(MISSING_KEY, "this key is required", location, error["input"])
+        return error_line(MISSING_KEY, "this key is required", location, error["input"])
     text, value = error["msg"].removeprefix("Value error, "), error["input"]
-    return _line(INVALID, invalid(location, value, text), location, value)
+    return error_line(INVALID, invalid(location, value, text), location, value)
 
 
-def _line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
+def error_line(kind: str, text: str, location: tuple[int | str, ...], value: Any) -> InitErrorDetails:
+    """Return an error with our text. ``kind`` is `MISSING_KEY`, `UNKNOWN_KEY` or `INVALID`."""
     return InitErrorDetails(type=PydanticCustomError(kind, "{text}", {"text": text}), loc=location, input=value)

@@ -13,9 +13,27 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
-from known_unknowns.config.base import Count, Entry, Name, NotNegative, Positive, Seed, Seeds, Text
+from known_unknowns.config.base import (
+    INVALID,
+    Count,
+    Entry,
+    Name,
+    NotNegative,
+    Positive,
+    Seed,
+    Seeds,
+    Text,
+    error_line,
+)
 from known_unknowns.config.prompt_template import mistake
 from known_unknowns.config.redaction import address_mistake
 
@@ -317,16 +335,34 @@ def settings_of(engine: str) -> type[ModelSettings] | None:
     """Return the settings of an engine that is not built in; None if there is no such engine.
 
     They are ``SETTINGS`` of the module `ENGINES`.<engine>, or the value of an entry point in the group `ENGINES`.
+
+    Raises
+    ------
+    ImportError
+        If the module cannot be imported.
+    TypeError
+        If it does not define the settings, or they do not name the engine's class.
     """
-    found: Any = next((entry.load() for entry in entry_points(group=ENGINES, name=engine)), None)
-    if found is None and engine.isidentifier() and find_spec(f"{ENGINES}.{engine}"):
-        found = getattr(import_module(f"{ENGINES}.{engine}"), "SETTINGS", None)
-    return found if isinstance(found, type) and issubclass(found, ModelSettings) else None
+    named = next(iter(entry_points(group=ENGINES, name=engine)), None)
+    if named is None and not (engine.isidentifier() and find_spec(f"{ENGINES}.{engine}")):
+        return None
+    place = named.value if named else f"SETTINGS of {ENGINES}.{engine}"
+    found: Any = named.load() if named else getattr(import_module(f"{ENGINES}.{engine}"), "SETTINGS", None)
+    if not (isinstance(found, type) and issubclass(found, ModelSettings)):
+        raise TypeError(f"{engine!r} is not an engine: {place} must be a subclass of ModelSettings")
+    if not isinstance(getattr(found, "implementation", None), str):
+        raise TypeError(f'{place} must have `implementation`, the engine\'s class as "package.module:class"')
+    return found
 
 
 def _validated(value: Any, validate: ValidatorFunctionWrapHandler) -> ModelEntry:
     engine = value.get("engine") if isinstance(value, Mapping) else None
-    settings = settings_of(engine) if isinstance(engine, str) and engine not in _BUILT_IN else None
+    try:
+        settings = settings_of(engine) if isinstance(engine, str) and engine not in _BUILT_IN else None
+    except (ImportError, TypeError) as error:
+        text = f"the engine cannot be imported: {error}" if isinstance(error, ImportError) else str(error)
+        lines = [error_line(INVALID, text, ("engine",), engine)]
+        raise ValidationError.from_exception_data("Model", lines, hide_input=True) from None
     return validate(value) if settings is None else settings.model_validate(value)
 
 

@@ -87,10 +87,13 @@ def create(name: str, entry: ModelEntry) -> Any:
     Raises
     ------
     ConfigError
-        If the class lacks an attribute of `Engine`.
+        If the module has no such class, or the class lacks an attribute of `Engine`.
     """
     module, _, attribute = entry.implementation.partition(":")
-    engine = getattr(import_module(module), attribute)(name, entry)
+    kind = getattr(import_module(module), attribute, None)
+    if kind is None:
+        raise ConfigError(f"the module {module} has no {attribute!r}", path=f"models.{name}.engine")
+    engine = kind(name, entry)
     answers = "answer_with_keys" if getattr(engine, "scripted", False) else "answer"
     if missing := [each for each in ("facts", "about", "scripted", answers) if not hasattr(engine, each)]:
         lacks = f"{entry.implementation} has no attribute {', '.join(missing)}"

@@ -102,6 +102,29 @@ def test_a_mistake_in_the_entry_is_named(echo, entry, path):
     assert raised.value.path == path
 
 
+@pytest.mark.parametrize(
+    ("omitted", "instead", "message"),
+    [
+        ("SETTINGS = Settings\n", "", "mine.engine: .*SETTINGS"),
+        ('implementation = f"{__name__}:Echo"', "pass", "mine.engine: .*implementation"),
+        ("from typing import", "import no_library\nfrom typing import", "mine.engine: .*imported.*no_library"),
+        (":Echo", ":Ech", "mine.engine: .*has no 'Ech'"),
+        ("def answer(", "def reply(", "mine.engine: .*:Echo has no attribute answer"),
+    ],
+)
+def test_an_incomplete_engine_is_named(omitted, instead, message, tmp_path, monkeypatch):
+    models.settings_of.cache_clear()
+    assert omitted in MODULE
+    (tmp_path / "incomplete.py").write_text(MODULE.replace(omitted, instead, 1).replace('"echo"', '"incomplete"'))
+    monkeypatch.setattr(engines, "__path__", [*engines.__path__, str(tmp_path)])
+    try:
+        with pytest.raises(ConfigError, match=rf"^models\.{message}"):
+            engines.create("mine", with_model(engine="incomplete", text="B").model("mine"))
+    finally:
+        models.settings_of.cache_clear()
+        sys.modules.pop(f"{models.ENGINES}.incomplete", None)
+
+
 @pytest.mark.parametrize("engine", ["ech0", "prices", "known_unknowns.engines", "", "../openai"])
 def test_an_unknown_engine_is_refused(engine):
     with pytest.raises(ConfigError, match="engine") as raised:
