@@ -156,6 +156,22 @@ def test_a_name_in_two_files_is_an_error(tmp_path, monkeypatch):
         catalogue._entries.cache_clear()
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("modells:\n  new: {}\n", "'modells' is not known; did you mean 'models'"),
+        ("new: 3\n", "section `models`"),
+        ("models:\n  new: {\n", "not valid YAML"),
+        ("models:\n  new: {}\n  new: {}\n", "line 3: .*given twice"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(text, message, tmp_path):
+    file = tmp_path / "new.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"new\.yaml.*{message}"):
+        catalogue._content(file)
+
+
 def test_a_model_may_correspond_to_another_row_in_each_benchmark():
     params = check(["idefics3-8b", "llava-next-vicuna-7b"])
     assert _published_rows(params, "humblebench") == {"idefics3-8b": "Idefics3"}
