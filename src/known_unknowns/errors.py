@@ -108,7 +108,7 @@ def raise_any(errors: Sequence[Exception]) -> None:
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
     """Return the message for an unknown name, with the most similar known name."""
-    names = sorted(known)
+    names = sorted(set(known))
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{name!r} is not known; {hint}known are {', '.join(names)}"

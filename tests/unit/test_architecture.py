@@ -14,6 +14,7 @@ import grimp
 import pytest
 
 from known_unknowns import benchmarks
+from known_unknowns.errors import ConfigError
 from tests.paths import ROOT, SOURCE
 from tests.results_page import unexplained
 
@@ -122,3 +123,10 @@ def test_every_part_of_a_benchmark_can_be_imported(name: str) -> None:
     assert {"load", "prompt", "official"} <= parts.keys()
     for value in parts.values():
         assert value.get() is not None
+
+
+@pytest.mark.parametrize(("target", "missing"), [("json:dump5", "'dump5'"), ("json.dump5:dumps", "json.dump5")])
+def test_a_part_of_a_benchmark_that_does_not_exist_is_named(target, missing):
+    with pytest.raises(ConfigError, match=re.escape(target)) as raised:
+        benchmarks.Lazy(target).get()
+    assert str(raised.value).endswith(missing)

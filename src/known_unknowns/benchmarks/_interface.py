@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from known_unknowns.benchmarks._terms import Terms, read_terms
+from known_unknowns.errors import ConfigError
 from known_unknowns.records import Question, Turn
 
 if TYPE_CHECKING:
@@ -52,9 +53,22 @@ class Lazy(Generic[T]):
         return self.target.partition(":")[0]
 
     def get(self) -> T:
-        """Import the module and return the attribute."""
+        """Import the module and return the attribute.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such module, or it has no such attribute.
+        """
         module, _, attribute = self.target.partition(":")
-        found = sys.modules.get(module) or import_module(module)  # the look-up of a scorer for each reply
+        try:
+            found = sys.modules.get(module) or import_module(module)  # the look-up of a scorer for each reply
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                raise  # of a library
+            raise ConfigError(f"no module {error.name}", path=f'Lazy("{self.target}")') from None
+        if not hasattr(found, attribute):
+            raise ConfigError(f"the module has no {attribute!r}", path=f'Lazy("{self.target}")')
         return cast(T, getattr(found, attribute))
 
 

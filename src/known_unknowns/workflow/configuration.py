@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -96,7 +96,7 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
         if name not in benchmarks.names():
             errors.append(ConfigError(unknown_name(name, benchmarks.names()), path=f"benchmarks.{name}"))
         else:
-            errors += _impossible_protocols(params, name)
+            errors += _impossible_protocols(params, name, known=protocol_functions)
     return errors
 
 
@@ -108,7 +108,7 @@ def _check_types(function: Callable[..., Any], arguments: Mapping[str, Any], *, 
             TypeAdapter(hints[name], config=ConfigDict(strict=True, allow_inf_nan=False)).validate_python(value)
 
 
-def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
+def _impossible_protocols(params: Params, name: str, *, known: Collection[str]) -> list[ConfigError]:
     """Variants that the benchmark does not have, or with a protocol that cannot ask its questions."""
     errors = []
     benchmark, own = benchmarks.get(name), variants_of(name)
@@ -120,7 +120,10 @@ def _impossible_protocols(params: Params, name: str) -> list[ConfigError]:
                     foreign = f"{function!r} is a variant of another benchmark; {name} has {', '.join(own)}"
                     errors.append(ConfigError(foreign, path=_variant_path(params, name, variant)))
                 continue
-            reason = bound_protocols.impossible_combination(benchmark, function, params.protocol(name, variant).name)
+            protocol = params.protocol(name, variant).name
+            if protocol not in known:
+                continue
+            reason = bound_protocols.impossible_combination(benchmark, function, protocol)
         except ConfigError:
             continue  # an unknown name, which is reported elsewhere
         if reason is None:

@@ -48,6 +48,16 @@ MISTAKES = {
     "missing key": (("benchmarks", "mmsap", "data", "full"), {"source": "hub"}, "mmsap.data.full.repository: this key"),
     "wrong type in a union": (("models", "pocket", "published"), 3, "models.pocket.published: 3 is not valid"),
     "unknown model": (("editions", "pocket", "models"), ["pokcet"], "editions.pocket.models[0]: 'pokcet' is not known"),
+    "unknown model of a construction": (
+        ("construction", "pocket", "filters"),
+        {"models": ["always_a", "uniforn"]},
+        "construction.pocket.filters.models[1]: 'uniforn' is not known; did you mean 'uniform'",
+    ),
+    "unknown model of a generator": (
+        ("construction", "pocket", "generators", "figure_a1", "model"),
+        "nobody",
+        "construction.pocket.generators.figure_a1.model: 'nobody' is not known",
+    ),
     "unknown benchmark": (("editions", "full", "benchmarks"), ["mmsap2"], "editions.full.benchmarks[0]"),
     "a benchmark without code": (("benchmarks", "vqa"), SOUND["benchmarks"]["humblebench"], "benchmarks.vqa"),
     "unknown variant": (("benchmarks", "humblebench", "variants"), ["noize"], "benchmarks.humblebench.variants[0]"),
@@ -140,6 +150,25 @@ def test_entries_are_typed_with_defaults():
     assert isinstance(model, config.TransformersModel)
     assert (model.device, model.batch_size, model.sharing, model.decoding.max_new_tokens) == ("cpu", 32, "auto", 24)
     assert model.published_row("mmsap") is None
+
+
+def test_a_protocol_without_its_function_is_one_mistake():
+    """Not also a protocol of another benchmark."""
+    listed = ["bref_prompt"]
+    raw = changed(
+        (("protocols", "bref_prompt"), {}),
+        (("benchmarks", "humblebench", "protocols"), listed),
+    )
+    with pytest.raises(ConfigError, match=r"^protocols\.bref_prompt: 'bref_prompt' is not known"):
+        configuration.check(raw)
+
+
+def test_a_known_name_is_listed_once():
+    """A variant of the benchmark is also an entry of the section ``variants``."""
+    raw = changed((("editions", "pocket", "variants"), {"humblebench": ["noize"]}))
+    with pytest.raises(ConfigError, match="did you mean 'noise'") as raised:
+        configuration.check(raw)
+    assert str(raised.value).split(" known are ")[1].split(", ").count("noise") == 1
 
 
 def test_a_listed_protocol_is_a_variant_of_the_original_questions():
