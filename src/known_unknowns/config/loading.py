@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +164,6 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
             known(variant, params.listed_variants(name), f"{path}.seeds.{variant}")
     if (judge := sound.get("judge")) is not None:
         known(judge["model"], names["models"], "judge.model")
-    for path, model in _models_of_constructions(sound.get("construction", {})):
-        known(model, names["models"], path)
     for name, variant in sound["variants"].items():
         if (variant or {}).get("protocol") is not None:
             known(variant["protocol"], names["protocols"], f"variants.{name}.protocol")
@@ -178,19 +176,6 @@ def _unknown_names(sound: Mapping[str, Any], raw: Mapping[str, Any]) -> list[Con
                 errors.append(ConfigError(reason, path=f"models.{model}.cells"))
             errors += _imported_cells(params, model, entry.get("cells", {}))
     return errors
-
-
-def _models_of_constructions(section: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The models that entries of ``construction`` name, with the paths of their keys."""
-    for name, entry in section.items():
-        path = f"construction.{name}"
-        if entry.get("attributes") is not None:
-            yield f"{path}.attributes", entry["attributes"]
-        for generator, settings in entry["generators"].items():
-            if settings.get("model") is not None:
-                yield f"{path}.generators.{generator}.model", settings["model"]
-        for index, model in enumerate(entry.get("filters", {}).get("models", ())):
-            yield f"{path}.filters.models[{index}]", model
 
 
 def _without_data(params: Params, edition: str) -> list[ConfigError]:

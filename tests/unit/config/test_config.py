@@ -48,16 +48,6 @@ MISTAKES = {
     "missing key": (("benchmarks", "mmsap", "data", "full"), {"source": "hub"}, "mmsap.data.full.repository: this key"),
     "wrong type in a union": (("models", "pocket", "published"), 3, "models.pocket.published: 3 is not valid"),
     "unknown model": (("editions", "pocket", "models"), ["pokcet"], "editions.pocket.models[0]: 'pokcet' is not known"),
-    "unknown model of a construction": (
-        ("construction", "pocket", "filters"),
-        {"models": ["always_a", "uniforn"]},
-        "construction.pocket.filters.models[1]: 'uniforn' is not known; did you mean 'uniform'",
-    ),
-    "unknown model of a generator": (
-        ("construction", "pocket", "generators", "figure_a1", "model"),
-        "nobody",
-        "construction.pocket.generators.figure_a1.model: 'nobody' is not known",
-    ),
     "unknown benchmark": (("editions", "full", "benchmarks"), ["mmsap2"], "editions.full.benchmarks[0]"),
     "a benchmark without code": (("benchmarks", "vqa"), SOUND["benchmarks"]["humblebench"], "benchmarks.vqa"),
     "unknown variant": (("benchmarks", "humblebench", "variants"), ["noize"], "benchmarks.humblebench.variants[0]"),
