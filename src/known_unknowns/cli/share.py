@@ -37,6 +37,9 @@ def pin(
     from known_unknowns.data import pinning
     from known_unknowns.workflow import configuration
 
+    if results and redistribute:
+        message = "cannot be combined with --results, which pins no data; run  known-unknowns pin --redistribute NAME"
+        raise ConfigError(message.replace("NAME", redistribute[0]), path="--redistribute")
     settings = configuration.load(params, edition=edition)
     if results:
         pinning.record_results(settings.edition)

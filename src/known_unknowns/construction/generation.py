@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from known_unknowns.construction.candidates import Candidate, Flag
 from known_unknowns.construction.prompts import one_line
 from known_unknowns.construction.scene_graph import Node, SceneGraph
+from known_unknowns.errors import ConfigError
 from known_unknowns.records import Reply, Turn
 
 if TYPE_CHECKING:
@@ -103,19 +104,30 @@ def collecting(
 
 
 def without_model(
-    name: str, generator: QuestionGenerator, graphs: Sequence[SceneGraph], *, questions: int | None, seed: int
+    name: str,
+    generator: QuestionGenerator,
+    graphs: Sequence[SceneGraph],
+    *,
+    questions: int | None,
+    seed: int,
+    benchmark: str = "",
 ) -> dict[str, GenerationResult]:
     """Run a generator that needs no model, and return what it made of each image.
 
+    ``benchmark`` is named in the message of an error.
+
     Raises
     ------
-    TypeError
+    ConfigError
         If it yields a turn.
     """
     results: dict[str, GenerationResult] = {}
     for graph, start in generator.generate(graphs, questions=questions, seed=seed):
         for _ in collecting(graph.id, start, results)():
-            raise TypeError(f"the generator {name!r} yields a turn but declares that it needs no model")
+            raise ConfigError(
+                "it yields a turn, but its needs_model is False; set needs_model=True in its QuestionGenerator",
+                path=f"the generator {name!r}{f' of the benchmark {benchmark!r}' if benchmark else ''}",
+            )
     return results
 
 

@@ -54,6 +54,7 @@ def run_generator(
     journal: Path | None = None,
     questions: int | None = None,
     seed: int = 0,
+    benchmark: str = "",
 ) -> tuple[list[Candidate], list[tuple[str, Rejection]], GenerationSummary]:
     """Generate questions about every image.
 
@@ -72,6 +73,8 @@ def run_generator(
         About how many questions an image should have.
     seed : int
         The seed of template generators.
+    benchmark : str
+        The benchmark's name, for messages.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def run_generator(
     Raises
     ------
     ConfigError
-        If the model is missing.
+        If the model is missing, or a generator without a model yields a turn.
     """
     newly_asked = 0
     if generator.needs_model:
@@ -101,7 +104,7 @@ def run_generator(
             "prompt": sha256(generator.prompt.encode()).hexdigest(),
         }
     else:
-        results = without_model(name, generator, graphs, questions=questions, seed=seed)
+        results = without_model(name, generator, graphs, questions=questions, seed=seed, benchmark=benchmark)
         source = {"model": None, "revision": None, "prompt": None}
     candidates = list(candidates_of(name, results, graphs, source))
     rejected = [(graph.id, each) for graph in graphs if graph.id in results for each in results[graph.id].rejected]

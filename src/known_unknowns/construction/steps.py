@@ -166,6 +166,7 @@ def generate(work: Workspace, generator: str) -> dict[str, Any]:
         journal=None if model is None else work.journal(f"generation.{generator}", model),
         questions=settings[generator].questions,
         seed=work.entry.seed,
+        benchmark=work.benchmark.name,
     )
     write_candidates(work.candidates(generator), candidates)
     report = asdict(summary) | {"rejections": [{"image": image, **asdict(each)} for image, each in rejected]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -74,6 +75,15 @@ def test_templates_refuse_graphs_whose_false_statements_are_unknown(tmp_path):
     generator = benchmarks.get("humblebench").pocket.templates.get()
     with pytest.raises(ConfigError, match="image 1 is not a rendered scene"):
         run_generator("scenes", generator, [graph()], folder=tmp_path)
+
+
+def test_a_turn_of_a_generator_without_a_model_names_the_generator_and_the_benchmark(tmp_path):
+    generator = replace(construction.CONSTRUCTION.generators["figure_a1"], needs_model=False)
+    with pytest.raises(
+        ConfigError, match=r"^the generator 'mine' of the benchmark 'ours': it yields a turn, but"
+    ) as raised:
+        run_generator("mine", generator, [graph()], folder=tmp_path, benchmark="ours")
+    assert "set needs_model=True" in str(raised.value)
 
 
 # The prompt

@@ -2,9 +2,10 @@
 
 import pytest
 
+from known_unknowns.cli import share
 from known_unknowns.data import pinning
 from known_unknowns.data.pinning import record_results, stages_of
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError
 from tests.paths import ROOT
 
 DVC = """
@@ -47,6 +48,15 @@ def test_unfinished_results_are_not_recorded(tmp_path, monkeypatch):
     assert called == []
     assert record_results("mine", root=tmp_path)
     assert called == [("commit", "--quiet", "--force", "mine")]
+
+
+def test_a_permission_for_data_is_refused_where_no_data_are_pinned(monkeypatch):
+    monkeypatch.setattr(pinning, "record_results", lambda edition: pytest.fail("the results were recorded"))
+    with pytest.raises(
+        ConfigError, match=r"--redistribute: .* run {2}known-unknowns pin --redistribute mmsap$"
+    ) as raised:
+        share.pin(redistribute=["mmsap"], results=True)
+    assert raised.value.exit_code == 2
 
 
 @pytest.mark.parametrize("text", ["[", "[]", "stages: []", "x: 1"])
