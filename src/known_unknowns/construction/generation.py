@@ -20,6 +20,9 @@ from known_unknowns.records import Reply, Turn
 if TYPE_CHECKING:
     from known_unknowns.protocols import Dialogue
 
+TEMPLATES = "scenes"
+"""Name of the template generator of rendered scenes (`known_unknowns.benchmarks.Pocket.templates`)."""
+
 MAX_TEXT = 1000
 """Longer questions and options are rejected."""
 

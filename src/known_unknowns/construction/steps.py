@@ -24,15 +24,12 @@ from known_unknowns.config import Params
 from known_unknowns.config.construction import ConstructionEntry
 from known_unknowns.construction import importing, psg
 from known_unknowns.construction.candidates import Candidate, read_candidates, write_candidates
-from known_unknowns.construction.generation import QuestionGenerator
+from known_unknowns.construction.generation import TEMPLATES, QuestionGenerator
 from known_unknowns.construction.interface import Construction
 from known_unknowns.construction.scene_graph import SceneGraph, read_graphs, write_graphs
 from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.files import write_text
 from known_unknowns.progress import progress
-
-TEMPLATES = "scenes"
-"""Name of the template generator, which rendered scenes have."""
 
 
 @dataclass(frozen=True)

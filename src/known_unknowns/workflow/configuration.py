@@ -20,6 +20,7 @@ from known_unknowns.config.errors import as_config_error, raise_all
 from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import bound_protocols
 from known_unknowns.scoring.judge import JUDGE
+from known_unknowns.workflow import construction_names
 from known_unknowns.workflow.run import JOB_SETTINGS
 
 
@@ -97,7 +98,7 @@ def unknown_to_registries(params: Params) -> list[ConfigError]:
             errors.append(ConfigError(unknown_name(name, benchmarks.names()), path=f"benchmarks.{name}"))
         else:
             errors += _impossible_protocols(params, name, known=protocol_functions)
-    return errors
+    return [*errors, *construction_names.unknown_to_registries(params)]
 
 
 def _check_types(function: Callable[..., Any], arguments: Mapping[str, Any], *, path: str) -> None:

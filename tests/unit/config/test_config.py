@@ -82,6 +82,51 @@ MISTAKES = {
         "editions.mine.data: humblebench has no data",
     ),
     "unknown scorer": (("scorers",), ["robsut"], "scorers[0]: 'robsut' is not known; did you mean 'robust'"),
+    "unknown generator": (
+        ("construction", "pocket", "generators"),
+        {"figure_a2": {"model": "scripted-constructor"}},
+        "construction.pocket.generators.figure_a2: 'figure_a2' is not known; did you mean 'figure_a1'?",
+    ),
+    "a generator without its model": (
+        ("construction", "pocket", "generators", "figure_a1"),
+        {},
+        "construction.pocket.generators.figure_a1.model: it asks a model",
+    ),
+    "unknown filter": (
+        ("construction", "pocket", "filters"),
+        {"without": ["leak", "leaks"]},
+        "construction.pocket.filters.without[1]: 'leaks' is not known; did you mean 'leak'",
+    ),
+    "unknown flagged filter": (
+        ("construction", "pocket", "filters"),
+        {"flag": ["balanced"]},
+        "construction.pocket.filters.flag[0]: 'balanced' is not known; did you mean 'balance'",
+    ),
+    "unknown constructed benchmark": (
+        ("construction", "pocket", "benchmark"),
+        "humblebenhc",
+        "construction.pocket.benchmark: 'humblebenhc' is not known; did you mean 'humblebench'",
+    ),
+    "a benchmark without a construction": (
+        ("construction", "pocket", "benchmark"),
+        "multiple_choice",
+        "construction.pocket.benchmark: multiple_choice cannot be constructed",
+    ),
+    "a benchmark without scenes": (
+        ("construction", "pocket"),
+        {"benchmark": "actiview", "scenes": {"seed": 1, "images": 2}, "generators": {"step_1": {"model": "uniform"}}},
+        "construction.pocket.scenes: actiview has no rendered scenes; give psg",
+    ),
+    "templates of scenes for photographs": (
+        ("construction", "pocket"),
+        {"benchmark": "humblebench", "psg": {"path": "psg"}, "generators": {"scenes": {}, "classes": {}}},
+        "construction.pocket.generators.scenes: it fits rendered scenes only, and psg is given; for psg use classes",
+    ),
+    "no source of scenes": (
+        ("construction", "pocket"),
+        {"benchmark": "humblebench", "generators": {"classes": {}}},
+        "construction.pocket: give exactly one of scenes and psg",
+    ),
     "negative seed": (("editions", "pocket", "seeds"), [-1], "editions.pocket.seeds[0]"),
     "seeds of no variant": (("benchmarks", "humblebench", "seeds"), {"noize": [1]}, "humblebench.seeds.noize: 'noize'"),
     "no seeds": (("editions", "pocket", "seeds"), [], "editions.pocket.seeds"),
@@ -105,13 +150,18 @@ def test_all_mistakes_are_reported_at_once():
         (("editions", "full", "models"), ["orakle", "oracle"]),
         (("variants", "blank"), {"relettered": True}),
         (("scorers",), ["robsut"]),
+        (("construction", "pocket", "generators", "sceens"), {}),
+        (("construction", "pocket", "filters"), {"flag": ["balance", "leek"], "without": ["leaks"]}),
     )
     with pytest.raises(ConfigError) as raised:
         configuration.check(raw)
     first, *lines = str(raised.value).splitlines()
-    assert first == "4 mistakes:"
+    assert first == "7 mistakes:"
     paths = [line.strip().split(": ")[0] for line in lines]
     assert sorted(paths) == [
+        "construction.pocket.filters.flag[1]",
+        "construction.pocket.filters.without[0]",
+        "construction.pocket.generators.sceens",
         "editions.full.models[0]",
         "models.pocket.batch_size",
         "scorers[0]",
