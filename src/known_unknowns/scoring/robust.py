@@ -27,7 +27,8 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 
 - A label and a text that contradict each other ("A. None of the above" where A is "Red") are two options: unparsed. If
-  the turn does not offer the label, only the text counts.
+  the turn does not offer the label, only the text counts. The text of an option that the variant removed contradicts
+  a label as well (`known_unknowns.scoring.removed_options`).
 - The article "a" and the pronoun "I" are not labels.
 - The refusal option counts by its label, its text and spelling variants of its text. A refusal in other words ("I don't
   know") is not the refusal option, because the prompt asks for one of the options. A refusal beside another stated
@@ -40,6 +41,7 @@ from __future__ import annotations
 
 from known_unknowns.records import UNPARSED, AnsweredTurn, Question
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, offered_options, parse_label
+from known_unknowns.scoring.removed_options import contradicts_removed
 
 _AROUND_A_LETTER = " \n.:;()*"
 
@@ -72,4 +74,8 @@ def robust(turn: AnsweredTurn, question: Question) -> ParsedAnswer:
     if len(claims) != 1:
         return ParsedAnswer(UNPARSED)
     (label,) = claims
-    return parse_label(label, question) if label in marks.offered else ParsedAnswer(UNPARSED, label)
+    if label not in marks.offered:
+        return ParsedAnswer(UNPARSED, label)
+    if question.removed and contradicts_removed(turn, question, label):
+        return ParsedAnswer(UNPARSED)
+    return parse_label(label, question)

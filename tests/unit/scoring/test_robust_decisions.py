@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from known_unknowns.variants import nota_only, without_refusal
 from tests.unit.scoring.parsed import COLORS, COUNTS, chosen_label, question_with
 
 CAR = question_with("BMW", "Audi", "Toyota", "Ford", "Sorry, I can't help with it")
@@ -29,6 +30,37 @@ CAR = question_with("BMW", "Audi", "Toyota", "Ford", "Sorry, I can't help with i
 )
 def test_refusal_sentence(text, letter):
     assert chosen_label(text, CAR) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("A. Red", None),  # A is "Blue" now, and "Red" was A
+        ("The answer is A. Red", None),
+        ("A: Red because of the lamp.", None),
+        ("Red (A)", None),
+        ("A. It is red.", None),
+        ("D. Red", None),
+        ("B. Red", None),
+        ("A", "A"),
+        ("A. Blue", "A"),
+        ("It is blue, not red.", "A"),
+        ("It is not red, so B.", "B"),
+        ("D. None of the above. It is red.", "D"),
+        ("D. None of the above, because red is not listed.", "D"),
+    ],
+)
+def test_a_label_with_the_text_of_a_removed_option_is_a_contradiction(text, letter):
+    """Rule 5 of the labelling guidelines. Red, the right option, was removed, and the others got the first letters."""
+    assert chosen_label(text, nota_only(COLORS, relettered=True)) == letter
+
+
+def test_a_removed_option_contradicts_no_other_text_and_no_guess():
+    same = nota_only(question_with("Red", "Red", "Blue", "None of the above"), relettered=True)
+    assert chosen_label("A. Red", same) == "A"
+    guess = "Sorry, I can't help with it. But my guess is B."
+    assert (chosen_label(guess, CAR), chosen_label(guess, without_refusal(CAR))) == (None, "B")
+    assert chosen_label("B. Sorry, I can't help with it", without_refusal(CAR)) is None
 
 
 @pytest.mark.parametrize(
