@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from known_unknowns import tables
@@ -103,6 +104,19 @@ class Interrupted:
         before = self.recorded()
         self._until(lambda: self.recorded() > before)
 
+    def asking(self) -> set[int]:
+        """Return the processes that ask the model."""
+        folder = str(self._journal.parents[3])  # the project's
+        return {
+            each.pid
+            for each in psutil.process_iter(["cwd", "cmdline"])
+            if each.info["cwd"] == folder and "infer" in (each.info["cmdline"] or [])
+        }
+
+    def wait_for_end(self, asking: set[int]) -> None:
+        """Wait until processes have ended. Slurm starts a job again before that if their parents have ended."""
+        self._until(lambda: not asking & self.asking())
+
     def recorded(self) -> int:
         """Return the number of bytes of the journal."""
         return self._journal.stat().st_size if self._journal.is_file() else 0
@@ -124,10 +138,14 @@ def test_a_job_that_is_ended_continues_and_the_tables_are_those_of_a_local_run(p
     interrupted = Interrupted(process, cluster, journal)
     try:
         limited = interrupted.job_that_asks()
+        asking = interrupted.asking()
         cluster.end_by_time_limit(limited)
+        interrupted.wait_for_end(asking)
         recorded = [interrupted.recorded()]
         preempted = interrupted.job_that_asks(after=limited)
+        asking = interrupted.asking()
         cluster.preempt(preempted)
+        interrupted.wait_for_end(asking)
         recorded.append(interrupted.recorded())
         interrupted.wait_for_replies()
         cluster.run("scancel", preempted)
@@ -150,8 +168,11 @@ def test_a_job_that_is_ended_continues_and_the_tables_are_those_of_a_local_run(p
     assert all(f"{expected}," in job["Tres"] for expected, job in zip(memory, ours[1:5], strict=True))
     assert ours[2]["TimeLimit"] == "60"
     assert 0 < recorded[0] < recorded[1] < journal.stat().st_size
-    # Once for each submission that failed; the log of a job that was requeued is written anew.
-    assert printed.count("stopped by a signal; the replies so far are kept") == 2, printed
+    # Each submission that failed, with its log; the log of a job that was requeued is written anew.
+    for job, state in ((limited, "TIMEOUT"), (preempted, "CANCELLED")):
+        assert f"SLURM-job '{job}' failed, SLURM status is: '{state}'" in printed, printed
+    # At least once: Slurm may report the end of a job before the log's last line is written.
+    assert "stopped by a signal; the replies so far are kept" in printed, printed
     assert "submitted and not started: 1" in printed
 
     local, _ = finished
