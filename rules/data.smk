@@ -28,6 +28,7 @@ rule questions:
     output:
         table="<data>/questions/{benchmark}/questions.parquet",
         images=directory("<data>/questions/{benchmark}/images"),
+        licence="<data>/questions/{benchmark}/LICENCE.md",
     log:
         "<logs>/questions/{benchmark}.log",
     priority: 1

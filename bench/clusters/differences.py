@@ -19,8 +19,8 @@ LAST_ATTEMPT = ("certificate", "sharing")
 LAST_ATTEMPT_TEXTS = (r"(?:(?:packed|rows|separate) [\d,]+(?:, )?)+", r'"engine\.about\.certificate\.\w+", "[^"]*"')
 """The same in the report and in MLflow."""
 SKIPPED = ("logs/", "benchmarks/", "report/", "params.yaml", "tracking.json", "made_from/")
-LEFT_OUT = (".snakemake_timestamp", "LICENCE.md")
-"""LICENCE.md is no output of a rule, and so in no object store; made_from/ is not either."""
+"""made_from/ is no output of a rule, and so in no object store."""
+LEFT_OUT = (".snakemake_timestamp",)
 
 
 @dataclass

@@ -60,6 +60,11 @@ def test_a_run_leaves_its_tables_in_the_bucket(stored, store, finished, tmp_path
     assert tables.read_metrics(tmp_path / "metrics.parquet") == tables.read_metrics(finished[0].root / path)
     for name in (runs, "results/pocket/report/index.html", "results/pocket/report/questions.html"):
         store.download(name, tmp_path / Path(name).name)
+    for name in ("results/pocket/checks/humblebench.json", "data/pocket/questions/humblebench/LICENCE.md"):
+        store.download(name, tmp_path / Path(name).name)
+    checked = json.loads((tmp_path / "humblebench.json").read_text(encoding="utf-8"))
+    assert checked["raw"] == "data/pocket/raw/humblebench"
+    assert "Licence: MIT" in (tmp_path / "LICENCE.md").read_text(encoding="utf-8")
     assert len(json.loads((tmp_path / "tracking.json").read_text(encoding="utf-8"))["runs"]) == len(VARIANTS)
     assert "Nothing to be done" in stored.snakemake(*store.options)
 

@@ -38,6 +38,7 @@ def check(
       known-unknowns check params
     """
     from known_unknowns.data import check as checks
+    from known_unknowns.data.provenance import is_local_copy
     from known_unknowns.workflow import configuration
 
     if what != "params" and raw is not None and params == PARAMS and not params.is_file():
@@ -54,8 +55,10 @@ def check(
             f"models {', '.join(checked.models)}"
         )
         return
-    folder = raw or Path("data", checked.data_name, "raw", what)
-    _report(checks.check(what, folder, settings=_settings(checked, what)), as_json=as_json)
+    fetched = Path("data", checked.data_name, "raw", what)
+    folder = raw or fetched
+    name = fetched if is_local_copy(folder, fetched) else folder
+    _report(checks.check(what, folder, settings=_settings(checked, what), name=name), as_json=as_json)
 
 
 def _report(found: CheckResult, *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from known_unknowns import benchmarks, json_files
@@ -28,6 +28,7 @@ class CheckResult:
 
     benchmark: str
     raw: Path
+    """The folder's name in the project."""
     quantities: tuple[Quantity, ...]
     findings: tuple[Finding, ...]
 
@@ -40,7 +41,7 @@ class CheckResult:
         return EXIT_CODES[self.worst]
 
 
-def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None) -> CheckResult:
+def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, name: Path | None = None) -> CheckResult:
     """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
     Parameters
@@ -50,6 +51,9 @@ def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None) -> Ch
         The folder of published files.
     settings : DataEntry, optional
         The data's entry in params.yaml.
+    name : Path, optional
+        What the result calls the folder, also in its findings. A job with an object store reads a local copy, whose
+        path means nothing elsewhere.
 
     Raises
     ------
@@ -63,13 +67,22 @@ def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None) -> Ch
     rules = benchmarks.get(benchmark).check
     if not raw.is_dir():
         raise DataError(f"no such folder: fetch the data first (known-unknowns fetch {benchmark})", file=raw)
+    name = name or raw
     if rules is None:
-        return CheckResult(benchmark, raw, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
+        return CheckResult(benchmark, name, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
     quantities, findings = rules.get()(raw, settings=settings)
+    findings = [_renamed(finding, raw, name) for finding in findings]
     broken = [_broken(number) for number in quantities if number.agrees is False]
     codes = list(dict.fromkeys(finding.code for finding in (*broken, *findings)))
     ordered = sorted([*broken, *findings], key=lambda f: (-SEVERITIES.index(f.severity), codes.index(f.code)))
-    return CheckResult(benchmark, raw, tuple(quantities), tuple(ordered))
+    return CheckResult(benchmark, name, tuple(quantities), tuple(ordered))
+
+
+def _renamed(finding: Finding, raw: Path, name: Path) -> Finding:
+    if raw == name:
+        return finding
+    where, text = (part.replace(str(raw), str(name)) for part in (finding.where, finding.text))
+    return replace(finding, where=where, text=text)
 
 
 def _broken(number: Quantity) -> Finding:

@@ -163,6 +163,12 @@ def _pin(path: Path) -> Path:
     return next(filter(Path.is_file, originals), beside) if copied and not beside.is_file() else beside
 
 
+def is_local_copy(path: Path, original: Path) -> bool:
+    """Return whether a path is .snakemake/storage/s3/.../<original>, which jobs read with an object store."""
+    _, copied, stored = path.as_posix().rpartition(".snakemake/storage/")
+    return bool(copied) and stored.endswith(f"/{original.as_posix()}")
+
+
 def data_digest(data: Path, benchmark: str) -> tuple[str, bool]:
     """Return a digest of a benchmark's data and whether it is a pin's: the DVC hash, else that of the question table.
 
