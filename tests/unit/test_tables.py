@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -116,6 +117,13 @@ def test_duplicate_question_ids_name_file_and_row(tmp_path):
     tables.write_questions(path, [question("1"), question("2"), question("1")])
     with pytest.raises(DataError, match=r"q\.parquet, row 2: the question id '1' is a duplicate of row 0"):
         tables.read_questions(path)
+
+
+def test_a_metric_that_stands_there_twice_names_the_file_and_the_metric(tmp_path):
+    metric = Metric("m", "b", "original", 0, "robust", "Overall", "accuracy", 0.5, 0.1, 0.9, 4, "wilson")
+    tables.write_metrics(tmp_path / "m.parquet", [metric, replace(metric, name="f1"), replace(metric, value=0.6)])
+    with pytest.raises(DataError, match=r"m\.parquet.*'robust', 'Overall', 'accuracy'.* twice"):
+        tables.read_metrics(tmp_path / "m.parquet")
 
 
 def test_a_truncated_table_names_the_file(tmp_path):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -71,6 +72,11 @@ class Provenance:
     memory_gib: float | None
     gpus: tuple[str, ...]
     data: Mapping[str, str | None]
+
+    def hardware(self) -> dict[str, Any]:
+        """Return the description of the machine."""
+        described = {name: getattr(self, name) for name in ("system", "cpu", "cores", "memory_gib")}
+        return described | {"gpus": ", ".join(self.gpus) or "none"}
 
 
 def collect(folder: str | Path = ".", *, data: Iterable[str | Path] = ()) -> Provenance:

@@ -15,6 +15,7 @@ checksum, which is verified when the table is read.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
@@ -41,6 +42,7 @@ pandas_import.prevent()
 
 
 _BATCH_ROWS = 1024
+_METRIC_KEY = attrgetter("model", "benchmark", "variant", "seed", "scorer", "category", "name")
 _SCORE_VALUES = attrgetter(*("label" if name == "letter" else name for name in SCORES.names))
 Row = TypeVar("Row")
 
@@ -342,8 +344,13 @@ def write_metrics(path: str | Path, metrics: Iterable[Metric]) -> None:
 
 
 def read_metrics(path: str | Path) -> list[Metric]:
-    """Read a table of metrics."""
-    return _records(path, _read(path, METRICS, "a readable table"), Metric)
+    """Read a table of metrics. It is a DataError if one stands there twice."""
+    metrics = _records(path, _read(path, METRICS, "a readable table"), Metric)
+    keys = set(map(_METRIC_KEY, metrics))
+    if len(keys) < len(metrics):
+        [(key, _)] = Counter(map(_METRIC_KEY, metrics)).most_common(1)
+        raise DataError(f"has the metric {key} twice", file=path)
+    return metrics
 
 
 def write_dataclasses(path: str | Path, rows: Iterable[Any], schema: pa.Schema) -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
@@ -62,99 +60,82 @@ class RunContents:
         return sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
 class ModelResults:
     """The results of a model. ``files`` are its tables of metrics by benchmark; the folders are the edition's."""
 
-    params: Params
-    model: str
-    files: Mapping[str, Path]
-    results: Path
-    data: Path
+    def __init__(self, params: Params, model: str, files: Mapping[str, Path], results: Path, data: Path) -> None:
+        self._params, self._model, self._files, self._results, self._data = params, model, files, results, data
+        self._scorer = summary.main_scorer(params.scorers)
+        self._metrics = {benchmark: tables.read_metrics(file) for benchmark, file in files.items()}
+        for benchmark, rows in self._metrics.items():
+            if {(m.model, m.benchmark) for m in rows} != {(model, benchmark)}:
+                raise DataError(f"not metrics of {model} on {benchmark}", file=files[benchmark])
+        self._headline = [m for rows in self._metrics.values() for m in headline(rows) if m.category == OVERALL]
 
     def contents(self) -> RunContents:
         """Return the contents of the model's run, with those of the runs of its benchmarks and cells below it."""
-        settings = self.params.model(self.model)
+        settings = self._params.model(self._model)
         unused = {key: value for key, value in settings.items() if key in settings.not_in_the_reply}
         used = {key: value for key, value in settings.items() if key not in unused}
+        names = {"edition": self._params.edition, "model": self._model}
         numbers = summary.model_headline(self._headline, self._scorer)
         columns, rows = summary.headline_rows(self._headline)
         return RunContents(
-            path=(self.params.edition, self.model),
-            name=self.model,
-            parameters={"edition": self.params.edition, **texts({"model": used}), "model": self.model},
-            metrics=_values(numbers, with_interval=[f"{benchmark}.accuracy" for benchmark in self.files]),
+            path=tuple(names.values()),
+            name=self._model,
+            parameters=texts({"model": used}) | names,
+            metrics=_values(numbers, with_interval=[f"{benchmark}.accuracy" for benchmark in self._files]),
             artifacts={"headline.json": table(columns, ([row.get(c) for c in columns] for row in rows))},
             tags=texts({"model": unused}),
-            below=[self._benchmark(name) for name in self.files],
+            below=[self._benchmark(names | {"benchmark": name}) for name in self._files],
         )
 
-    def _benchmark(self, benchmark: str) -> RunContents:
+    def _benchmark(self, names: dict[str, str]) -> RunContents:
         """Return the contents of the run of a benchmark: its main variant as metrics, all variants as tables."""
-        cells = self.params.cells(benchmark, self.model)
+        benchmark = names["benchmark"]
+        cells = self._params.cells(benchmark, self._model)
+        file = self._results / "replies" / self._model / benchmark / "engine.json"
+        engine, entry = json_files.read(file), self._params.data(benchmark)
         chosen = [m for m in self._headline if m.benchmark == benchmark]
-        file = self.results / "replies" / self.model / benchmark / "engine.json"
-        engine, entry = json_files.read(file), self.params.data(benchmark)
         artifacts = {"headline.json": metric_table(chosen), "engine.json": file.read_text(encoding="utf-8")}
         if combined := [m for m in self._metrics[benchmark] if (m.variant, m.seed) not in cells]:
             artifacts["combined.json"] = metric_table(combined)  # over seeds, or of several variants
-        digest, pinned = data_digest(self.data, benchmark)
+        digest, pinned = data_digest(self._data, benchmark)
         pin = {"digest": digest[:_DIGEST_LENGTH], "pinned": pinned}
-        source = {"source_type": "local", "source": json.dumps({"uri": str(self.data / "raw" / benchmark)})}
+        kind, source = "local", {"uri": str(self._data / "raw" / benchmark)}
         if "repository" in entry:
-            on_the_hub = {"path": entry["repository"], "revision": entry["revision"]}
-            source = {"source_type": "hugging_face", "source": json.dumps(on_the_hub)}
-        settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self.params.statistics}
-        names = {"edition": self.params.edition, "model": self.model, "benchmark": benchmark}
+            kind, source = "hugging_face", {"path": entry["repository"], "revision": entry["revision"]}
+        settings = {"engine": engine.get("facts", {}), "data": {**entry, **pin}, "statistics": self._params.statistics}
         main = summary.variant_headline([m for m in chosen if m.variant == cells[0][0]], self._scorer)
         duals = {f"{DUAL}.{m.variant}": m for m in chosen if (m.scorer, m.name) == (self._scorer, DUAL)}
         return RunContents(
             path=tuple(names.values()),
             name=benchmark,
-            parameters=texts(settings) | {"scorers": ", ".join(self.params.scorers)} | names,
+            parameters=texts(settings) | {"scorers": ", ".join(self._params.scorers)} | names,
             metrics=_values(main | duals, with_interval=["accuracy", *duals]),
             artifacts=artifacts,
             tags=texts({"engine.about": engine.get("about", {})}),
-            dataset={"name": benchmark, "digest": pin["digest"], **source},
-            below=[self._cell(benchmark, variant, seed) for variant, seed in cells],
+            dataset={"name": benchmark, "digest": pin["digest"], "source_type": kind, "source": json.dumps(source)},
+            below=[self._cell(names | {"variant": variant}, seed) for variant, seed in cells],
         )
 
-    def _cell(self, benchmark: str, variant: str, seed: int) -> RunContents:
+    def _cell(self, names: dict[str, str], seed: int) -> RunContents:
+        benchmark, variant = names["benchmark"], names["variant"]
         metrics = [m for m in self._metrics[benchmark] if (m.variant, m.seed) == (variant, seed)]
         if not metrics:
-            raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=self.files[benchmark])
-        protocol = dict(self.params.protocol(benchmark, variant))
-        names = {"edition": self.params.edition, "model": self.model, "benchmark": benchmark, "variant": variant}
-        settings = {"variant": self.params.variant(variant), "seed": seed, "protocol": protocol}
+            raise DataError(f"has no metric of variant {variant!r}, seed {seed}", file=self._files[benchmark])
+        protocol = dict(self._params.protocol(benchmark, variant))
+        settings = {"variant": self._params.variant(variant), "seed": seed, "protocol": protocol}
         part = Path(benchmark, variant, f"seed{seed}.parquet")
-        replies, scores = (self.results / folder / self.model / part for folder in ("replies", "scores"))
+        replies, scores = (self._results / folder / self._model / part for folder in ("replies", "scores"))
         return RunContents(
             path=(*names.values(), f"seed{seed}"),
             name=f"{variant} seed {seed}",
             parameters={"protocol": protocol.pop("name"), **texts(settings), **names},
             metrics=_values(summary.variant_headline([m for m in metrics if m.category == OVERALL], self._scorer)),
             artifacts={"metrics.json": metric_table(metrics)},
-            replies=(self.data / "questions" / part, replies, scores),
+            replies=(self._data / "questions" / part, replies, scores),
         )
-
-    @cached_property
-    def _metrics(self) -> dict[str, list[Metric]]:
-        metrics = {benchmark: tables.read_metrics(file) for benchmark, file in self.files.items()}
-        for benchmark, rows in metrics.items():
-            if {(m.model, m.benchmark) for m in rows} != {(self.model, benchmark)}:
-                raise DataError(f"not metrics of {self.model} on {benchmark}", file=self.files[benchmark])
-            keys = Counter((m.variant, m.seed, m.scorer, m.category, m.name) for m in rows)
-            if twice := [key for key, times in keys.items() if times > 1]:
-                raise DataError(f"has the metric {twice[0]} twice", file=self.files[benchmark])
-        return metrics
-
-    @cached_property
-    def _headline(self) -> list[Metric]:
-        return [m for rows in self._metrics.values() for m in headline(rows) if m.category == OVERALL]
-
-    @property
-    def _scorer(self) -> str:
-        return summary.main_scorer(self.params.scorers)
 
 
 def _values(metrics: Mapping[str, Metric], with_interval: Sequence[str] = ()) -> dict[str, float]:

@@ -66,25 +66,25 @@ def track(
     tracking = params.tracking
     listing: dict[str, Any] = {"enabled": tracking.enabled, "uri": without_password(tracking.uri)}
     listing |= {"experiment": tracking.experiment, "runs": []}
-    if tracking.enabled:
-        files = {(file.parent.name, file.stem): file for file in metrics}
-        models = [name for name in params.models if any(name == model for model, _ in files)]
-        with open_store(tracking) as store, progress("Tracking", len(models)) as advance:
-            writer = _Writer(store, params)
-            for name in models:
-                of_model = {key: files[name, key] for key in params.benchmarks if (name, key) in files}
-                ids = writer.write(ModelResults(params, name, of_model, results, data).contents())
-                for benchmark in of_model:
-                    path = f"{params.edition}/{name}/{benchmark}"
-                    for figure in (figures or {}).get(benchmark, ()):
-                        store.client.log_artifact(ids[path], str(figure), "figures")
-                    for variant, seed in params.cells(benchmark, name):
-                        cell = {"model": name, "benchmark": benchmark, "variant": variant, "seed": seed}
-                        listing["runs"].append({"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell})
-                advance(1)
-            listing["page"] = describe(store, params.edition)
-    else:
+    files = {(file.parent.name, file.stem): file for file in metrics}
+    models = [name for name in params.models if any(name == model for model, _ in files)]
+    if not tracking.enabled:
         print("tracking is off (tracking.enabled in params.yaml): no runs were logged", file=sys.stderr)
+        return json_files.write(out, listing)
+    with open_store(tracking) as store, progress("Tracking", len(models)) as advance:
+        writer = _Writer(store, params)
+        for name in models:
+            of_model = {key: files[name, key] for key in params.benchmarks if (name, key) in files}
+            ids = writer.write(ModelResults(params, name, of_model, results, data).contents())
+            for benchmark in of_model:
+                path = f"{params.edition}/{name}/{benchmark}"
+                for figure in (figures or {}).get(benchmark, ()):
+                    store.client.log_artifact(ids[path], str(figure), "figures")
+                for variant, seed in params.cells(benchmark, name):
+                    cell = {"model": name, "benchmark": benchmark, "variant": variant, "seed": seed}
+                    listing["runs"].append({"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell})
+            advance(1)
+        listing["page"] = describe(store, params.edition)
     json_files.write(out, listing)
 
 
@@ -97,7 +97,10 @@ class _Writer:
         for run in store.search(f"tags.edition = '{params.edition}'"):
             model = run.data.tags.get("cell", "/").split("/")[1]
             self._trees[model][run.data.tags.get("tree", "")].append(run)
-        self._provenance = _provenance()
+        found = collect()
+        tags = texts({"git": {"commit": found.commit, "dirty": found.dirty}, "python": found.python})
+        tags |= texts({"package": found.packages, "hardware": found.hardware()})
+        self._provenance = {name: value for name, value in tags.items() if value != "null"}
         self._start_times = count(time.time_ns() // 1_000_000, -1)
 
     def write(self, model: RunContents) -> dict[str, str]:
@@ -163,13 +166,3 @@ class _Writer:
             "mlflow.source.type": "LOCAL",
             "mlflow.loggedArtifacts": json.dumps(shown),
         }
-
-
-def _provenance() -> dict[str, str]:
-    """Return tags for the code, the packages and the machine. Unknown values have no tag."""
-    found = collect()
-    hardware = {"system": found.system, "cpu": found.cpu, "cores": found.cores, "memory_gib": found.memory_gib}
-    hardware["gpus"] = ", ".join(found.gpus) or "none"
-    git = {"commit": found.commit, "dirty": found.dirty}
-    tags = texts({"git": git, "python": found.python, "hardware": hardware, "package": found.packages})
-    return {name: value for name, value in tags.items() if value != "null"}

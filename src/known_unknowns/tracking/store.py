@@ -30,22 +30,22 @@ _ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
 }
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}  # model training, not traces
-_REMEDIES: dict[str, tuple[type[KnownUnknownsError], str]] = {
-    "max retries exceeded|failed with exception": (
-        MachineError,
-        "the MLflow server cannot be reached; start it, correct tracking.uri, or set tracking.enabled to false,",
-    ),
-    "could not be acquired": (MachineError, "another run is writing to it; wait for that run, or stop it,"),
-    "is locked": (MachineError, "another program is writing to it; close it"),
-    "disk is full|no space left|quota exceeded": (MachineError, "the disk is full; free some space"),
-    "readonly|unable to open": (MachineError, "it or its folder cannot be written; change its permissions"),
-    "not a database|malformed": (DataError, "not a valid SQLite database; move it away (its runs are lost)"),
-    "out-of-date database schema|can't locate revision": (
-        DataError,
-        "made by another version of MLflow; install that version, or copy the file, run  mlflow db upgrade {uri}",
-    ),
+_REMEDIES: dict[type[KnownUnknownsError], dict[str, str]] = {
+    MachineError: {
+        "max retries exceeded|failed with exception": "the MLflow server cannot be reached; start it, correct "
+        "tracking.uri, or set tracking.enabled to false,",
+        "could not be acquired": "another run is writing to it; wait for that run, or stop it,",
+        "is locked": "another program is writing to it; close it",
+        "disk is full|no space left|quota exceeded": "the disk is full; free some space",
+        "readonly|unable to open": "it or its folder cannot be written; change its permissions",
+    },
+    DataError: {
+        "not a database|malformed": "not a valid SQLite database; move it away (its runs are lost)",
+        "out-of-date database schema|can't locate revision": "made by another version of MLflow; install that version, "
+        "or copy the file, run  mlflow db upgrade {uri}",
+    },
 }
-"""Parts of the messages of MLflow, SQLAlchemy, SQLite and the system; the error to raise for them, and its remedy."""
+"""The error to raise for parts of the messages of MLflow, SQLAlchemy, SQLite and the system, and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -102,36 +102,30 @@ def open_store(tracking: Tracking) -> Iterator[Store]:
         uri = f"sqlite:///{database}"
     lock = FileLock(f"{database}.lock", timeout=LOCK_SECONDS) if database else nullcontext()
     with _translate_errors(str(database or without_password(uri)), uri), lock:
-        if database and artifacts and _is_empty(database):
-            _create(database, artifacts)
+        if database and artifacts:
+            _create_if_absent(database, artifacts)
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
         yield Store(client, _experiment(client, tracking.experiment, artifacts, without_password(uri)))
 
 
-def _is_empty(database: Path) -> bool:
-    """Whether the database has no tables yet. DataError for a database of another program.
+def _create_if_absent(database: Path, artifacts: Path) -> None:
+    """Create the database unless it is there. DataError for one of another program, to which MLflow would add tables.
 
-    Without this check, MLflow adds its tables to any database, and waits 20 seconds for a locked one.
-    """
-    if not database.exists():
-        return True
-    with closing(sqlite3.connect(database, timeout=2.0, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if names and not {"alembic_version", "experiments", "runs"} <= names:
-        found = ", ".join(sorted(names)[:5])
-        message = f"a database of another program, with the tables {found}; set tracking.uri to another file"
-        raise DataError(message, file=database)
-    return not names
-
-
-def _create(database: Path, artifacts: Path) -> None:
-    """Create the database under a temporary name and rename it.
-
-    MLflow's migrations are many transactions. A database that was left between two of them cannot be opened again.
+    MLflow's migrations are many transactions, and a database that was left between two of them cannot be opened again.
+    So it is created under a temporary name and renamed.
     """
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
+    if database.exists():
+        with closing(sqlite3.connect(database, timeout=2.0, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")  # MLflow waits 20 seconds for a locked one
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if {"alembic_version", "experiments", "runs"} <= names:
+            return
+        if names:
+            found = ", ".join(sorted(names)[:5])
+            message = f"a database of another program, with the tables {found}; set tracking.uri to another file"
+            raise DataError(message, file=database)
     partial = database.with_name(f".{database.name}.part")
     for path in (partial, partial.with_name(f"{partial.name}-journal")):  # left by a killed run
         path.unlink(missing_ok=True)
@@ -174,9 +168,10 @@ def _translate_errors(name: str, uri: str) -> Iterator[None]:
         yield
     except (OSError, MlflowException, SQLAlchemyError, sqlite3.Error) as error:
         message = str(error).strip()
-        kind, remedy = MachineError, f"MLflow failed ({message.partition(chr(10))[0].replace(uri, name)}); correct this"
-        for pattern, (of_pattern, text) in _REMEDIES.items():
-            if re.search(pattern, message, re.IGNORECASE):
-                kind, remedy = of_pattern, text.format(uri=without_password(uri))
+        remedy, kind = f"MLflow failed ({message.partition(chr(10))[0].replace(uri, name)}); correct this", MachineError
+        for of_kind, remedies in _REMEDIES.items():
+            for pattern, text in remedies.items():
+                if re.search(pattern, message, re.IGNORECASE):
+                    remedy, kind = text.format(uri=without_password(uri)), of_kind
         remedy += " and run the same command again"
         raise DataError(remedy, file=name) if kind is DataError else kind(f"{name}: {remedy}") from error
