@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from known_unknowns import tables
 from known_unknowns.config import Params
 from known_unknowns.data.questions import normalise, vary
+from known_unknowns.engines._batch_invariance import BatchInvarianceCheck
 from known_unknowns.errors import ConfigError, MachineError
 from known_unknowns.inference import model_run, shards
 from known_unknowns.inference.journal import Journal
@@ -94,6 +96,25 @@ def test_a_models_tables_are_equal_bytes_for_every_number_of_shards(world, pocke
     )  # refusals are asked again
     asked = sharded["about"]["sharing"]["prompts"]
     assert sum(asked.values()) == sum(record["about"]["sharing"]["prompts"].values()) > 0
+
+
+@pytest.mark.parametrize("files", [["hb.jsonl"], ["hb.jsonl", "hb.facts.json"]], ids=["killed", "finished before"])
+def test_the_check_of_batches_covers_the_attempts_that_were_killed(world, pocket, tmp_path, files):
+    """All replies are in the journal, and two comparisons with one flip in the notes. The last attempt asks nothing."""
+    folder, expected, record = pocket
+    for file in files:
+        shutil.copy(folder / file, tmp_path)
+    check = BatchInvarianceCheck(record["facts"], half=False)
+    check.load(tmp_path / "hb.notes.jsonl")
+    check.add({"A": -0.5, "B": -1.5}, {"A": -0.5, "B": -1.5})
+    check.add({"A": -0.5, "B": -0.75}, {"A": -0.75, "B": -0.5})
+    questions, params = world
+    where = {"questions": questions, "out": tmp_path / "out", "journal": tmp_path / "hb.jsonl"}
+    model_run.infer(params(batch_size=8), "pocket", "humblebench", **where)
+    last = json.loads((tmp_path / "out/engine.json").read_text())
+    assert (tables_of(tmp_path / "out"), last["newly_asked"]) == (expected, 0)
+    found = last["about"]["certificate"]
+    assert (found["compared"], found["flips"], found["rate"], found["gaps"]) == (2, 1, 0.5, [0.25])
 
 
 def test_a_batch_size_changes_no_answer(world, pocket, tmp_path):

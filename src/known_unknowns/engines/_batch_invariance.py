@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_SAMPLES = 64
-"""Number of turns that are asked again at most."""
+"""Number of turns that each attempt, that is each start of the engine, asks again at most."""
 HALF_PRECISION_STEP, FLOAT32_STEP = 32, 256
 """One turn in this many is asked again: in half precision, beginning with the first turn, and in float32."""
 TOLERANCE_NATS = 0.01
@@ -22,7 +22,7 @@ TOLERANCE_NATS = 0.01
 
 
 class BatchInvarianceCheck:
-    """Results so far. They are kept in the engine's notes, so that a resumed run continues the count.
+    """Results of all attempts so far, which are kept in the engine's notes. Each attempt takes a sample of its own.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ class BatchInvarianceCheck:
         self._file: Path | None = None
         self._flips: list[bool] = []
         self._gaps: list[float] = []
+        self._loaded = 0
+        """Number of results of earlier attempts."""
         self.largest_difference = 0.0
         """The largest difference of an option's log-probability from batch size 1, in nats, with a shared prefix."""
         self.largest_of_padded = 0.0
@@ -56,12 +58,13 @@ class BatchInvarianceCheck:
             if note.get("model") == self._model:
                 self._flips.append(note["flip"])
                 self._gaps.append(note["gap"])
+                self._loaded += 1
                 self._count(note.get("apart", 0.0), padded=note.get("padded", False))
 
     def is_due(self, answered: int) -> bool:
-        """Return whether one more turn should be asked again, after ``answered`` turns of this run."""
+        """Return whether one more turn should be asked again, after ``answered`` turns of this attempt."""
         due = 1 + answered // HALF_PRECISION_STEP if self._half else answered // FLOAT32_STEP
-        return len(self._flips) < min(MAX_SAMPLES, due)
+        return len(self._flips) - self._loaded < min(MAX_SAMPLES, due)
 
     def _count(self, apart: float, *, padded: bool) -> None:
         if padded:

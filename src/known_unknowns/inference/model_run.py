@@ -120,12 +120,11 @@ def _records(out: Path, count: int | None) -> list[Mapping[str, Any]]:
 def _about(
     engine: Engine | ScriptedEngine, journal: Path, records: Sequence[Mapping[str, Any]], outcome: Outcome
 ) -> dict[str, Any]:
-    if outcome.newly_asked or not records:
-        return dict(engine.about)
-    about = shards.combined_about(engine.about, records)
-    if "certificate" in about:  # each shard has compared answers of its own
-        about["certificate"] = recorded_certificate(engine.facts, shards.notes_path(journal))
-    return about
+    """What the engine reports of itself. Its check of batches covers all attempts and shards, which leave notes."""
+    asked_here = outcome.newly_asked or not records
+    about = dict(engine.about) if asked_here else shards.combined_about(engine.about, records)
+    recorded = recorded_certificate(engine.facts, shards.notes_path(journal))
+    return about | {"certificate": recorded} if recorded["compared"] else about
 
 
 def _record(
