@@ -42,7 +42,7 @@ run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (E
 	@rm -f $(AGAIN)
 	@$(SNAKEMAKE) $(ARGS)
 	@if [ -e $(AGAIN) ]; then rm $(AGAIN); $(SNAKEMAKE) $(ARGS); fi
-	@$(if $(ARGS),,$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) \
+	@$(if $(ARGS),,$(IN_VENV) known-unknowns pin --results $(if $(EDITION),--edition $(EDITION)) >/dev/null \
 	  || echo "The run is complete. Only its record in dvc.lock failed." >&2)
 
 construct: $(INSTALLED) ## Questions from scene graphs to a release candidate (NAME=an entry of construction in params.yaml)

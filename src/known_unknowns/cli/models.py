@@ -130,8 +130,8 @@ def new_model(
     from known_unknowns.files import write_text
     from known_unknowns.workflow import configuration
 
-    text = _text_of(params)
     before = configuration.load(params)
+    text = _text_of(params)
     found = new_model.describe(source, revision=revision)
     if dtype is not None:
         if dtype not in memory_needs.BYTES:

@@ -63,7 +63,9 @@ def journal(
     from known_unknowns.inference import journal_repair
 
     damaged = False
-    for path in journal_repair.journals(paths or ()):
+    if not (found_journals := journal_repair.journals(paths or ())):
+        print("There are no journals below journal/ in this folder.")
+    for path in found_journals:
         found = (journal_repair.repair if action == "repair" else journal_repair.check)(path)
         damaged = damaged or bool(found.damaged)
         print(found)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns.cli._options import PARAMS, AsJson, Edition, ParamsFile
-from known_unknowns.errors import ConfigError, unknown_name
+from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 
 def pin(
@@ -42,9 +42,14 @@ def pin(
         raise ConfigError(message.replace("NAME", redistribute[0]), path="--redistribute")
     settings = configuration.load(params, edition=edition)
     if results:
-        pinning.record_results(settings.edition)
+        if not pinning.record_results(settings.edition):
+            print(f"Nothing was recorded: no finished results of a stage of dvc.yaml below results/{settings.edition}/")
         return
-    for pinned in pinning.pin(settings, redistribute=redistribute or ()):
+    pins = pinning.pin(settings, redistribute=redistribute or ())
+    if not pins:
+        message = f"no data and no journals of the edition {settings.edition} in this folder; run it first (make run)"
+        raise DataError(message, file="data")
+    for pinned in pins:
         print(f"{pinned.file}  {'shared by dvc push' if pinned.shared else 'hash only: ' + pinned.meta['why']}")
 
 

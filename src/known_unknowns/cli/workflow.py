@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from known_unknowns.cli._options import PARAMS, Edition, Out, ParamsFile, QuestionFolder
+from known_unknowns.errors import DataError
+
+if TYPE_CHECKING:
+    from known_unknowns.config import Params
 
 Replies = Annotated[Path, typer.Option(help="The folder of the model's replies to the benchmark.")]
 MetricTables = Annotated[list[Path], typer.Argument(help="Tables of metrics.")]
@@ -258,11 +262,22 @@ def track(
     from known_unknowns.workflow import configuration
 
     chosen = configuration.load(params, edition=edition)
+    _check_metrics(chosen, metrics)
     files: dict[str, list[Path]] = {}
     if figures is not None:
         for name in chosen.benchmarks:
             files[name] = [figures / f"{figure}.svg" for figure in section(name).figure_names]
     run(chosen, metrics, results=results, data=data, out=out, figures=files)
+
+
+def _check_metrics(params: Params, metrics: list[Path]) -> None:
+    """Raise DataError if a table does not exist, or if none is of a model and a benchmark of the edition."""
+    for path in metrics:
+        if not path.is_file():
+            raise DataError("no such file", file=path)
+    if not any(path.parent.name in params.models and path.stem in params.benchmarks for path in metrics):
+        message = f"not <model>/<benchmark>.parquet of a model and a benchmark of the edition {params.edition}"
+        raise DataError(message, file=metrics[0])
 
 
 def question_browser(

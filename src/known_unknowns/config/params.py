@@ -167,12 +167,12 @@ class Params:
 
     def listed_variants(self, benchmark: str) -> list[str]:
         """Return the variants in the benchmark's entry: those of its listed protocols first."""
-        entry = self.raw["benchmarks"][benchmark]
+        entry = self._benchmark(benchmark)
         return [*_of_protocols(entry), *entry.get("variants", ())]
 
     def seeds_of(self, benchmark: str, variant: str) -> list[int]:
         """Return the variant's own seeds if the benchmark's entry has some, else the edition's."""
-        return list(self.raw["benchmarks"][benchmark].get("seeds", {}).get(variant, self.seeds))
+        return list(self._benchmark(benchmark).get("seeds", {}).get(variant, self.seeds))
 
     def cells(self, benchmark: str, model: str | None = None) -> list[tuple[str, int]]:
         """Return every variant of the benchmark with each of its seeds, in the order of the file.

@@ -18,7 +18,7 @@ from known_unknowns import json_files, tables
 from known_unknowns.config import Params, ReleasedData
 from known_unknowns.data.released import ReleasedFile, read_manifest
 from known_unknowns.data.released_cells import answered_as, interface, names_in_files, released_entry
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError, unknown_name
 from known_unknowns.protocols import ANSWER
 from known_unknowns.records import AnsweredTurn, Question, Reply
 
@@ -105,13 +105,16 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
 
     Raises
     ------
+    ConfigError
+        If the model has no released replies to the benchmark.
     DataError
         If the files were not fetched.
     """
     entry = released_entry(params, benchmark)
-    files = read_manifest(raw)
-    if files is None:
-        raise DataError(f"no fetched files; run known-unknowns fetch {benchmark} --edition {params.edition}", file=raw)
+    files = fetched_files(params, benchmark, raw)
+    known = [each for each, given in params.raw["models"].items() if benchmark in given.get("released", {})]
+    if model not in known:
+        raise ConfigError(unknown_name(model, known), path="models")
     name = params.raw["models"][model]["released"][benchmark]
     facts, count, written = {}, 0, []
     for variant, seed in params.cells(benchmark, model):
@@ -140,6 +143,14 @@ def import_released(params: Params, model: str, benchmark: str, *, raw: Path, qu
         "tables": tables.digest(written),
     }
     json_files.write(out / "engine.json", record)
+
+
+def fetched_files(params: Params, benchmark: str, raw: Path) -> list[ReleasedFile]:
+    """Return the files of a folder. DataError if they were not fetched."""
+    files = read_manifest(raw)
+    if files is None:
+        raise DataError(f"no fetched files; run known-unknowns fetch {benchmark} --edition {params.edition}", file=raw)
+    return files
 
 
 def _to_corrected(cell: ReleasedCell, published: Sequence[Question], table: Sequence[Question]) -> ReleasedCell:
@@ -184,8 +195,13 @@ def write_published(params: Params, benchmark: str, *, raw: Path, questions: Pat
         The folder of <variant>/seed<k>.parquet.
     out : Path
         The JSON file.
+
+    Raises
+    ------
+    DataError
+        If the files were not fetched.
     """
-    entry, files = released_entry(params, benchmark), read_manifest(raw) or []
+    entry, files = released_entry(params, benchmark), fetched_files(params, benchmark, raw)
     models = names_in_files(params, benchmark)
     rows = {name: params.published(model, benchmark) or model for name, model in models.items()}
     seeds = dict(params.cells(benchmark))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from known_unknowns.data.released import MANIFEST, read_manifest
-from known_unknowns.data.released_cells import answered_as, is_imported_from
+from known_unknowns.data.released import MANIFEST
+from known_unknowns.data.released_cells import answered_as, is_imported_from, released_entry
 from known_unknowns.data.up_to_date import UpToDate
 from known_unknowns.errors import DataError, KnownUnknownsError
-from known_unknowns.exchange.released import import_released
+from known_unknowns.exchange.released import fetched_files, import_released
 from known_unknowns.progress import progress
 
 if TYPE_CHECKING:
@@ -39,10 +39,14 @@ def import_models(
 
     Raises
     ------
+    ConfigError
+        If the benchmark's data are not released replies.
     DataError
-        After all models, if the replies of some could not be imported. It names each model and its file.
+        If the files were not fetched. After all models, if the replies of some could not be imported: it names each
+        model and its file.
     """
-    fetched = [raw / MANIFEST, *(raw / file.place for file in read_manifest(raw) or ())]
+    released_entry(params, benchmark)
+    fetched = [raw / MANIFEST, *(raw / file.place for file in fetched_files(params, benchmark, raw))]
     failed: list[str] = []
     models = [model for model in params.models if is_imported_from(params, model, benchmark)]
     with progress("importing", len(models)) as advance:

@@ -112,7 +112,7 @@ def test_duplicates_are_refused(project):
         (lambda folder: checkpoint(folder, **{"model.safetensors": b"x"}), ["own"], DataError, "not a safetensors"),
         (checkpoint, ["own", "--dtype", "float8"], ConfigError, "did you mean 'float"),
         (checkpoint, ["own", "--edition", "mime"], ConfigError, "did you mean 'mine'"),
-        (checkpoint, ["own", "--params", "none.yaml"], ConfigError, "cannot read none.yaml"),
+        (checkpoint, ["own", "--params", "none.yaml"], ConfigError, "no such file: none.yaml"),
     ],
 )
 def test_what_is_wrong_is_named(prepare, arguments, kind, message, project):

@@ -43,8 +43,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     found = Files()
     monkeypatch.setattr(released, "interface", lambda benchmark: found)
     fetched = [ReleasedFile(f"{model}.jsonl", "c", "b", f"{model}.jsonl") for model in MODELS]
-    for module in (released, released_models):
-        monkeypatch.setattr(module, "read_manifest", lambda raw: fetched)
+    monkeypatch.setattr(released, "read_manifest", lambda raw: fetched)
     return found
 
 

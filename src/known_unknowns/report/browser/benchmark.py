@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from known_unknowns import benchmarks, json_files, tables
 from known_unknowns.inference.bound_protocols import bound
@@ -101,7 +100,7 @@ class BenchmarkWriter:
         """
         categories, texts = [], []
         for cell in self._cells:
-            ids = pq.read_table(self._question_file(cell), columns=["id"])["id"].to_pylist()
+            ids = tables.read_columns(self._question_file(cell), tables.QUESTIONS, ["id"])["id"].to_pylist()
             for question in self._read_questions(cell) if not self._places.keys() >= set(ids) else ():
                 if question.id not in self._places:
                     self._places[question.id] = len(self._places)

@@ -1,0 +1,102 @@
+"""Commands outside a project, with files that do not exist, and with unknown names: one line that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from pathlib import Path
+from typing import Annotated, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from typer.models import OptionInfo
+from typer.testing import CliRunner
+
+from known_unknowns import cli
+from known_unknowns.cli import construct
+from known_unknowns.errors import KnownUnknownsError
+from tests.paths import ROOT
+
+FUNCTIONS = {
+    **{command.__name__: command for module in cli.MODULES for command in cli.commands(module)},
+    **{f"construct {command.__name__}": command for command in cli.commands(construct)},
+}
+COMMANDS = {name.replace("_", "-"): command for name, command in FUNCTIONS.items() if name != "init"}
+ALONE = {"audit", "licences", "power", "journal", "construct endpoint"}
+"""Commands that need no project."""
+NOWHERE = "--questions nowhere --scores nowhere --replies nowhere --out out"
+RAW = "--raw nowhere --questions nowhere --out out"
+IN_A_PROJECT = {
+    "variants pocket --questions nowhere": (2, "benchmarks: 'pocket' is not known; known are actiview, humblebench"),
+    f"measure oracle pope {NOWHERE}": (2, "benchmarks: 'pope' is not known"),
+    f"score-models pope {NOWHERE.replace('--scores nowhere ', '')}": (2, "benchmarks: 'pope' is not known"),
+    "question-browser --results no --data no --out q.html": (
+        3,
+        "no/questions/humblebench/original/seed0.parquet: no such",
+    ),
+    "track nowhere.parquet --results no --data no --out t.json": (3, "nowhere.parquet: no such file"),
+    "track params.yaml --results no --data no --out t.json": (
+        3,
+        "params.yaml: not <model>/<benchmark>.parquet of a mod",
+    ),
+    "pin": (3, "data: no data and no journals of the edition pocket in this folder; run it first"),
+    f"import-released-models mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
+    f"import-released-models humblebench {RAW} --edition released": (
+        3,
+        "nowhere: no fetched files; run known-unknowns fe",
+    ),
+    f"released-numbers humblebench {RAW} --edition released": (
+        3,
+        "nowhere: no fetched files; run known-unknowns fetch",
+    ),
+}
+
+
+def invoke(*arguments: str) -> tuple[BaseException | None, int, str]:
+    result = CliRunner().invoke(cli.app, arguments)
+    code = getattr(result.exception, "exit_code", result.exit_code)
+    return result.exception, code, str(result.exception) if result.exception else result.output
+
+
+def required(command: Callable[..., None]) -> list[str]:
+    """Values of the required arguments and options: a name or file that does not exist, or the least sound number."""
+    hints, found = get_type_hints(command, include_extras=True), []
+    for name, parameter in signature(command).parameters.items():
+        if parameter.default is not parameter.empty:
+            continue
+        kind, *about = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (hints[name],)
+        value = {int: "2", float: "0.5", Literal["check", "repair"]: "check"}.get(kind, "nowhere")
+        is_option = any(isinstance(each, OptionInfo) for each in about)
+        found += [f"--{name.replace('_', '-')}", value] if is_option else [value]
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_outside_a_project_says_where_to_run_it(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    error, code, text = invoke(*name.split(), *required(COMMANDS[name]))
+    if name in ALONE:
+        assert (error is None and code == 0) or "nowhere" in text
+    else:
+        assert isinstance(error, KnownUnknownsError) and code in (2, 3), f"{error!r}"
+        assert "\n" not in text and "Errno" not in text
+    assert not list(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("command", IN_A_PROJECT)
+def test_a_mistake_in_a_project_is_named(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    error, code, text = invoke(*command.split())
+    expected, message = IN_A_PROJECT[command]
+    assert isinstance(error, KnownUnknownsError) and code == expected, f"{error!r}"
+    assert message in text and "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("command", "says"), [("journal check", "no journals below"), ("pin --results", "Nothing was")]
+)
+def test_a_command_without_anything_to_do_says_so(command, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    error, code, text = invoke(*command.split())
+    assert error is None and code == 0 and says in text
