@@ -92,7 +92,7 @@ def run_generator(
     newly_asked = 0
     if generator.needs_model:
         if model is None or entry is None or journal is None:
-            raise ConfigError(f"the generator {name!r} uses a model; name one of params.yaml", path="--model")
+            raise ConfigError("it asks a model; name one of the section models", path=f"generators.{name}.model")
         results: dict[str, GenerationResult] = {}
         starts = generator.generate(graphs, questions=questions, seed=seed)
         dialogues = {graph.id: collecting(graph.id, start, results) for graph, start in starts}

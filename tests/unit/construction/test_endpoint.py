@@ -163,7 +163,7 @@ def test_objects_are_described_from_crops_by_their_masks(tmp_path):
 def test_scripted_respondents_and_a_missing_model_are_refused(tmp_path):
     generator = benchmarks.get("humblebench").construction.get().generators["figure_a1"]
     scene = graph(tmp_path, "good")
-    with pytest.raises(ConfigError, match="--model: the generator 'figure_a1' uses a model"):
+    with pytest.raises(ConfigError, match=r"generators\.figure_a1\.model: it asks a model"):
         run_generator("figure_a1", generator, [scene], folder=tmp_path)
     oracle = RespondentModel(engine="respondent", behaviour="oracle")
     with pytest.raises(ConfigError, match="a scripted respondent only chooses options"):
