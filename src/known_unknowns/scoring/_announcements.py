@@ -9,7 +9,7 @@ from known_unknowns.scoring._marks import LETTER, MARK
 
 FINAL = re.compile(
     rf"{ANSWER_MARK}|\b(?:final|overall|revised|updated|corrected)\s(?:answer|choice|option|decision)\b"
-    r"(?:[^.\n:=]{0,40}?\b(?:is|be)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|\bfinal\s?:|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]|[\u2611\u2705]\s?(?=[(\[]?[\ue000-\ue0bf])",
+    r"(?:[^.\n:=]{0,40}?\b(?:is|be|been)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|\bfinal\s?:|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]|[\u2611\u2705]\s?(?=[(\[]?[\ue000-\ue0bf])",
     re.IGNORECASE,
 )
 MISSPELT = re.compile(r"\b(?:anwser|awnser|asnwer|anser|aswer|answr|ansewr|anwer|ansswer)\b", re.IGNORECASE)

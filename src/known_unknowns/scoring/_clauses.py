@@ -11,7 +11,9 @@ from known_unknowns.scoring._marks import MARK
 from known_unknowns.scoring._stems import stem
 
 ENGLISH = re.compile(
-    r"\b(?:the|to|in|at|and|are|by|from|next|behind|can|be|not|see|do|does|you|an?|is|are|was|of|on|with|there|it|this|i|my|its?|has|have)\b",
+    r"\b(?:the|to|in|at|and|are|by|from|next|behind|can|be|not|see|do|does|you|an?|is|was|of|on|with|there|it|this|i|my|its?|has|have"
+    r"|he|she|they|we|who|which|what|that|these|those|his|their|our|your|some|every|would|should|could|were|been|had|did"
+    r"|stands|sits|lies|hangs|wears|holds|reads|stays|contains|comes|goes|gets|makes|takes|gives|looks|seems|plays|shows|says|because|while|although|but|or|for|very|first|second)\b",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[^\W\d_][\w'-]*")

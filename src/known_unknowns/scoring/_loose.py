@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from known_unknowns.scoring import _words
+from known_unknowns.scoring._mentions import is_mention
 from known_unknowns.scoring._numbers import NUMBER_WORDS
 from known_unknowns.scoring._stems import root
 
@@ -20,6 +21,7 @@ _OPTION_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _COMPACT = re.compile(r"[\W_]+")
 _SUFFIXES = ("en", "al", "ic", "ward", "wards", "y", "r", "es")
 _EMPTY = _words.DETERMINERS | _words.AUXILIARIES | _words.PRONOUNS | _words.PERSONS | {"i", "its"}
+_DIRECTIONS = frozenset({"left", "right"})
 _COMMON = frozenset({"yes", "no", "none", "nothing", "nobody", "nowhere", "true", "false", "both", "all", "neither"})
 """Texts that mean something else in most sentences."""
 _BREAKS = _words.FUNCTION_WORDS - _words.DETERMINERS
@@ -61,7 +63,11 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
     asked : collection of str
         Roots of the question's words.
     """
-    words = [(match[0].casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]
+    words = [
+        (match[0].casefold(), match.start(), match.end())
+        for match in _WORD.finditer(text)
+        if match[0].casefold() not in _DIRECTIONS or is_mention(text, match.start(), match.end(), counts_parts=False)
+    ]
     said = [word for word, *_ in words if word not in _LEAD and root(word) not in asked]
     if said and len(words) <= _WHOLE and (whole := _whole(said, options)) is not None:
         return [_Place(whole, words[0][1], words[-1][2])]

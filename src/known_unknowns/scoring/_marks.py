@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 from known_unknowns.records import Option
 from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise
 from known_unknowns.scoring._loose import can_be_loose, loose_mentions
-from known_unknowns.scoring._numbers import NUMBER_WORDS
+from known_unknowns.scoring._mentions import AFTER_A_WORD, CLAUSE_START, NEARBY, is_mention
 from known_unknowns.scoring._options import option_texts, refuses
 from known_unknowns.scoring._positions import mark_positions, mentions_position
 
@@ -56,48 +56,7 @@ _LETTER_MENTION = re.compile(
     rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:;=-]?\s?|[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
     r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
 )
-_AFTER_A_WORD = (
-    r"(?=\s?[.,:;!?)\]}\u2013\u2014\u2026<-]|\s?\Z|\n|\s?/|\s(?:and|or|but)\s"
-    r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
-)
-_CLAUSE_START = re.compile(
-    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
-    re.IGNORECASE,
-)
-_ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
-_OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNORECASE)
-_BEFORE_PRONOUN = re.compile(
-    r"\b(?:the|this|that|each|any|no|which|every|another|as)\s(?:only\s|[a-z]+\s)?\Z", re.IGNORECASE
-)
-_LARGER = re.compile(r"(?:\s(?:and\s)?|-)(?:hundred|thousand|million)\b|\sand\sa\s(?:half|quarter)\b", re.IGNORECASE)
-_TENS_BEFORE = re.compile(
-    r"\b(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)[\s-]\Z", re.IGNORECASE
-)
-_NUMBERED = re.compile(
-    r"\b(?:person|step|figure|view|part|page|row|line|image|option|choice|question|fig\.|no\.|nr\.)\s\Z", re.IGNORECASE
-)
-_STEP = re.compile(r"(?:\A|\n)[#\s(-]*\Z")
 _COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")
-_WORDS = frozenset({"yes", "no", "none", "true", "false"})
-"""Texts that are also common words. They are mentions only at the start of a clause, followed by its end."""
-_DISCOURSE = frozenset(
-    {"clear", "correct", "good", "no", "okay", "plain", "right", "sure", "true", "welcome", "well", "yes"}
-)
-"""Texts that can also introduce a reply."""
-_CHAT = re.compile(
-    r"[\s,.:!;-]{1,3}(?:so[\s,]|let\sme\b|let's\b|here\b|please\b|thank|I(?:'d|\swould)\s(?:be\s(?:happy|glad)|love\sto)"
-    r"|I(?:'ll|\scan|\swill|\scould|\sneed\sto)\s(?!(?:see|tell|say|confirm)\b)|I'm\s(?:happy|glad|ready))",
-    re.IGNORECASE,
-)
-_ADVERB = re.compile(
-    r"\s(?:now|away|here|there|next\sto|behind|above|below|beside|under|out|over|off|with|in\sfront|on\stop|by\s(?:the|an?)"
-    r"|(?:on|at|in)\s(?:the|an?)|to\s(?!(?:the|us|me)\b))",
-    re.IGNORECASE,
-)
-_NOUN_BEFORE = re.compile(
-    r"(?:\A|[.:;!?,'\n(-]\s?|\b(?:the|its|his|her|my|your|far|say|answer|is|turn|turns|to|and)\s)\Z", re.IGNORECASE
-)
-_NEARBY = 24
 _STATEMENT = re.compile(r"\w\s(?:is|are|was|were|has|have|can|can't|cannot)\s\w", re.IGNORECASE)
 """An option's text that says by itself what it is about."""
 _RANGE = re.compile(r"(?<![\w'])\(?([A-H])\)?(?:\s?[-\u2013]\s?|\s(?:to|through)\s)\(?([A-H])\)?(?![\w'])")
@@ -175,7 +134,7 @@ class Marks:
         text = _COUNTING.sub("\u2026", text)
         parts, end = [], 0
         for mention in self._texts.within(text):
-            if self._is_mention(text, mention.start, mention.end, counts_parts=counts_parts):
+            if self._counts(text, mention.start, mention.end, counts_parts=counts_parts):
                 parts += [text[end : mention.start], self._characters(mention.labels, 1)]
                 end = mention.end
         parts.append(text[end:])
@@ -267,43 +226,11 @@ class Marks:
     def _characters(self, labels: Claims, kind: int) -> str:
         return "/".join(chr(_FIRST + kind * _SIZE + self._index[label]) for label in sorted(labels))
 
-    def _is_mention(self, text: str, start: int, end: int, *, counts_parts: bool) -> bool:
-        """Whether an option's text is not just a common word of the sentence."""
-        word, before, after = (
-            text[start:end].casefold(),
-            text[max(0, start - _NEARBY) : start],
-            text[end : end + _NEARBY],
-        )
-        if word in self._folded and not self.letters:
-            return False  # marked as a label
-        if word in _DISCOURSE and not text[:start].strip() and _CHAT.match(text, end):
-            return False  # "Right, let me look at the image."
-        if word in _WORDS and (word in {"yes", "no", "none"}):
-            return bool(_CLAUSE_START.search(before) and re.match(_AFTER_A_WORD, after, re.IGNORECASE))
-        if word in {"left", "right"} and (
-            before.endswith(("all ", "been ")) or (_ADVERB.match(after) and not _NOUN_BEFORE.search(before))
-        ):
-            return False  # "that's all right", "it was left out"
-        if word in {"i", "a"}:
-            return re.match(r"(?!')(?:\W|\Z)(?!\w)|\)", after) is not None  # a numeral or a letter, not a word
-        if re.match(r"'s\s(?!(?:an?|the|my|it|not|best|right|correct)\b)\w", after):
-            return False  # "Einstein's student"
-        if word == "nothing":
-            return not re.match(
-                r"\s(?:in\s(?:this|the)\s\w+\s(?:tells|shows|says|suggests|indicates)|I|we|you|can|could|to\s(?:do|see|say)|about|more|else|but|other|wrong|in\scommon)\b",
-                after,
-            )
-        if word == "one":
-            return not _ONE_AS_PRONOUN.match(after) and not _BEFORE_PRONOUN.search(before)
-        if not counts_parts and (word.isdigit() or word in NUMBER_WORDS) and _OF_THEM.match(after):
-            return False  # "2 of them"
-        if word in NUMBER_WORDS and (_LARGER.match(after) or _TENS_BEFORE.search(before)):
-            return False  # "three" in "three thousand"
-        if word.isdigit() and _NUMBERED.search(before):
-            return False  # "person 2"
-        if word.isdigit() and _STEP.search(before):
-            return re.match(r"[.)]\s\w", after) is None  # "1. Look at the background"
-        return True
+    def _counts(self, text: str, start: int, end: int, *, counts_parts: bool) -> bool:
+        """Whether an option's text is a mention, and not marked as a label."""
+        if text[start:end].casefold() in self._folded and not self.letters:
+            return False
+        return is_mention(text, start, end, counts_parts=counts_parts)
 
     def _mark_labels(self, text: str) -> str:
         if self.letters:
@@ -320,11 +247,11 @@ class Marks:
         return f"{match[0][:start]}{mark}{match[0][end:]}"
 
     def _mark_word(self, match: re.Match[str]) -> str:
-        before = match.string[max(0, match.start() - _NEARBY) : match.start()]
+        before = match.string[max(0, match.start() - NEARBY) : match.start()]
         word = match["word"] or match["number"] or match["cued"] or match["bracketed"]
-        if match["word"] and not _CLAUSE_START.search(before):
+        if match["word"] and not CLAUSE_START.search(before):
             return match[0]
-        if match["number"] and not _CLAUSE_START.search(before):
+        if match["number"] and not CLAUSE_START.search(before):
             return match[0]
         return match[0].replace(word, self._characters(frozenset({self._folded[word.casefold()]}), 0), 1)
 
@@ -354,7 +281,7 @@ def _word_mention(labels: tuple[str, ...]) -> re.Pattern[str]:
     after_a_number = r"(?=\s?[.:;)\]}</](?!\d)|,(?!\d)|\s?\Z|\n|\s(?:is|because|since|as|and|or)\b)"
     return re.compile(
         rf"\b(?:options?|choice|answer)\s\(?(?P<cued>{either})(?!\w)|\((?P<bracketed>{either})\)"
-        rf"|(?<!\w)(?P<word>{words})(?!\w){_AFTER_A_WORD}|(?<![\w.,])(?P<number>{numbers})(?!\w){after_a_number}",
+        rf"|(?<!\w)(?P<word>{words})(?!\w){AFTER_A_WORD}|(?<![\w.,])(?P<number>{numbers})(?!\w){after_a_number}",
         re.IGNORECASE,
     )
 

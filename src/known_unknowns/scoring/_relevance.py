@@ -32,6 +32,7 @@ from known_unknowns.scoring._clauses import (
     place_of,
     without_openers,
 )
+from known_unknowns.scoring._contrasts import Contrasts
 from known_unknowns.scoring._marks import TEXT
 from known_unknowns.scoring._stems import root, stem
 
@@ -104,6 +105,17 @@ class Focus:
         return Alignment(self._text, self.nouns)
 
     @cached_property
+    def distinguishing(self) -> frozenset[str]:
+        """The roots of the question's words that tell one thing from another: colors, sizes, sides and the like."""
+        told = {word for kinds in self.qualities.values() for _, word in kinds}
+        return frozenset(map(root, told | (self.content & set(patterns.SIDES))))
+
+    @cached_property
+    def contrasts(self) -> Contrasts:
+        """Compares what clauses name with what the question names."""
+        return Contrasts(self._text)
+
+    @cached_property
     def qualities(self) -> dict[str, frozenset[tuple[str, str]]]:
         """What the question says of the things that it names."""
         return qualities(self._text)
@@ -150,7 +162,16 @@ class Focus:
             return True
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
 
+    def is_copied(self, clause: str) -> bool:
+        """Whether a clause's mention is only a picture or a copy of a thing."""
+        before = re.split(TEXT, clause)[0]
+        return patterns.REPRESENTED.search(before[-40:]) is not None or (
+            not self.describes and self.contrasts.is_copied(before)
+        )
+
     def _follows_the_rule(self, mention: _Mention, rule: Rule) -> bool:
+        if self.contrasts.excludes(mention.before, mention.after):
+            return False
         if self.alignment.restates(mention.before, mention.after) and not self._on_another_side(mention):
             return True
         if rule is Rule.RESTATED:
@@ -182,6 +203,8 @@ class Focus:
         if not self.locates and not self.counts and patterns.SIDE_OF.match(after):
             return False
         if differ(self.qualities, f"{before} the {after}") or self._lacks(before):
+            return False
+        if not self.describes and self.contrasts.is_copied(before):
             return False
         passive = patterns.PASSIVE.search(before[-40:])
         if passive is not None and root(passive[1]) not in self.words:

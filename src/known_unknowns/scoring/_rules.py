@@ -11,6 +11,7 @@ from known_unknowns.scoring._clauses import ENGLISH
 from known_unknowns.scoring._cleaning import normalise, without_line_markup, without_thinking
 from known_unknowns.scoring._conclusions import agreed, concluded
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
+from known_unknowns.scoring._parallels import parallel
 from known_unknowns.scoring._quotations import without_quotations
 from known_unknowns.scoring._relevance import Rule, focus_of
 from known_unknowns.scoring._stems import root
@@ -42,7 +43,7 @@ _APPOSED = re.compile(
     r",\s(?:his|her|the|an?|my|their|its|our)\s[^.,;:!?\n]{1,60},\s(?:is|are|was|were|has|had|[a-z]+s)\b", re.IGNORECASE
 )
 """What follows a text that is the subject of a clause: "Viola, his sister, is ..."."""
-_UNFINISHED = re.compile(r"\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|which|that)\s?\Z", re.IGNORECASE)
+_UNFINISHED = re.compile(r":\s?\Z|\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|which|that)\s?\Z", re.IGNORECASE)
 """The end of a reply that was cut off within a sentence."""
 _CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
 _AFFIRMED = re.compile(
@@ -169,9 +170,12 @@ class ReplyParser:
             if _CUT_OFF.search(stated) or _statements.is_a_tie(stated)
             else self._decided_by_rules(stated, text, verdict)
         )
-        if len(claims) == 1 or _UNFINISHED.search(text):
+        if _UNFINISHED.search(text) or (len(claims) == 1 and FINAL.search(text)):
             return claims
-        return concluded(text, self.marks, self.focus, self.refusal) or agreed(marked, self.marks) or claims
+        last = concluded(text, self.marks, self.focus, self.refusal) or parallel(
+            text, self.marks, self.focus, self.refusal
+        )
+        return last or claims if len(claims) == 1 else last or agreed(marked, self.marks) or claims
 
     def _stated(self, marked: str) -> str:
         """Replace the marks that the reply does not state."""

@@ -73,6 +73,13 @@ _ANOTHER_TIME = re.compile(
     r"|\bwill\b[^.;!?\n]*\b(?:soon|later|tomorrow)\b",
     re.IGNORECASE,
 )
+_ELSEWHERE = re.compile(
+    r"\b(?:in|for|on)\s(?:another|(?:an?|the|my|your)\s(?:similar|other|different|previous|earlier|last|next|older?))\s"
+    r"(?:image|picture|photo|question|example|version|case|scene)\b",
+    re.IGNORECASE,
+)
+"""Another question or image."""
+_HABIT = re.compile(rf"\b{words.HABITS}\b", re.IGNORECASE)
 _TURN = re.compile(r",\s(?:but|yet)\s", re.IGNORECASE)
 _REAL_CONDITION = re.compile(rf"\b{words.REAL_CONDITIONS}", re.IGNORECASE)
 _MODAL = re.compile(rf"\b{words.MODALS}\b|(?<=\w)'d\b|就是|会是", re.IGNORECASE)
@@ -102,7 +109,7 @@ _CLAUSE_ENDS = (
 _UNTRUE = re.compile(
     rf"(?:{_AFTER_PUNCTUATION}|(?<=\s)){words.ANAPHORS}"
     rf"(?:(?:'s|\s(?:is|was|are|seems|looks|does|would|must))\s(?:{words.EMPHASES}\s){{0,2}}{words.UNTRUE}"
-    rf"|\s(?:isn't|wasn't|doesn't|can't|cannot)(?:\s{words.EMPHASES}){{0,2}}(?:\s(?:correct|right|true|so|the\scase|it))?){_CLAUSE_ENDS}",
+    rf"|\sno\slonger\s(?:is|does|has|do|are|was)|\s(?:isn't|wasn't|doesn't|can't|cannot)(?:\s{words.EMPHASES}){{0,2}}(?:\s(?:correct|right|true|so|the\scase|it))?){_CLAUSE_ENDS}",
     re.IGNORECASE,
 )
 """A clause that denies what was said before: "that is false", "but it isn't"."""
@@ -177,13 +184,14 @@ def _sentence(text: str, asked: Collection[str], *, endorsed: bool) -> str:
             reported = False
         listed = negated and clause.startswith(":") and _LISTING.search(clauses[-1]) is not None
         negated = listed or any(match[0].casefold() not in asked for match in _NEGATION.finditer(clause))
-        clauses.append(_mask(clause) if (reported and not endorsed) or negated else clause)
+        unstated = (reported and not endorsed) or negated or _HABIT.search(clause) is not None
+        clauses.append(_mask(clause) if unstated else clause)
     return "".join(clauses)
 
 
 def _unreal(text: str) -> bool:
     """Whether a sentence states an example, another time, a text in the image or a condition, or asks for approval."""
-    patterns = (_EXAMPLE, _ANOTHER_TIME, _DISPLAYED, _TAG)
+    patterns = (_EXAMPLE, _ANOTHER_TIME, _ELSEWHERE, _DISPLAYED, _TAG)
     return any(pattern.search(text) for pattern in patterns) or _conditional(text)
 
 

@@ -62,7 +62,7 @@ OPINIONS = phrases(
     claim(?:s|ed)? thinks? thought believes? believed argues? argued insists? insisted replied replies answers answered
     asserts? asserted maintains? assumes? assumed guess(?:es|ed) chose chooses picked picks voted votes swears? swore
     attributes? attributed
-    prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted expects? expected
+    count(?:s|ed)? prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted expects? expected
     """
 )
 """Verbs of opinion. Only persons have opinions."""
@@ -132,6 +132,13 @@ REAL_CONDITIONS = phrases(
 MODALS = phrases("would could might should may wäre würde serait sería seria se_trataría был_бы")
 CHOICES = phrases("say choose pick go guess answer select opt bet take call describe lean estimate vote")
 
+HABITS = phrases(
+    r"""
+    usually normally traditionally ordinarily customarily habitually sometimes occasionally as_a_rule most_of_the_time
+    on_other_days most_days every_(?:day|morning|evening|week|year)
+    """
+)
+"""Adverbs of what is so in general, and not in the image."""
 AFFIRMATIONS = phrases(
     r"""
     yes yeah yep sure right correct exactly definitely indeed of_course certainly absolutely

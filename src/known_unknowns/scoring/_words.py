@@ -147,7 +147,7 @@ QUALITIES = {
     ),
     "age": _set("elderly new old older young younger"),
     "size": _set("big bigger large larger little long longer short shorter small smaller tall taller tiny"),
-    "side": _set("back bottom center front left lower middle rear right top upper"),
+    "side": _set("back bottom center front left leftmost lower middle rear right rightmost top upper"),
     "order": _set("fifth first fourth last next other second third"),
     "material": _set("glass leather metal plastic stone wooden"),
 }
