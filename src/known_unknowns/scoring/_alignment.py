@@ -39,7 +39,11 @@ _AT_SOMEBODY = re.compile(
 _COUNTS = re.compile(r"\s(?:([a-z]+)\s)?(?!(?:is|was|has|as|units|degrees)\b)[a-z]{2,}s\b")
 _NUMBER = re.compile(r"\b([a-z]+)\s(?:with\s)?(?:the\s)?(?:number\s|no\.\s|#)?(\d+)\b", re.IGNORECASE)
 _EVIDENT = re.compile(
-    rf"\b(?:{_EVIDENCE_WORDS})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?(?:\s(?:an?|the))?\s\Z",
+    rf"\b(?:(?:{_EVIDENCE_WORDS})(?:\s(?:of|with|to|for))?(?:\s(?:that\s)?(?:it|this)(?:'s|\sis))?"
+    r"|(?:identif(?:y|ies)|marks?|betrays?|reveals?|proves?|shows?|makes?|establish(?:es)?|exposes?|gives?)"
+    r"\s(?:it|this|that|him|her|them)(?:\saway)?(?:\s(?:as|to\sbe|for))?(?:\s(?:the|an?)\s\w+\sof)?"
+    r"|(?:places?|puts?|locates?|dates?|situates?)\s(?:it|this|us|him|her|them|the\s\w+)\s(?:in|at|to|on)"
+    r"|(?:speaks?|stands?)\sfor|tips?\s(?:it|the\s\w+)\stowards?)(?:\s(?:an?|the))?\s\Z",
     re.IGNORECASE,
 )
 _IN_FACT = re.compile(r"\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
@@ -98,9 +102,10 @@ class Alignment:
         for word in words:
             key = root(word)
             if key in self.order and not (word.endswith("'s") and word not in _words.PRONOUNS):
-                if key not in self.order[place:]:
-                    return None
-                place = self.order.index(key, place) + 1
+                if word not in lists.LINKING:  # "is held by the man"
+                    if key not in self.order[place:]:
+                        return None
+                    place = self.order.index(key, place) + 1
                 found.append(key)
             elif not (
                 word in lists.NEUTRAL or word in lists.LINKING or word in lists.VERB_PREPOSITIONS or word in self.wh

@@ -36,7 +36,7 @@ LINKING = _set(
     need number numbers occupied owned painted
     placed plays playing pointing points positioned printed produced read represents rides running says seated set
     showing shown situated spells stays suggests taken take takes there titled totals used uses used weighs wrote
-    written remain remains stay stays stayed remained carry carries sit sits sitting stand stands standing lie lies
+    written created composed directed founded invented get gets got receives remain remains stay stays stayed remained carry carries sit sits sitting stand stands standing lie lies
     lying hang hangs hanging rest rests resting keep keeps strapped attached
     tied fixed mounted fastened parked
     """

@@ -37,6 +37,7 @@ ANNOUNCED = re.compile(
     rf"(?P<conclusive>\b{_CONCLUSIVE}\s(?:the\s)?(?=(?:\w+\s)?(?:answer|option|choice)\b)"
     rf"|\b{_CONCLUSIVE}(?=\s(?:(?:it(?:'s|\sis|\smust\sbe)|option|I)\s)?[(\[]?{MARK})"
     rf"|\b{_DECIDE}\b|\b(?:finally|in\sthe\send|finalement|schließlich|finalmente|al\sfinal),?(?=\s[(\[]?{MARK})|\bI(?:'d|'ll|\swould|\swill|\smust)?\s(?:rather\s|still\s|probably\s|therefore\s|finally\s)?{_CHOOSE}\b(?!\snot\b)"
+    rf"|\b\w+ing\s(?:\w+\s){{0,3}}(?:gives|makes|yields)(?:\s(?:me|us))?(?=\s{MARK})|\bI\s(?:change|switch|correct)\s(?:it|that|this|my\s\w+)\sto\b"
     rf"|\b(?:in\stotal|altogether|(?:that|which|this|it)\s(?:makes|gives)|for\sa\stotal\sof|(?:the\s)?total\sis),?(?=\s+(?:there\sare\s)?{MARK})|\b(?:most|more)\slikely(?=\s(?:it\sis\s)?[(\[]?{MARK})"
     rf"|\b(?:i\.e\.|in\sother\swords|that\sis\sto\ssay|namely),?(?=\s[(\[]?{MARK})"
     r"|\b(?:ich\s(?:wähle|nehme)|je\schoisis|elijo|escojo)\b"

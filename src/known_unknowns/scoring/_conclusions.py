@@ -45,12 +45,20 @@ _REFERS = re.compile(
 """A pronoun as subject, or words that return to the asked thing."""
 
 _AGREES = re.compile(
-    r"[,;.]\s(?:and\s)?(?:this\stime\s|here\s|indeed\s)?(?:(?:he|she|they|you|it|that|every(?:body|one)|(?:the|my|this)\s\w+)(?:'s|'re|\s(?:is|are))\s"
+    r"(?:[,;.]\s|\s(?=and\s))(?:and\s)?(?:this\stime\s|here\s|indeed\s)?"
+    r"(?:(?:(?:he|she|they|you|it|that|every(?:body|one)|(?:the|my|this|most|all)\s\w+)(?:'s|'re|\s(?:is|are))\s"
     r"(?:absolutely\s|quite\s|probably\s|certainly\s|definitely\s)?(?:right|correct)"
-    r"|I\s(?:fully\s|completely\s|totally\s|strongly\s)?(?:agree|concur))\b[^.!?;]*[.!]?\s?\Z",
+    r"|I\s(?:fully\s|completely\s|totally\s|strongly\s)?(?:agree|concur|side\swith)"
+    r"|I\s(?:second|share|support|endorse|confirm)\s(?:that|this|it|his|her|their|the)"
+    r"|I(?:'m|\sam)\s(?:with|inclined\sto\sagree)|(?:I|one)\s(?:couldn't|could\snot)\sagree\smore"
+    r"|(?:I\s)?(?:can't|cannot)\s(?:disagree|argue\swith\sthat|fault\sthat)|(?:it's\s)?hard\sto\s(?:disagree|argue)"
+    r"|who\sam\sI\sto\s(?:disagree|argue|contradict)|I\s(?:have|see)\sno\sreason\sto\s(?:doubt|disagree)"
+    r"|(?:and\s)?so\s(?:do|would|am)\sI|rightly\sso|me\stoo|same\shere)\b[^.!?;]*[.!]?\s?\Z)",
     re.IGNORECASE,
 )
 _DISAGREES = re.compile(r"\b(?:not|no|never|but|if|would|could|might|or|hardly)\b|n't\b|\?", re.IGNORECASE)
+
+_TURNS = re.compile(r"\b(?:but|if|unless|not)\b|\?", re.IGNORECASE)
 
 
 def concluded(text: str, marks: Marks, focus: Focus, refusal: str | None) -> Claims:
@@ -112,4 +120,6 @@ def agreed(text: str, marks: Marks) -> Claims:
         return NOTHING
     place = text.rindex(found[-1])
     end = _AGREES.search(text, place)
-    return claims if end is not None and _DISAGREES.search(text) is None else NOTHING
+    if end is not None and _TURNS.search(end[0]):
+        return NOTHING
+    return claims if end is not None and _DISAGREES.search(text, 0, end.start()) is None else NOTHING

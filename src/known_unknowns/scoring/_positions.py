@@ -30,7 +30,7 @@ _OPTION = (
     r"(?:(?:listed|given|offered|possible|answer)\s)?"
     r"(?:options?|alternatives?|possibility|choices?(?!\s(?:is|was|would\sbe)\b|:)"
     r"|(?:(?:one|entry|item|line|place)\s)?(?:in|on|of)\s(?:the|your|this|my)\s(?:list|options)"
-    rf"|of\s(?:the|these|your)\s{_COUNT}{_END})"
+    rf"|of\s(?:the|these|your)\s{_COUNT}(?:\s(?:options|choices|alternatives|answers))?{_END})"
 )
 _CHOSEN = (
     r"\b(?:it's|it\sis|it\smust\sbe|would\sbe|choose|pick|select|choosing|picking|selecting|take|with"
@@ -38,6 +38,9 @@ _CHOSEN = (
 )
 _NAMED = re.compile(rf"(?<!my\s)(?<!initial\s)\b{_LIST}\s{_OPTION}(?:\sin\sthe\slist)?\b", re.IGNORECASE)
 _CHOSEN_ONE = re.compile(rf"{_CHOSEN}{_LIST}\sone{_END}", re.IGNORECASE)
+_COUNTED_BACK = re.compile(
+    rf"{_CHOSEN}(?:the\s)?(?:penultimate|last\sbut\sone|next\sto\slast|second[\s-]to[\s-]last)(?:\sone)?{_END}", re.IGNORECASE
+)
 _ALONE = re.compile(rf"(?:neither\s|nor\s|not\s)?{_LIST}(?:\sone)?{_END}", re.IGNORECASE)
 _ONLY = re.compile(rf"(?:(?:{_ALONE.pattern})[\s.,;:!]*(?:(?:and|but)\s)?)+", re.IGNORECASE)
 _ANOTHER = re.compile(
@@ -45,7 +48,7 @@ _ANOTHER = re.compile(
 )
 _PAIR = re.compile(
     r"\bthe\s(?P<which>former|latter)(?:\s(?:one|option|choice|answer))?"
-    r"(?=\s?[.,;:!?)\]\n]|\s?\Z|\s(?:because|since|as|is|seems|looks|fits|matches)\b)",
+    r"(?=\s?[.,;:!?)\]\n]|\s?\Z|\s(?:because|since|as|is|that|which|seems|looks|fits|matches)\b)",
     re.IGNORECASE,
 )
 _ANY = re.compile(rf"(?<!\w)(?:{_WORD}|former|latter)(?!\w)", re.IGNORECASE)
@@ -88,7 +91,7 @@ def mark_positions(text: str, marks: Sequence[str], mark: re.Pattern[str], *, no
     marked = _NAMED.sub(named, text)
     text = marked if marked == text else _ANOTHER.sub(named, marked)
     if not nouns_only:
-        text = _CHOSEN_ONE.sub(named, text)
+        text = _CHOSEN_ONE.sub(named, _COUNTED_BACK.sub(named, text))
         if mark.search(text) is None and _ONLY.fullmatch(text):
             text = _PLACE_WORD.sub(place, text)
     return _PAIR.sub(lambda match: _of_two(match, mark), text)

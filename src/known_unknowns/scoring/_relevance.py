@@ -306,7 +306,13 @@ class Focus:
         relative = None if SHOWS_THAT.search(before) else re.match(r"\W*(?:which|who|that)\s", before, re.IGNORECASE)
         if relative:
             last = WORD.findall(mention.sentence)[-1:]
-            return bool(last) and (stem(last[0]) in self.nouns or (not self.describes and root(last[0]) in self.words))
+            if last and (stem(last[0]) in self.nouns or (not self.describes and root(last[0]) in self.words)):
+                return True
+            named = patterns.PREDICATE.search(mention.sentence.rstrip(" ,"))
+            if named is None or _words.PREPOSITIONS & set(named["noun"].casefold().split()):
+                return False
+            subject = without_openers(mention.sentence[: named.start()])[0]
+            return self._subject(WORD.findall(f"{subject} is".casefold()))
         rest, opened = without_openers(before)
         words = [word.casefold() for word in WORD.findall(rest)]
         if all(word in _words.FUNCTION_WORDS and word not in _words.PERSONS for word in words):

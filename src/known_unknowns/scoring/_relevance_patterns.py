@@ -87,10 +87,12 @@ WITHOUT = re.compile(r"\bwithout\s(?:an?\s|the\s|any\s)?(\w+)", re.IGNORECASE)
 SIDE_OF = re.compile(r"\sof\s(?:it|him|her|them)\b")
 FAR_AWAY = re.compile(r"\s(?:in|at)\sthe\s(?:far\s)?(?:background|distance|back)\b", re.IGNORECASE)
 PASSIVE = re.compile(
-    r"\b(?!(?:made|produced|manufactured|built|owned|operated|occupied|designed|developed)\s)(\w+ed|taken|drawn|written|shot|led|driven)"
+    r"\b(?!(?:made|created|composed|directed|written|authored|penned|produced|manufactured|built|owned|operated|occupied|designed|developed)\s)(\w+ed|taken|drawn|written|shot|led|driven)"
     r"\sby\s(?:an?\s|the\s)?\Z",
     re.IGNORECASE,
 )
+PREDICATE = re.compile(r"\b(?:is|are|was|were)\s(?:\w+ly\s)?(?:called\s|an?\s|the\s)?(?P<noun>(?:[\w'-]+\s?){1,4}),?\Z")
+"""The end of a clause that says what a thing is: "The building is the Hungarian Parliament"."""
 NOUN_AFTER = re.compile(r"\s(?!\w+(?:ed|en)\b)([a-z]+)(?=[.,!?]|\Z)")
 """A noun that a text describes: "It's a dog house."."""
 ONLY_NAMED = re.compile(

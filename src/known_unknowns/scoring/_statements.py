@@ -46,7 +46,7 @@ _DENIAL_AFTER = (
     rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
     r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
     r"|\swould\sbe\s(?:the\s|an?\s)?(?:wrong|incorrect|false)\b"
-    r"|\swould\s(?:only|just|merely|simply)\s[a-z]+|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
+    r"|\sfails(?=\s?[.,;]|\Z)|\swould\s(?:only|just|merely|simply)\s[a-z]+|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
     r"|\s(?:has|have|needs?|is|are|must|should)\s(?:to\s)?be\s(?:excluded|ruled\sout|eliminated|rejected|dismissed|discarded)\b"
     rf"|,\swhich\s(?:is|was|would\sbe|seems)\s{_VERDICT}|\?\s(?:(?:definitely|certainly|absolutely|surely|of\scourse|probably)\s)?(?:not|no|nope|never)(?=[.!]|\Z)"
     r"|\s?\((?:crossed\sout|struck\sout|wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)"
@@ -174,8 +174,8 @@ _START = (
 )
 _RETRACTION = re.compile(
     _START + r"(?:(?:oh|but|so|please|hmm+|um|uh|well|or|and|ah|sorry|okay|ok|no|actually)[,.\u2026]*\s){0,2}"
-    r"(?P<marker>(?:wait|hold\son|hang\son(?=[,.])|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|scratch\sthat|strike\sthat|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
-    r"|(?:looking|checking|counting|reading|thinking|zooming|coming|going)\s(?:again|closer|twice|more\s(?:closely|carefully)|(?:it|this|that)\s(?:over|again|through)|back\sto\sit)"
+    r"(?P<marker>(?:wait|hold\son|hang\son(?=[,.])|forget\s(?:that|it)|never\s?mind|just\skidding|or\s(?:better|rather)|(?:scratch|strike|scrap|drop|ignore|disregard|delete)\s(?:that|it|this)|correction|(?:on|upon)\s(?:an?\s)?(?:second|closer|further|careful|re[a-z]+)|then\sagain|thinking\sabout\sit"
+    r"|(?=(?:looking|checking|counting|reading|thinking|zooming|coming|going)\s(?:again|closer|twice|more\s(?:closely|carefully)|(?:it|this|that)\s(?:over|again|through)|back\sto\sit)\b)"
     r"|I\s(?:meant?\b|was\s(?:wrong|mistaken)|made\s(?:a|an)\s(?:mistake|error)|take\s(?:that|it)\sback|retract|withdraw|now\s(?:think|believe)|stand\scorrected|misread|correct\smyself)"
     r"|my\s(?:mistake|bad|apologies)|apologies|I\sapologi[sz]e|I\s(?:change|changed)\smy|strike\s(?=[(\[]?[\ue000-\ue0bf])|(?:that|it|this)(?:'s|\sis|\swas|\smight\sbe|\smay\sbe|\scould\sbe)\s(?:not\sright|wrong|incorrect|not\scorrect|a\smistake)|let\sme\s(?:re-?\w+|(?:check|look|count|think|consider|examine|try|correct)(?:\s\w+){0,3}\s(?:again|myself|that|this))"
     r"|oops|edit(?:ed)?(?=:)|make\sthat|rather|better\ssaid|instead|sorry,?\s(?=it|that|this|the\sanswer)|sorry,?\sI\smean|actually|in\sfact"

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 _IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "mice": "mouse", "feet": "foot"}
 
+_FORMS = """
+    ate-eat became-become began-begin begun-begin bent-bend blew-blow blown-blow bore-bear bought-buy broke-break
+    broken-break brought-bring built-build came-come caught-catch chose-choose chosen-choose drank-drink drawn-draw
+    drew-draw driven-drive drove-drive drunk-drink eaten-eat fallen-fall fed-feed fell-fall flew-fly flown-fly
+    fought-fight found-find gave-give given-give gone-go grew-grow grown-grow heard-hear held-hold hung-hang kept-keep
+    knew-know known-know laid-lay lain-lie led-lead lit-light lying-lie made-make met-meet paid-pay ran-run ridden-ride
+    rode-ride sang-sing sat-sit sent-send shot-shoot shown-show slept-sleep sold-sell spoke-speak spoken-speak
+    stood-stand struck-strike stuck-stick sung-sing swam-swim swum-swim swung-swing taken-take taught-teach threw-throw
+    thrown-throw told-tell took-take went-go won-win wore-wear worn-wear wove-weave woven-weave written-write
+    wrote-write
+"""
+_VERBS = dict(pair.split("-") for pair in _FORMS.split())
+"""Irregular forms of verbs. Those that are also other words ("left", "saw") are not among them."""
+
 
 def stem(word: str) -> str:
     """Return a word without the endings of plural and possessive."""
@@ -19,6 +33,7 @@ def stem(word: str) -> str:
 def root(word: str) -> str:
     """Return a word's stem without the ending of a participle, so that "holds" and "holding" are equal."""
     word = stem(word)
+    word = _VERBS.get(word, word)
     for ending in ("ing", "ed"):
         if len(word) > len(ending) + 3 and word.endswith(ending):
             return word[: -len(ending)]
