@@ -27,6 +27,8 @@ _EVIDENCE = re.compile(
 )
 _OF = re.compile(r"\sof\s(?:the\s|a\s|an\s|its\s)?(\w+)")
 _INFINITIVE = re.compile(r"\s(?:that\b|to\s(?!(?:the|an?|me|us|him|her|them|it|my|our|his|its|their|be|this)\b)[a-z])")
+_CLEFT = re.compile(r"\bit(?:'s|\sis|\swas)\s(?:\w+ly\s)?(?:an?\s|the\s)?\Z", re.IGNORECASE)
+"""The start of a cleft sentence: "It's cards that they're playing."."""
 _OBJECT = re.compile(r"\s(?:the|an?|his|her|its|their|my|this|that)\s\w")
 _VERB_BEFORE = re.compile(r"\b(?:have|has|had|to|can|could|will|would|did|does|do)\s\Z", re.IGNORECASE)
 _ACTS = re.compile(
@@ -43,7 +45,7 @@ _EVIDENT = re.compile(
     r"|(?:identif(?:y|ies)|marks?|betrays?|reveals?|proves?|shows?|makes?|establish(?:es)?|exposes?|gives?)"
     r"\s(?:it|this|that|him|her|them)(?:\saway)?(?:\s(?:as|to\sbe|for))?(?:\s(?:the|an?)\s\w+\sof)?"
     r"|(?:places?|puts?|locates?|dates?|situates?)\s(?:it|this|us|him|her|them|the\s\w+)\s(?:in|at|to|on)"
-    r"|(?:speaks?|stands?)\sfor|tips?\s(?:it|the\s\w+)\stowards?)(?:\s(?:an?|the))?\s\Z",
+    r"|(?:speaks?|stands?)\sfor|(?:is|are)\s(?:\w+ly\s)?(?:that|those)\sof|tips?\s(?:it|the\s\w+)\stowards?)(?:\s(?:an?|the))?\s\Z",
     re.IGNORECASE,
 )
 _IN_FACT = re.compile(r"\bin\s(?:fact|reality|truth|total|all|general|my\s(?:view|opinion))\b", re.IGNORECASE)
@@ -180,7 +182,7 @@ class Alignment:
         if counts is not None and counts[1] not in _words.PREPOSITIONS:
             return True
         verb = _VERB_BEFORE.search(before) is not None
-        if (_INFINITIVE.match(after) and not verb) or (_OBJECT.match(after) and verb):
+        if (_INFINITIVE.match(after) and not verb and not _CLEFT.search(before)) or (_OBJECT.match(after) and verb):
             return True
         of = _OF.match(after)
         placed = WORD.findall(before.casefold())[-2:]

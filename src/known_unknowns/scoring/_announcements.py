@@ -12,6 +12,10 @@ FINAL = re.compile(
     r"(?:[^.\n:=]{0,40}?\b(?:is|be|been)\b(?!\snot\b|n't)|\s?[:=\n-]|\s)|\b(?:conclusion)\b\s?[:,-]|\bfinal\s?:|最终答案\s?(?:是|为)?\s?[:：]?|\[[xX\u2713\u2714]\]|[\u2611\u2705]\s?(?=[(\[]?[\ue000-\ue0bf])",
     re.IGNORECASE,
 )
+ASIDE = re.compile(
+    rf"(?<={MARK}),\sI(?:'d|\swould|'ll|\swill)?\s(?:say|guess|think|reckon|believe|suppose|imagine|bet),?(?=\s(?:or|and)\b)", re.IGNORECASE
+)
+"""A hedge within a list: "soccer, I'd say, or basketball"."""
 MISSPELT = re.compile(r"\b(?:anwser|awnser|asnwer|anser|aswer|answr|ansewr|anwer|ansswer)\b", re.IGNORECASE)
 _FOREIGN_ANSWER = (
     r"(?:cevap|yanıt|jawaban(?:nya)?|jawapan|đáp án|odpowied[źz](?:ią)?|odpov[eě]ď|vastaus|svar(?:et)?|antwoord"

@@ -36,6 +36,7 @@ _OPENER = re.compile(
     r"|find|spot|recogni[sz]e|identify|assume|suppose|call|describe|go|choose|pick|sure|certain|confident)(?:\s(?:that|it\sas|it|for|with))?\b"
     r"|it\s(?:seems|appears|looks)\s(?:that|like|as\sif|to\sbe)\b"
     r"|(?:the|this)\s(?:image|photo|picture|scene|photograph|view)\s(?:clearly\s|also\s)?(?:shows|depicts|contains|features|displays|has|includes)\b"
+    rf"|(?:according\sto|judging\s(?:by|from)|based\son|going\sby)\s(?:the|this|its|his|her|their)\s(?:\w+\s){{0,3}}\w+(?=,\s(?:(?:an?|the)\s)?\Z)"
     r"|there(?:'s|\s(?:is|are|was|were|seems?\sto\sbe|appears?\sto\sbe|must\sbe|can\sbe\sseen))\b),?(?=\s|\Z)",
     re.IGNORECASE,
 )

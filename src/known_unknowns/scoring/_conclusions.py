@@ -22,7 +22,9 @@ _LETTER = re.compile(LETTER)
 _ANY_MARK = re.compile("[\ue000-\ue0bf\ue0fe\ue300-\ue3bf]")
 """A mark, also one that is denied or doubtful."""
 _BOUNDARY = re.compile(
-    r"(?<=[.!?])\s(?!\d)|\s?[;\u2013\u2014]\s?|\s-{1,2}\s|,?\s(?:but|yet|however)[\s,]|,\sand\syet\s|:\s(?=(?:it|they)\b)",
+    r"(?<=[.!?])\s(?!\d)|\s?[;\u2013\u2014]\s?|\s-{1,2}\s|,?\s(?:but|yet|however)[\s,]|,\sand\syet\s|:\s(?=(?:it|they)\b)"
+    r"|,\s(?=(?:it|he|she|they)(?:'s|'re|\s(?:now\s|really\s|actually\s)?(?:is|are|was|has|looks?|seems?|turns|turned|[a-z]+s))\s)"
+    r"|,\sand\s(?=[^,;.]{0,60}\b(?:itself|himself|herself|themselves)\b)",
     re.IGNORECASE,
 )
 """The start of the last main clause. A comma and "and" also separate the parts of a list."""

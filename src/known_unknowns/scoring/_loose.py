@@ -122,6 +122,8 @@ def _ends(after: str, asked: Collection[str]) -> bool:
     if after.startswith("-"):
         return after.startswith("-hand")
     match = re.match(r"\s(\w+)", after)
+    if match is not None and match[1] == "than":
+        return False  # "squarer than"
     return match is None or match[1].casefold() in _ENDS or root(match[1]) in asked or match[1].endswith("ly")
 
 

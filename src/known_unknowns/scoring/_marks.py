@@ -132,6 +132,8 @@ class Marks:
             Whether the question asks how many *of* some things there are, so that "two of the windows" is an answer.
         """
         text = _COUNTING.sub("\u2026", text)
+        if self._ordinals:
+            text = mark_positions(text, self._in_place, _MARK, nouns_only=True)  # "third" can be an option's text
         parts, end = [], 0
         for mention in self._texts.within(text):
             if self._counts(text, mention.start, mention.end, counts_parts=counts_parts):

@@ -12,11 +12,12 @@ AFTER_A_WORD = (
     r"|\s(?:it|there|this|that|i|he|she|they|we|you|the|because|since|as)\b)"
 )
 CLAUSE_START = re.compile(
-    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
+    r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|to|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
     re.IGNORECASE,
 )
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
 _OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNORECASE)
+_ONLY = re.compile(r"\b(?:but|so|of\swhich|while)\s(?:only|just)\s\Z", re.IGNORECASE)
 _BEFORE_PRONOUN = re.compile(
     r"\b(?:the|this|that|each|any|no|which|every|another|as)\s(?:only\s|[a-z]+\s)?\Z", re.IGNORECASE
 )
@@ -86,7 +87,7 @@ def _is_number(word: str, before: str, after: str, *, counts_parts: bool) -> boo
     """Whether a number is not a pronoun and no part of another number, of a name or of a list."""
     if word == "one" and (_ONE_AS_PRONOUN.match(after) or _BEFORE_PRONOUN.search(before)):
         return False
-    if word != "one" and not counts_parts and _OF_THEM.match(after):
+    if word != "one" and not counts_parts and _OF_THEM.match(after) and not _ONLY.search(before):
         return False  # "2 of them"
     if word in NUMBER_WORDS and word != "one" and (_LARGER.match(after) or _TENS_BEFORE.search(before)):
         return False  # "three" in "three thousand"

@@ -34,7 +34,7 @@ from known_unknowns.scoring._clauses import (
 )
 from known_unknowns.scoring._contrasts import Contrasts
 from known_unknowns.scoring._marks import TEXT
-from known_unknowns.scoring._stems import root, stem
+from known_unknowns.scoring._stems import root, same_noun, stem
 
 _NEARBY = 300
 """Number of characters before and after a mention that are analysed, so that the time is linear."""
@@ -356,7 +356,7 @@ class Focus:
         if named[-1] == "name" and len(named) > 1 and not {"nam", "call"} & self.words:
             return False
         if self.nouns:
-            if stem(named[-1]) in self.nouns:
+            if any(same_noun(stem(named[-1]), noun) for noun in self.nouns):
                 return True
             if stem(named[-1]) in _words.GENERAL_NOUNS and any(stem(word) in self.nouns for word in named):
                 return True

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from known_unknowns.scoring import _stance, _statements, _verdicts
-from known_unknowns.scoring._announcements import ANNOUNCED, CUED, FINAL, MISSPELT
+from known_unknowns.scoring._announcements import ANNOUNCED, ASIDE, CUED, FINAL, MISSPELT
 from known_unknowns.scoring._clauses import ENGLISH
 from known_unknowns.scoring._cleaning import normalise, without_line_markup, without_thinking
 from known_unknowns.scoring._conclusions import agreed, concluded
@@ -148,7 +148,19 @@ class ReplyParser:
         readable = len(text.split()) < _FEW_WORDS or ENGLISH.search(text) is not None
         if readable and _MARK.search(marked) is None and not self.marks.ambiguous:
             marked = self.marks.mark_loosely(self._with_reference(text), self.focus.words)
-        return self.decide(marked)
+        if (claims := self.decide(marked)) or not readable or self.marks.ambiguous:
+            return claims
+        return self._loosely(marked)
+
+    def _loosely(self, marked: str) -> Claims:
+        """The option that is mentioned in another form after all others are denied, or in the last clause."""
+        loose = self.marks.mark_loosely(marked, self.focus.words)
+        if loose == marked or any(map(self.marks.is_statement, self.marks.offered - {self.refusal})):
+            return NOTHING
+        claims = self.decide(loose)
+        if _MARK.search(self._stated(marked)) is None:
+            return claims
+        return claims & self._last(self._stated(loose))
 
     def decide(self, marked: str) -> Claims:
         """Apply the rules to marked text."""
@@ -159,7 +171,7 @@ class ReplyParser:
             self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)
         ):
             return NOTHING
-        marked = _stance.plain(marked)
+        marked = ASIDE.sub("", _stance.plain(marked))
         if (answer := _verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
             return frozenset({answer})
         verdict = _verdicts.chosen(marked, self._label_of)
@@ -172,10 +184,13 @@ class ReplyParser:
         )
         if _UNFINISHED.search(text) or (len(claims) == 1 and FINAL.search(text)):
             return claims
-        last = concluded(text, self.marks, self.focus, self.refusal) or parallel(
-            text, self.marks, self.focus, self.refusal
-        )
+        last = self._last(text)
         return last or claims if len(claims) == 1 else last or agreed(marked, self.marks) or claims
+
+    def _last(self, text: str) -> Claims:
+        """The option of the last clause, or of one of several parallel clauses, that is about the question."""
+        parts = (text, self.marks, self.focus, self.refusal)
+        return concluded(*parts) or parallel(*parts)
 
     def _stated(self, marked: str) -> str:
         """Replace the marks that the reply does not state."""

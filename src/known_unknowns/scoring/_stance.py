@@ -80,7 +80,7 @@ _ELSEWHERE = re.compile(
 )
 """Another question or image."""
 _HABIT = re.compile(rf"\b{words.HABITS}\b", re.IGNORECASE)
-_TURN = re.compile(r",\s(?:but|yet)\s", re.IGNORECASE)
+_TURN = re.compile(r",\s(?:but|yet|so|and\snow|now)\s", re.IGNORECASE)
 _REAL_CONDITION = re.compile(rf"\b{words.REAL_CONDITIONS}", re.IGNORECASE)
 _MODAL = re.compile(rf"\b{words.MODALS}\b|(?<=\w)'d\b|就是|会是", re.IGNORECASE)
 _OWN_MODAL = re.compile(

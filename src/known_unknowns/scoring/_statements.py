@@ -187,6 +187,10 @@ _WEAK = re.compile(
     r"actually|in\sfact|rather|instead|moment|eigentlich|en\sfait|plutôt|en\srealidad|其实|实际上|実は", re.IGNORECASE
 )
 """Markers that retract only if an option follows."""
+_RECONSIDERED = re.compile(
+    rf"\b(?:hmm*|oh\sno|oh\swait|uhm?|um|erm?|argh|oops|ah)\b[^\n]{{0,100}}?[.!?\u2026]\s(?=[(\[]?{MARK}[)\]]?[.!]?\Z)", re.IGNORECASE
+)
+"""A pause after which the reply ends with an option: "A. Hmm, the ball is too large. B."."""
 _NO = re.compile(
     _START + r"(?<!: )(?:ah\s|oh\s)?(?:non,|(?:but\s)?no\b(?=\s?[,.!:\u2013\u2014\u2026-])|nope\b|non\b(?=[,.!…]))",
     re.IGNORECASE,
@@ -272,6 +276,8 @@ def last_statement(text: str, *, no_retracts: bool) -> str:
     first = _MARK.search(text)
     if first is None:
         return text
+    if (pause := _RECONSIDERED.search(text, first.end())) is not None:
+        return text[pause.end() :]
     last_mark = max(match.start() for match in _ANY_MARK.finditer(text))
     text, end = _stance.withdrawn(text, denies=no_retracts)
     markers = list(_RETRACTION.finditer(text, first.end()))

@@ -38,3 +38,15 @@ def root(word: str) -> str:
         if len(word) > len(ending) + 3 and word.endswith(ending):
             return word[: -len(ending)]
     return word.removesuffix("e")
+
+
+def same_noun(one: str, other: str) -> bool:
+    """Whether two stems are equal, or one is a compound with the other as its last part: "handbag" and "bag"."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    return long.endswith(short) and len(long) - len(short) > 2 < len(short) and short not in _NO_HEADS
+
+
+_NO_HEADS = frozenset("age air all and board ear end father man mother pet ring son ship woman".split())
+"""Ends of compounds that are other things: "earring", "grandmother", "carpet"."""
