@@ -35,6 +35,12 @@ _ACTS = re.compile(
     r"(?:\s(?:in|with|on|of|at)\s[^.,;:!?]{1,60}?)?\s(?:is|are|was|were)\s(?:not\s|also\s|just\s)?([a-z]+(?:ing|ed))\b",
     re.IGNORECASE,
 )
+_STATE = re.compile(
+    r"\s(?:of\sthem|[a-z]+s)(?:\s(?:in|on|at|under|behind|near|by)\s(?:the|his|her|an?)\s\w+)?\s(?:is|are|was|were)\s(?:all\s|\w+ly\s)?([a-z]+)(?=[.,;!]|\Z)",
+    re.IGNORECASE,
+)
+"""What is said of counted things: "three candles on the table are unlit"."""
+_CLAUSE_END = re.compile(r"[.,;:!?()\n\u2013\u2014\ue000-\ue3ff]")
 _AT_SOMEBODY = re.compile(
     r"\s(?:is|are|was|were|lies|hangs|sits|stands|belongs)\s(?:\w+\s){0,4}([a-z]+)'s\s", re.IGNORECASE
 )
@@ -70,6 +76,7 @@ class Alignment:
         self.content = frozenset(root(word) for word in words if _has_content(word))
         core = frozenset(root(w) for w in words if _has_content(w) and stem(w) not in _words.GENERAL_NOUNS)
         self.core = core or self.content
+        self.restricts = bool(self.core - frozenset(map(root, nouns)) - lists.SEEN)
         self.wh = frozenset(words) & lists.QUESTION_WORDS
         self.prepositions = frozenset(words) & _words.PREPOSITIONS
         self.places = bool(frozenset(words) & lists.PLACES)
@@ -146,7 +153,10 @@ class Alignment:
         if self._other_number(f"{before} \u2026{after}") or self._goes_on(before, after):
             return True
         lead = WORD.findall(without_openers(before)[0].casefold())
-        if not counted and not set(lead) - _words.DETERMINERS and self._acts(after):
+        if not counted and not set(lead) - _words.DETERMINERS and (self._acts(after) or self._is_a_subject(after)):
+            return True
+        state = _STATE.match(after) if counted and self.restricts else None
+        if state is not None and not self._is_asked(state[1].casefold()):
             return True
         rest = _IN_FACT.sub("", without_openers(before)[0])
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
@@ -158,6 +168,19 @@ class Alignment:
             if self._left_over(words_after):
                 return True
         return self._left_over(words) or not (evidence or self._allows(words))
+
+    def _is_asked(self, word: str) -> bool:
+        """Whether a word is one of the question's, or says nothing about a thing."""
+        return root(word) in self.content or self._is_neutral(word) or word in lists.LINKING
+
+    def _is_a_subject(self, after: str) -> bool:
+        """Whether the clause goes on with words of which none is the question's: "A square has four corners."."""
+        words = WORD.findall(_CLAUSE_END.split(after, maxsplit=1)[0].casefold())
+        if len(words) < 2 or words[0] in _words.PERSONS or not (words[0] in _words.VERBS or words[0] == "there"):
+            return False
+        return not any(root(word) in self.content or stem(word) in self.nouns for word in words) and self._left_over(
+            words
+        )
 
     def _acts(self, after: str) -> bool:
         """Whether the mention is the subject of a clause that the question does not ask about."""

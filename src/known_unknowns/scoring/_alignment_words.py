@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from known_unknowns.scoring import _words
+from known_unknowns.scoring._stems import root
 
 
 def _set(words: str) -> frozenset[str]:
@@ -36,7 +37,8 @@ LINKING = _set(
     need number numbers occupied owned painted
     placed plays playing pointing points positioned printed produced read represents rides running says seated set
     showing shown situated spells stays suggests taken take takes there titled totals used uses used weighs wrote
-    written created composed directed founded invented get gets got receives remain remains stay stays stayed remained carry carries sit sits sitting stand stands standing lie lies
+        written created composed directed founded invented consist consists get gets got receives remain remains
+    stay stays stayed remained carry carries sit sits sitting stand stands standing lie lies
     lying hang hangs hanging rest rests resting keep keeps strapped attached
     tied fixed mounted fastened parked
     """
@@ -49,6 +51,8 @@ EVIDENCE = _set(
     """
 )
 """Words between a reason and the option for which it speaks."""
+SEEN = frozenset(map(root, _set("visible seen see count shown depicted present")))
+"""Roots of words of a question that do not restrict what is counted."""
 FREE = _set("of like as by from into")
 VERB_PREPOSITIONS = _set("of by in at on to with from like as for")
 NAMING = _set("for of on labeled labelled marked named called")
@@ -69,7 +73,9 @@ NEUTRAL = (
     | _words.PRONOUNS
     | _set(
         """
-        there here i we you he she they what what's that's he's she's there's i'd i'm i'll having sure certain
+                there here i we you he she they what what's that's he's she's there's i'd i'm i'll i've he'd he'll
+        she'd she'll it'd it'll they'd they'll they've we're we've
+        we'd we'll you're you've you'd you'll who's where's here's having sure certain
         confident ask asked asking mentioned
         """
     )

@@ -13,7 +13,8 @@ FINAL = re.compile(
     re.IGNORECASE,
 )
 ASIDE = re.compile(
-    rf"(?<={MARK}),\sI(?:'d|\swould|'ll|\swill)?\s(?:say|guess|think|reckon|believe|suppose|imagine|bet),?(?=\s(?:or|and)\b)", re.IGNORECASE
+    rf"(?<={MARK}),\sI(?:'d|\swould|'ll|\swill)?\s(?:say|guess|think|reckon|believe|suppose|imagine|bet),?(?=\s(?:or|and)\b)",
+    re.IGNORECASE,
 )
 """A hedge within a list: "soccer, I'd say, or basketball"."""
 MISSPELT = re.compile(r"\b(?:anwser|awnser|asnwer|anser|aswer|answr|ansewr|anwer|ansswer)\b", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Whether a clause is about another thing, part, person, event or representation than the question names.
 
-The clause shares words with the question and says them of something else: "the ground floor" for "the upper floor", "the
-stern of the boat" for "the front of the boat", "their father" for "the children", "painted in 1932" for "opened".
+The clause shares words with the question and says them of something else: "the ground floor" for "the upper floor",
+"the stern of the boat" for "the front of the boat", "their father" for "the children", "painted in 1932" for "opened".
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from known_unknowns.scoring._alignment_words import QUESTION_WORDS
 from known_unknowns.scoring._clauses import WORD
 from known_unknowns.scoring._stems import root, stem
 
-_PART = re.compile(r"\b(?:the|its|his|her|their)\s([a-z]+)\sof\s(?:the|this|that|his|her|their|an?)\s(?:[a-z]+\s)??([a-z]+)\b")
+_PART = re.compile(
+    r"\b(?:the|its|his|her|their)\s([a-z]+)\sof\s(?:the|this|that|his|her|their|an?)\s(?:[a-z]+\s)??([a-z]+)\b"
+)
 _KIN = re.compile(
     r"\b(?:his|her|their|its|my|your|our|\w+'s)\s(?:\w+\s)?"
     r"(father|mother|dad|mum|mom|parents?|brothers?|sisters?|siblings?|sons?|daughters?|wife|husband|partner|girlfriend"
@@ -24,8 +26,12 @@ _COPIED = re.compile(
     r"\b(painted|printed|drawn|carved|embroidered|sculpted|engraved|knitted|fake|artificial|imaginary|stuffed|toy|plush"
     r"|cartoon|model|miniature|chocolate|plastic|wooden|inflatable)\s\Z"
 )
-_EVENT = re.compile(r"\b(?:was|were|been|being|got)\s(?:\w+ly\s|first\s|last\s|also\s|re)?([a-z]+)\s(?:back\s)?(?:in|on|at|around|by|about)\s(?:the\syear\s)?\Z")
-_SHOWN = frozenset({"shown", "seen", "dated", "written", "visible", "displayed", "stamped", "given", "listed", "located", "set"})
+_EVENT = re.compile(
+    r"\b(?:was|were|been|being|got)\s(?:\w+ly\s|first\s|last\s|also\s|re)?([a-z]+)\s(?:back\s)?(?:in|on|at|around|by|about)\s(?:the\syear\s)?\Z"
+)
+_SHOWN = frozenset(
+    {"shown", "seen", "dated", "written", "visible", "displayed", "stamped", "given", "listed", "located", "set"}
+)
 _OBJECT_ASKED = re.compile(
     r"\b(?:what|who|whom|which(?:\s\w+)?|what\s\w+)\s(?:is|are|was|were)\s(?:the|this|that|his|her|their|these|those)\s.*?\b(\w+ing)\b",
     re.IGNORECASE,

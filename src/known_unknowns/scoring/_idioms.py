@@ -1,8 +1,8 @@
 r"""Set phrases of English in which a word has another sense: "out of the blue", "sad to say", "one by one".
 
 An option's text inside such a phrase is not a mention of the option. The table names for each word its phrases;
-``_`` stands for a space. It holds common idioms of words for colors, numbers, shapes, materials, animals, food, weather,
-feelings, clothes, games, directions and postures, which are frequent texts of options.
+``_`` stands for a space. It holds common idioms of words for colors, numbers, shapes, materials, animals, food,
+weather, feelings, clothes, games, directions and postures, which are frequent texts of options.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _PHRASES = {
     "cow": "(cash|holy)_cow",
     "cup": "(my|your|everyone's)_cup_of_tea",
     "dog": "sick_as_a_dog dog_days",
-    "down": "(narrow\\w*|boil\\w*|com(e|es|ing)|c[ao]me|cut\\w*|track\\w*|write|writing|break\\w*|pin\\w*)_(it_|this_|that_)?down",
+    "down": "(narrow\\w*|boil\\w*|com(e|es|ing)|c[ao]me|cut\\w*|track\\w*|write|writing|break\\w*"
+    "|pin\\w*)_(it_|this_|that_)?down",
     "elephant": "(the|white)_elephant_(in_the_room)? white_elephant",
     "fall": "falls?_(into|short|under|within|back)",
     "fan": "(a|big|huge|no|great)_fan_of",
@@ -54,7 +55,8 @@ _PHRASES = {
     "gray": "gray_(area|matter)",
     "green": "green_with_envy (give|gives|gave|given|giving)_(\\w+_)?the_green_light",
     "grey": "grey_(area|matter)",
-    "happy": "I('m|_am|'d_be|_would_be)_(\\w+_)?happy happy_to_(help|say|see|hear|assist|report|answer) (trigger|slap)_happy",
+    "happy": "I('m|_am|'d_be|_would_be)_(\\w+_)?happy happy_to_(help|say|see|hear|assist|report|answer)"
+    " (trigger|slap)_happy",
     "hat": "hat_trick eat_my_hat (my|your)_hat_off drop_of_a_hat out_of_(a|the)_hat",
     "horse": "(dark|high)_horse horse_around before_the_horse",
     "horses": "hold_your_horses",
@@ -66,7 +68,8 @@ _PHRASES = {
     "luck": "good_luck_(with|to|in|finding|getting)",
     "million": "(one|chance)_in_a_million million_dollar_question",
     "nine": "nine_times_out_of cloud_nine",
-    "one": "one_by_one one_(after|way_or)_(the_|an)?other for_one(_thing)? one_(thing|moment|second|sec|minute|last|final|should|has_to|needs_to)"
+    "one": "one_by_one one_(after|way_or)_(the_|an)?other for_one(_thing)?"
+    " one_(thing|moment|second|sec|minute|last|final|should|has_to|needs_to)"
     " at_one_(point|time) back_to_square_one no_one number_one_(rule|thing)",
     "open": "open_(question|mind\\w*|secret|book|to_(debate|interpretation|question)|and_shut)",
     "oranges": "(compar\\w+|like)_apples_(to|and|with)_oranges",
@@ -80,10 +83,12 @@ _PHRASES = {
     "right": "(all|quite)_right right_(away|now|then|off|on_time|out_of|up_to|from_the_start|enough)",
     "ring": "rings?_(a_bell|true|hollow)",
     "rock": "(solid|steady)_as_a_rock rock_bottom",
-    "round": "(a|another|first|next|final|last)_round_of all(_|-)?(the_)?(year_)?round year(_|-)round round_(trip|about|here|the_(clock|corner|back))",
+    "round": "(a|another|first|next|final|last)_round_of all(_|-)?(the_)?(year_)?round year(_|-)round"
+    " round_(trip|about|here|the_(clock|corner|back))",
     "running": "running_(out|late|joke|low|gag) in_the_running",
     "sad": "sad_(to_say|but_true|fact|truth) I('m|_am)_(\\w+_)?sad",
-    "second": "(on|upon|at|a)_second_(look|thought|thoughts|glance|sight|reading|inspection|opinion) second_(to_none|nature|guess\\w*) (a|one|one_more|just_a)_second",
+    "second": "(on|upon|at|a)_second_(look|thought|thoughts|glance|sight|reading|inspection|opinion)"
+    " second_(to_none|nature|guess\\w*) (a|one|one_more|just_a)_second",
     "seven": "sixes_and_sevens",
     "shelf": "off_the_shelf",
     "silver": "silver_(lining|bullet|tongue|screen)",
@@ -105,7 +110,8 @@ _PHRASES = {
     "tree": "up_the_wrong_tree",
     "tunnel": "end_of_the_tunnel tunnel_vision",
     "two": "(my|your)_two_cents two_and_two_together two_by_two in_two_minds put_two_and or_two",
-    "up": "(sum\\w*|look\\w*|end\\w*|mak(e|es|ing)|made|giv(e|es|ing)|gave|clear\\w*|clos(e|er)|what's|add\\w*|speak|wrap\\w*|show\\w*|turn(s|ed)?|com(e|es|ing))"
+    "up": "(sum\\w*|look\\w*|end\\w*|mak(e|es|ing)|made|giv(e|es|ing)|gave|clear\\w*|clos(e|er)"
+    "|what's|add\\w*|speak|wrap\\w*|show\\w*|turn(s|ed)?|com(e|es|ing))"
     "_(it_|this_|that_)?up up_(to|front|close|until|for)",
     "wall": "up_the_wall fly_on_the_wall",
     "water": "hold\\w*_water fish_out_of_water",

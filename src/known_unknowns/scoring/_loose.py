@@ -14,7 +14,9 @@ from typing import NamedTuple
 from known_unknowns.scoring import _words
 from known_unknowns.scoring._mentions import is_mention
 from known_unknowns.scoring._numbers import NUMBER_WORDS
-from known_unknowns.scoring._stems import root
+from known_unknowns.scoring._stems import plain_root as root
+from known_unknowns.scoring._stems import plain_stem as stem
+from known_unknowns.scoring._stems import root as concept
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPTION_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
@@ -40,7 +42,7 @@ _LEAD = _EMPTY | {
     "m",
     "called",
 }
-_WHOLE, _LONG, _SHORT, _GAP = 6, 6, 4, 1
+_WHOLE, _LONG, _SHORT, _GAP, _LONG_HEAD = 6, 6, 4, 1, 4
 
 
 class _Place(NamedTuple):
@@ -68,10 +70,10 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
         for match in _WORD.finditer(text)
         if match[0].casefold() not in _DIRECTIONS or is_mention(text, match.start(), match.end(), counts_parts=False)
     ]
-    said = [word for word, *_ in words if word not in _LEAD and root(word) not in asked]
+    said = [word for word, *_ in words if word not in _LEAD and concept(word) not in asked]
     if said and len(words) <= _WHOLE and (whole := _whole(said, options)) is not None:
         return [_Place(whole, words[0][1], words[-1][2])]
-    names = [[word for word in _content(option) if root(word) not in asked] for option in options]
+    names = [[word for word in _content(option) if concept(word) not in asked] for option in options]
     names = [name if names.count(name) == 1 and _has_words(name) else [] for name in names]
     found = [
         place
@@ -79,6 +81,7 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
         if name
         for place in _within([word for word in words if not _fills(word[0], options[option])], option, name)
     ]
+    found = found or list(_heads(words, options, asked))
     return [
         place
         for place in found
@@ -86,6 +89,19 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
         and _ends(text[place.end :], asked)
         and _placed(text[: place.start], options[place.option])
     ]
+
+
+def _heads(words: Sequence[tuple[str, int, int]], options: Sequence[str], asked: Collection[str]) -> Iterator[_Place]:
+    """Places of an option's last word that no other option has: "the plant" for "Potted plant"."""
+    contents = [_content(option) for option in options]
+    for option, content in enumerate(contents):
+        head = content[-1] if len(content) > 1 else ""
+        others = {stem(word) for place, other in enumerate(contents) if place != option for word in other}
+        if len(head) < _LONG_HEAD or any(word.endswith(stem(head)) for word in others):
+            continue
+        if concept(head) in asked or head in _words.FUNCTION_WORDS:
+            continue
+        yield from (_Place(option, start, end) for word, start, end in words if stem(word) == stem(head))
 
 
 def _fills(word: str, option: str) -> bool:
@@ -124,7 +140,7 @@ def _ends(after: str, asked: Collection[str]) -> bool:
     match = re.match(r"\s(\w+)", after)
     if match is not None and match[1] == "than":
         return False  # "squarer than"
-    return match is None or match[1].casefold() in _ENDS or root(match[1]) in asked or match[1].endswith("ly")
+    return match is None or match[1].casefold() in _ENDS or concept(match[1]) in asked or match[1].endswith("ly")
 
 
 def _whole(said: Sequence[str], options: Sequence[str]) -> int | None:

@@ -65,7 +65,8 @@ _VERBS = frozenset({"can", "go", "mark", "may", "might", "must", "will"})
 """Verbs that are also names ("May", "Will", "Go"), and are written in lower case."""
 _NAMED_AS_VERB = re.compile(r"\s(?:with|for|fly|be|have|I|it|you|me|we)\b", re.IGNORECASE)
 _LEFT_BEHIND = re.compile(
-    r"(?:\ball(?:\sthat(?:'s|\sis))?|\bbeen|\b(?:have|has|had|having)(?:\s(?:just|already|now|since))?|\b(?:you|they|we)(?:'ve|'d))\s\Z", re.IGNORECASE
+    r"(?:\ball(?:\sthat(?:'s|\sis))?|\bbeen|\b(?:have|has|had|having)(?:\s(?:just|already|now|since))?|\b(?:you|they|we)(?:'ve|'d))\s\Z",
+    re.IGNORECASE,
 )
 """What is before "left" as a participle: "the car has left"."""
 _AGREEING = re.compile(r"\b(?:you|I)(?:'re|\sare|'m|\sam|\swas|\swere)\s(?:\w+ly\s)?\Z", re.IGNORECASE)

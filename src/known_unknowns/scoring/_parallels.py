@@ -90,7 +90,10 @@ def _about(clauses: list[str], focus: Focus) -> str | None:
 def _is_clause(words: list[str], distinguishing: frozenset[str]) -> bool:
     """Whether the words of a part are no mere part of a list."""
     return any(
-        word in _words.VERBS or word in _words.PREPOSITIONS or word in LINKING or root(word) in distinguishing
+        word in _words.VERBS
+        or word in _words.PREPOSITIONS
+        or word in LINKING
+        or root(word) in distinguishing
         or word.endswith(("ing", "ed"))
         for word in words
     )

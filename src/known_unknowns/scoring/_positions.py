@@ -39,7 +39,8 @@ _CHOSEN = (
 _NAMED = re.compile(rf"(?<!my\s)(?<!initial\s)\b{_LIST}\s{_OPTION}(?:\sin\sthe\slist)?\b", re.IGNORECASE)
 _CHOSEN_ONE = re.compile(rf"{_CHOSEN}{_LIST}\sone{_END}", re.IGNORECASE)
 _COUNTED_BACK = re.compile(
-    rf"{_CHOSEN}(?:the\s)?(?:penultimate|last\sbut\sone|next\sto\slast|second[\s-]to[\s-]last)(?:\sone)?{_END}", re.IGNORECASE
+    rf"{_CHOSEN}(?:the\s)?(?:penultimate|last\sbut\sone|next\sto\slast|second[\s-]to[\s-]last)(?:\sone)?{_END}",
+    re.IGNORECASE,
 )
 _ALONE = re.compile(rf"(?:neither\s|nor\s|not\s)?{_LIST}(?:\sone)?{_END}", re.IGNORECASE)
 _ONLY = re.compile(rf"(?:(?:{_ALONE.pattern})[\s.,;:!]*(?:(?:and|but)\s)?)+", re.IGNORECASE)

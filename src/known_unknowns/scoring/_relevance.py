@@ -9,7 +9,7 @@ analysed. All functions are linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -26,7 +26,6 @@ from known_unknowns.scoring._clauses import (
     SENTENCE,
     SHOWS_THAT,
     WORD,
-    is_participle,
     noun_of,
     parts,
     place_of,
@@ -34,7 +33,8 @@ from known_unknowns.scoring._clauses import (
 )
 from known_unknowns.scoring._contrasts import Contrasts
 from known_unknowns.scoring._marks import TEXT
-from known_unknowns.scoring._stems import root, same_noun, stem
+from known_unknowns.scoring._stems import root, stem
+from known_unknowns.scoring._subjects import Subjects
 
 _NEARBY = 300
 """Number of characters before and after a mention that are analysed, so that the time is linear."""
@@ -109,6 +109,11 @@ class Focus:
         """The roots of the question's words that tell one thing from another: colors, sizes, sides and the like."""
         told = {word for kinds in self.qualities.values() for _, word in kinds}
         return frozenset(map(root, told | (self.content & set(patterns.SIDES))))
+
+    @cached_property
+    def _subjects(self) -> Subjects:
+        """Decides whether the subject of a clause is what the question asks about."""
+        return Subjects(self.nouns, self.words, self.people, self.prepositions, describes=self.describes)
 
     @cached_property
     def contrasts(self) -> Contrasts:
@@ -312,69 +317,14 @@ class Focus:
             if named is None or _words.PREPOSITIONS & set(named["noun"].casefold().split()):
                 return False
             subject = without_openers(mention.sentence[: named.start()])[0]
-            return self._subject(WORD.findall(f"{subject} is".casefold()))
+            return self._subjects.is_asked(WORD.findall(f"{subject} is".casefold()))
         rest, opened = without_openers(before)
         words = [word.casefold() for word in WORD.findall(rest)]
         if all(word in _words.FUNCTION_WORDS and word not in _words.PERSONS for word in words):
             if words and words[0] in _words.VERBS and not opened and mention.sentence.strip():
-                return self._subject(WORD.findall(without_openers(mention.sentence)[0].casefold()))
+                return self._subjects.is_asked(WORD.findall(without_openers(mention.sentence)[0].casefold()))
             return self._names_the_object(mention.after) if self.describes else self._predicate(mention.after)
-        return self._subject(words)
-
-    def _subject(self, words: list[str]) -> bool:
-        """Whether the subject that starts a clause is the asked object, a pronoun, or a noun for any object."""
-        if not words:
-            return True
-        first, second = words[0], words[1] if len(words) > 1 else ""
-        if first in _words.PRONOUNS or (
-            first in _words.DEMONSTRATIVES and (second in _words.CLAUSE_WORDS or not second)
-        ):
-            return True
-        if first in _words.PERSONS:
-            return not self.describes or bool(self.nouns & _words.PERSON_NOUNS)
-        if first in _words.PREPOSITIONS:
-            adverb = first in self.prepositions and second in _words.VERBS | _words.PRONOUNS  # "outside it's foggy"
-            return not self.describes and (adverb or any(root(word) in self.words for word in words))
-        phrase = list(takewhile(lambda word: word not in _words.CLAUSE_WORDS, words))
-        inner = next((place for place, word in enumerate(phrase) if place and word in _words.DETERMINERS), len(phrase))
-        phrase = phrase[:inner]
-        phrase = phrase[:1] + list(takewhile(lambda word: not is_participle(word), phrase[1:]))
-        named = [
-            word for word in phrase if word not in _words.FUNCTION_WORDS | _words.ADJECTIVES and not word.endswith("ly")
-        ]
-        if self._is_somebody_else(named):
-            return False
-        rest = words[len(phrase) :]
-        if not named and rest and rest[0] in _words.VERBS:
-            named = [word for word in phrase[-1:] if word not in _words.FUNCTION_WORDS]
-        if not named:
-            return True
-        if rest[:1] and rest[0] in _words.PREPOSITIONS and {"it", "him", "them"} & set(rest[1:3]):
-            return False  # "the plane behind it"
-        if any(word.endswith("'s") and root(word) not in self.words for word in named):
-            return False
-        if named[-1] == "name" and len(named) > 1 and not {"nam", "call"} & self.words:
-            return False
-        if self.nouns:
-            if any(same_noun(stem(named[-1]), noun) for noun in self.nouns):
-                return True
-            if stem(named[-1]) in _words.GENERAL_NOUNS and any(stem(word) in self.nouns for word in named):
-                return True
-        elif any(root(word) in self.words for word in named) or stem(named[-1]) in _words.OTHER_SUBJECTS:
-            return True
-        if stem(named[-1]) not in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS if self.nouns else _words.GENERAL_NOUNS):
-            return False
-        return self._subject(rest[1:]) if rest[:1] == ["of"] else True
-
-    def _is_somebody_else(self, words: Sequence[str]) -> bool:
-        """Whether the words name a man and the question asks about a woman, or the other way round."""
-        stems = frozenset(map(stem, words))
-        if "people" in words and self.people:
-            return True
-        return any(
-            stems & one and self.people & other and not self.people & one
-            for one, other in ((_words.MALE, _words.FEMALE), (_words.FEMALE, _words.MALE))
-        )
+        return self._subjects.is_asked(words)
 
     def _allows(self, before: str) -> bool:
         """Whether the preposition before a word of the question, if any, is also in the question."""

@@ -34,7 +34,7 @@ REPRESENTED = re.compile(
 ASIDE = re.compile(
     r"\b(?:next\sto|near|beside|besides|close\sto|adjacent\sto|leads\sto|leading\sto|opposite|across\sfrom|above|below|behind|under"
     r"|similar\sto|unlike|(?:bigger|smaller|larger|thinner|thicker|taller|darker|lighter|older|younger|brighter|shorter|longer|wider|less|more)(?:\s\w+)?\sthan|before|after|not\sfar\sfrom"
-    r"|in\sfront\sof|away\sfrom|(?<!filled\s)with|without|(?:left|right)\sof|between\s[\w.]+\sand|(?<!made\s)(?<!constructed\s)from|between|owned\sby|(?<!looks\s)(?<!look\s)(?<!appears\s)(?<!seems\s)(?<!something\s)(?<!be\s)like|compared\s(?:to|with)|as\s\w+\sas)\s(?:(?:an?|the|some)\s(?:[a-z]+\s)?)?\Z",
+    r"|in\sfront\sof|away\sfrom|(?<!filled\s)with|without|(?:left|right)\sof|between\s[\w.]+\sand|(?<!made\s)(?<!constructed\s)(?<!comes\s)(?<!coming\s)(?<!color\s)from|between|owned\sby|(?<!looks\s)(?<!look\s)(?<!appears\s)(?<!seems\s)(?<!something\s)(?<!be\s)like|compared\s(?:to|with)|as\s\w+\sas)\s(?:(?:an?|the|some)\s(?:[a-z]+\s)?)?\Z",
     re.IGNORECASE,
 )
 ASIDE_IN_A_QUESTION = re.compile(

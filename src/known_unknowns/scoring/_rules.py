@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from known_unknowns.scoring import _rule_patterns as patterns
 from known_unknowns.scoring import _stance, _statements, _verdicts
 from known_unknowns.scoring._announcements import ANNOUNCED, ASIDE, CUED, FINAL, MISSPELT
 from known_unknowns.scoring._clauses import ENGLISH
@@ -17,80 +18,6 @@ from known_unknowns.scoring._relevance import Rule, focus_of
 from known_unknowns.scoring._stems import root
 from known_unknowns.scoring._structures import parse_structure, parse_tags, statements
 from known_unknowns.scoring._turns import own_answer
-
-_KEYED = re.compile(rf"\w:\s?(?:the\s|an?\s)?{MARK}")
-_NEXT_WORD = re.compile(r"\s([a-z]+)(?!\w)")
-_FEW_WORDS, _LONG = 4, 60
-_SENTENCE_END = re.compile(r"\n|[.!?;](?:\s|\Z)|\u3002|</answer>", re.IGNORECASE)
-_OPENING = " \n:=-.([{<'>#\u2022\u00b7,"
-_BETWEEN = (
-    rf"[)\]}}']{{0,2}}\s?(?:[,;/&+|、]\s?|->\s?|\u2192\s?)?(?:(?:{_statements.AND_OR}|but|as\swell\sas)\s?)?"
-    r"(?:(?:also|maybe|perhaps|possibly|even|both|then|either|plus|the|an?|option)\s){0,2}[(\[{]?"
-)
-_LIST = re.compile(
-    r"(?:(?:the|an?|is|options?|choice|letter|definitely|probably|likely|most\slikely|clearly|certainly|that|it's|it\sis"
-    r"|both|either|letra|lettera|lettre|alternativa|buchstabe)\s){0,4}"
-    rf"[(\[]?{MARK}(?:{_BETWEEN}{MARK})*",
-    re.IGNORECASE,
-)
-_LIST_ONLY = re.compile(rf"[\s#>*([{{-]{{0,5}}{_LIST.pattern}[\s.,:;!?)\]}}'/|>-]{{0,9}}(?:</answer>)?", re.IGNORECASE)
-_AFTER_A_TEXT = re.compile(
-    r"\s?(?:[.,;:!?()\n\u2013\u2014\u3002\u2026-]|\Z|</answer>)|\s(?:there|it|he|she|they)\s(?:is|are|was|were|does|do|has|have)(?:n't|\snot)?\s?(?:[.,!\n]|\Z)|\s(?:because|since|as|is\s(?:correct|right))\b",
-    re.IGNORECASE,
-)
-_LINE_LABEL = re.compile(rf"\n[\s#>([{{<'\u2022\u00b7-]{{0,5}}(?:{BOTH}|{LETTER}(?=\s?[.):\]]|\s?(?:\n|\Z)))")
-_APPOSED = re.compile(
-    r",\s(?:his|her|the|an?|my|their|its|our)\s[^.,;:!?\n]{1,60},\s(?:is|are|was|were|has|had|[a-z]+s)\b", re.IGNORECASE
-)
-"""What follows a text that is the subject of a clause: "Viola, his sister, is ..."."""
-_UNFINISHED = re.compile(r":\s?\Z|\s(?:a|an|the|of|in|on|at|with|and|to|is|are|from|by|which|that)\s?\Z", re.IGNORECASE)
-"""The end of a reply that was cut off within a sentence."""
-_CUT_OFF = re.compile(rf"{MARK}[)\]]?,?\s(?:or|and|oder|und|ou|et|o|y)\s*\Z", re.IGNORECASE)
-_AFFIRMED = re.compile(
-    rf"(?<!not\s)\b(?:only|just|leav(?:es|ing)(?:\sus)?(?:\swith)?(?:\sonly)?)\s(?:option\s|the\s)?{MARK}|{MARK}[)\]]?\s(?:fits|matches|suits|works)\s(?:best|better)\b|{MARK}[)\]]?\s(?:remains|holds|is\sleft)(?=\s?(?:[.!,;\n]|\Z))|{MARK}[)\]]?,?\sit\s(?:is|must\sbe|has\sto\sbe)(?=\s?(?:[.!,;\n]|\Z))|{MARK}(?:\s[a-z]+){{0,2}}\s(?:in\stotal|in\sall|altogether)\b"
-    rf"|{MARK}[)\]]?\sis\s(?:the|my)\s(?:final\s)?(?:answer|choice|pick|one)\b|{MARK}[)\]]?\s?(?:(?:is|seems|ist|est|es)\s(?:the\s|clearly\s|indeed\s|probably\s|most\slikely\s){{0,2}}"
-    r"(?:only\s|most\s|more\s)?(?:correct|right|best|better|accurate|likely|fitting|appropriate|richtig|korrekt|correcte?)\b|才?是?正确|が正し)",
-    re.IGNORECASE,
-)
-_UNDECIDED = re.compile(
-    r"\b(?:can't|cannot|unable\sto)\s(?:decide|choose|say\swhich)|\bundecided\b|\btorn\b|\bnot\ssure\swhich\b",
-    re.IGNORECASE,
-)
-_COPY = re.compile(rf"{MARK}(?:[\s.,;|/)(\]\[-]{{1,4}}(?:(?:or|and)\s)?[(\[]?{MARK}){{1,63}}")
-_MARK = re.compile(MARK)
-_LETTER = re.compile(LETTER)
-_EXCEPTED = re.compile(
-    rf"(?P<mark>{MARK})\s(?:\w+\s){{0,2}}(?:except|besides|other\sthan|apart\sfrom|better\sthan)\s[^.;\n]{{0,20}}?{MARK}",
-    re.IGNORECASE,
-)
-_ALL_EXCEPT = re.compile(
-    rf"{TEXT}\s(?:except|apart\sfrom|other\sthan)\s(?:for\s)?(?:the\s|an?\s)?{TEXT}", re.IGNORECASE
-)
-"""Neither the first option nor the second: "all of them except the right one"."""
-_REMARKS = re.compile(
-    rf"(?:\A|(?<=[.;!\n]\s)|(?<=\n))[(\[]?(?P<mark>{MARK})[)\]]?\s?(?P<sign>[:=\u2013\u2014-])\s?(?=[a-z])",
-    re.IGNORECASE,
-)
-"""An option and a remark on it, at the start of a sentence: "A - there is no kite."."""
-_SHORT = re.compile(rf"\s*(?:(?:\w{{2,}}|\d)[,:]?\s){{1,2}}(?:{LETTER})[.)]?\s*")
-"""A reply of one or two words and a letter: "striped E"."""
-_BARE = re.compile(
-    rf"(?:{LETTER}|{BOTH})(?=[)\]]?\s?(?:[.!;\n]|\Z))|(?:(?<=[,;.!?\u2026]\s)|(?<=\u2026)){TEXT}(?=\s?(?:[.!;\n]|\Z))"
-)
-_TEXT_ONLY = re.compile(f"{LETTER}|{BOTH}")
-_NUMBER = r"\d{1,3}(?:\.\d+)?"
-_SHARE = re.compile(
-    rf"{MARK}[)\]']{{0,2}}(?:\s?[:=(\u2013\u2014-]|\sis|\sat|\swith)?\s?(?:an?\s)?(?:about\s|around\s|~)?"
-    r"(?:(?:probability|chance|likelihood|confidence)\s?(?:of|is|:|=)?\s?)?"
-    rf"(?:(?P<after>{_NUMBER})\s?%|(?<=[:=(\s])(?P<part>[01]?\.\d+|\d{{1,3}}/[1-9]\d{{0,2}}|[01](?![\w.])))"
-    rf"|(?P<before>{_NUMBER})\s?%\s(?:(?:for|sure|certain|likely|chance|probability|of|that|it|is|to|be)\s){{0,5}}(?:option\s|the\s)?[(\[]?{MARK}",
-    re.IGNORECASE,
-)
-_ASSERTED = re.compile(
-    r"\b(?:maybe|perhaps|possibly|probably|is|are|was|were|be|it's|that's|will|going\sto|has|holds?|wears?|says|reads|plays?|shows?|depicts?|see|appears?|looks?|seems?|called|say|answer|like)"
-    rf"(?:\s(?:a|an|the|to|be|in|like|of|clearly|probably|likely|about|around|from|by|at)){{0,4}}\s{TEXT}|{LETTER}|{BOTH}",
-    re.IGNORECASE,
-)
 
 
 def whole_reply(reply: str, question: str) -> str:
@@ -145,8 +72,8 @@ class ReplyParser:
         marked = self.marks.mark_letter_texts(text) if self.marks.ambiguous else self._mark(text)
         if whole := self.marks.whole(text):
             return whole
-        readable = len(text.split()) < _FEW_WORDS or ENGLISH.search(text) is not None
-        if readable and _MARK.search(marked) is None and not self.marks.ambiguous:
+        readable = len(text.split()) < patterns.FEW_WORDS or ENGLISH.search(text) is not None
+        if readable and patterns.ANY_MARK.search(marked) is None and not self.marks.ambiguous:
             marked = self.marks.mark_loosely(self._with_reference(text), self.focus.words)
         if (claims := self.decide(marked)) or not readable or self.marks.ambiguous:
             return claims
@@ -158,17 +85,17 @@ class ReplyParser:
         if loose == marked or any(map(self.marks.is_statement, self.marks.offered - {self.refusal})):
             return NOTHING
         claims = self.decide(loose)
-        if _MARK.search(self._stated(marked)) is None:
+        if patterns.ANY_MARK.search(self._stated(marked)) is None:
             return claims
         return claims & self._last(self._stated(loose))
 
     def decide(self, marked: str) -> Claims:
         """Apply the rules to marked text."""
-        if _MARK.search(marked) is None:
+        if patterns.ANY_MARK.search(marked) is None:
             return NOTHING
         marked = self._without_copies(_statements.without_lower_ranks(marked))
-        if _ALL_EXCEPT.search(marked) or any(
-            self._is_refusal_text(match["mark"]) for match in _EXCEPTED.finditer(marked)
+        if patterns.ALL_EXCEPT.search(marked) or any(
+            self._is_refusal_text(match["mark"]) for match in patterns.EXCEPTED.finditer(marked)
         ):
             return NOTHING
         marked = ASIDE.sub("", _stance.plain(marked))
@@ -179,11 +106,13 @@ class ReplyParser:
         text = _statements.without_possible(stated)
         claims = (
             NOTHING
-            if _CUT_OFF.search(stated) or _statements.is_a_tie(stated)
+            if patterns.CUT_OFF.search(stated) or _statements.is_a_tie(stated)
             else self._decided_by_rules(stated, text, verdict)
         )
-        if _UNFINISHED.search(text) or (len(claims) == 1 and FINAL.search(text)):
+        if patterns.UNFINISHED.search(text) or (len(claims) == 1 and FINAL.search(text)):
             return claims
+        if patterns.OTHER_VALUE.search(text):
+            return NOTHING
         last = self._last(text)
         return last or claims if len(claims) == 1 else last or agreed(marked, self.marks) or claims
 
@@ -217,7 +146,7 @@ class ReplyParser:
                     or self._contradicts(claims, text, rule)
                 )
                 return NOTHING if revoked else claims
-            if rule == self.announced and _UNDECIDED.search(text) and len(self.named(text)) > 1:
+            if rule == self.announced and patterns.UNDECIDED.search(text) and len(self.named(text)) > 1:
                 return NOTHING
         return NOTHING
 
@@ -232,7 +161,7 @@ class ReplyParser:
     def announced(self, text: str) -> Claims:
         """The text after announcements, from the last conclusion ("so", "I would choose") on."""
         claims, end = NOTHING, len(text)
-        several = len(_KEYED.findall(text)) > 1  # "Lane 3: red. Lane 4: blue." announces nothing
+        several = len(patterns.KEYED.findall(text)) > 1  # "Lane 3: red. Lane 4: blue." announces nothing
         for match in reversed(list(ANNOUNCED.finditer(text))):
             if several and not match[0]:
                 continue
@@ -244,12 +173,12 @@ class ReplyParser:
 
     def affirmed(self, text: str) -> Claims:
         """Options that are called correct: "B is the best answer", "only B fits"."""
-        return self.marks.claims(" ".join(match[0] for match in _AFFIRMED.finditer(text)))
+        return self.marks.claims(" ".join(match[0] for match in patterns.AFFIRMED.finditer(text)))
 
     def shares(self, text: str) -> Claims:
         """The option with the highest of several shares or probabilities: "Red: 30%, gold: 70%"."""
         values: dict[Claims, float] = {}
-        for match in _SHARE.finditer(text):
+        for match in patterns.SHARE.finditer(text):
             number = match["after"] or match["before"] or match["part"]
             value = float(number.split("/")[0]) / float(number.split("/")[1] if "/" in number else 1)
             values[self.marks.claims(match[0])] = value
@@ -263,16 +192,16 @@ class ReplyParser:
     def edges(self, text: str) -> Claims:
         """The choice that starts the reply, labels that start other lines, and a last line that is only a choice."""
         text = text.strip(" \n")
-        remarks = {(match["sign"], match["mark"]) for match in _REMARKS.finditer(text)}
+        remarks = {(match["sign"], match["mark"]) for match in patterns.REMARKS.finditer(text)}
         if len(remarks) > 1:
             return self.marks.claims("".join(mark for _, mark in remarks))
         first_line, _, rest = text.partition("\n")
         last_line = rest.rpartition("\n")[2]
-        last = self.marks.claims(last_line) if _LIST_ONLY.fullmatch(last_line) else NOTHING
-        if _LIST_ONLY.fullmatch(first_line):
+        last = self.marks.claims(last_line) if patterns.LIST_ONLY.fullmatch(last_line) else NOTHING
+        if patterns.LIST_ONLY.fullmatch(first_line):
             return self.marks.claims(first_line) | last
-        labels = self.marks.claims(" ".join(match[0] for match in _LINE_LABEL.finditer(text)))
-        return self._start(text.lstrip(_OPENING)) | labels | last
+        labels = self.marks.claims(" ".join(match[0] for match in patterns.LINE_LABEL.finditer(text)))
+        return self._start(text.lstrip(patterns.OPENING)) | labels | last
 
     def named(self, text: str) -> Claims:
         """All mentions. They are all collected, so that contradictions are detected."""
@@ -281,16 +210,16 @@ class ReplyParser:
         if self.marks.claims(self.focus.about_the_question(text, self._statements)) - claims:
             return NOTHING
         if self.marks.claims(text) - claims and not all(
-            self.focus.anchored(relevant, mark) for mark in _MARK.findall(relevant)
+            self.focus.anchored(relevant, mark) for mark in patterns.ANY_MARK.findall(relevant)
         ):
             return NOTHING
-        if _UNFINISHED.search(text) or (len(text) > _LONG and text.endswith(",")):
+        if patterns.UNFINISHED.search(text) or (len(text) > patterns.LONG and text.endswith(",")):
             return NOTHING
-        letters = [match for match in _LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
-        if letters and all(self._names_a_thing(text[match.end() :][:_LONG]) for match in letters):
+        letters = [match for match in patterns.ANY_LETTER.finditer(text) if self.marks.claims(match[0]) == claims]
+        if letters and all(self._names_a_thing(text[match.end() :][: patterns.LONG]) for match in letters):
             return NOTHING
         other = re.search(f"{TEXT}|{BOTH}", text) is not None
-        cued = other or _SHORT.fullmatch(text) is not None
+        cued = other or patterns.SHORT.fullmatch(text) is not None
         cued = cued or any(CUED.search(text[max(0, match.start() - 40) : match.start()]) for match in letters)
         return claims if cued or not letters else NOTHING
 
@@ -302,17 +231,17 @@ class ReplyParser:
 
     def _restated(self, text: str) -> Claims:
         restated = self.focus.about_the_question(text, (), Rule.RESTATED)
-        places = [match for match in _MARK.finditer(restated) if re.match(TEXT, match[0])]
+        places = [match for match in patterns.ANY_MARK.finditer(restated) if re.match(TEXT, match[0])]
         claims = self.marks.claims("".join(match[0] for match in places))
         if len(claims) != 1 or not self.focus.analysed or ENGLISH.search(text) is None:
             return NOTHING
         rest = self.focus.about_the_question(text, self._statements)[places[-1].end() :]
-        others = self.marks.claims(rest) | self.marks.claims("".join(_TEXT_ONLY.findall(text)))
+        others = self.marks.claims(rest) | self.marks.claims("".join(patterns.TEXT_ONLY.findall(text)))
         return NOTHING if others & self.marks.offered - claims else claims
 
     def _names_a_thing(self, after: str) -> bool:
         """Whether a noun of the question follows a letter: "A barrier with an ad, B barrier without."."""
-        match = _NEXT_WORD.match(after)
+        match = patterns.NEXT_WORD.match(after)
         return match is not None and root(match[1]) in self.focus.words
 
     def _label_of(self, mark: str) -> str:
@@ -327,23 +256,23 @@ class ReplyParser:
 
     def _first(self, segment: str) -> Claims:
         """The choice that starts a segment, or the mentions in its first sentence."""
-        segment = segment.lstrip(_OPENING)
-        start = _LIST.match(segment)
+        segment = segment.lstrip(patterns.OPENING)
+        start = patterns.LIST.match(segment)
         if start:
             return self.marks.claims(start[0])
-        return self.named(_SENTENCE_END.split(segment, maxsplit=1)[0])
+        return self.named(patterns.SENTENCE_END.split(segment, maxsplit=1)[0])
 
     def _start(self, text: str) -> Claims:
-        start = _LIST.match(text)
+        start = patterns.LIST.match(text)
         if start is None:
             return NOTHING
         claims = self.marks.claims(start[0])
         if text[start.end() :].lstrip(")] ").startswith("?"):
             return NOTHING  # "A? No."
-        if _APPOSED.match(text, start.end()):
+        if patterns.APPOSED.match(text, start.end()):
             return NOTHING
         only_text = re.search(f"{LETTER}|{BOTH}", start[0]) is None
-        return NOTHING if only_text and not _AFTER_A_TEXT.match(text, start.end()) else claims
+        return NOTHING if only_text and not patterns.AFTER_A_TEXT.match(text, start.end()) else claims
 
     def _without_copies(self, text: str) -> str:
         """Remove lists of all options in the question's order."""
@@ -352,31 +281,31 @@ class ReplyParser:
         def shorten(match: re.Match[str]) -> str:
             if self.marks.in_order(match[0])[: len(offered)] != offered:
                 return match[0]
-            end = [mark.end() for mark in _MARK.finditer(match[0])][len(offered) - 1]
+            end = [mark.end() for mark in patterns.ANY_MARK.finditer(match[0])][len(offered) - 1]
             return f"\u2026{match[0][end:]}"
 
-        return _COPY.sub(shorten, text)
+        return patterns.COPY.sub(shorten, text)
 
     def _revokes_refusal(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
         """Whether the reply states another option after the refusal: "I can't help with it. It is an Audi."."""
         if self.refusal is None:
             return False
         if claims != {self.refusal}:
-            refusals = [match.start() for match in _MARK.finditer(text) if self._is_refusal_text(match[0])]
+            refusals = [match.start() for match in patterns.ANY_MARK.finditer(text) if self._is_refusal_text(match[0])]
             place = 0 if rule != self.announced else self._decided(claims, text, rule)
-            first = _MARK.search(text)
+            first = patterns.ANY_MARK.search(text)
             return rule != self.final and any(
                 start >= place or (first and start == first.start()) for start in refusals
             )
-        places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) == claims]
-        asserted = " ".join(match[0] for match in _ASSERTED.finditer(text, max(places, default=len(text))))
+        places = [match.end() for match in patterns.ANY_MARK.finditer(text) if self.marks.claims(match[0]) == claims]
+        asserted = " ".join(match[0] for match in patterns.ASSERTED.finditer(text, max(places, default=len(text))))
         return bool(self.marks.claims(asserted) - claims)
 
     def _in_doubt(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:
         """Whether the reply mentions an option after the chosen one without a clear stance."""
         if rule == self.final or self.marks.ambiguous:
             return False
-        places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
+        places = [match.end() for match in patterns.ANY_MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
         doubted = _stance.labels_in_doubt(text[places[-1] :] if places else text, self.marks)
         return bool(doubted if rule != self.edges else doubted & claims)
 
@@ -392,7 +321,7 @@ class ReplyParser:
         place = self._decided(claims, text, rule)
         rest = text[place:]
         if rule in (self.edges, self.announced):
-            bare = self.marks.claims(" ".join(_BARE.findall(rest)))
+            bare = self.marks.claims(" ".join(patterns.BARE.findall(rest)))
             undecided = rule == self.announced and not any(found["conclusive"] for found in ANNOUNCED.finditer(text))
             if (bare | self.affirmed(text if undecided else rest)) - claims:
                 return True
@@ -402,11 +331,13 @@ class ReplyParser:
             rest = text[text.rfind("\n", 0, place) + 1 : place].rpartition(". ")[2] + rest
         if claims & self.marks.claims(re.sub(LETTER, "", rest)) or claims == {self.refusal}:
             return False
-        return bool(self.marks.claims(self.focus.about_the_question(_TEXT_ONLY.sub("", rest), self._statements)))
+        return bool(
+            self.marks.claims(self.focus.about_the_question(patterns.TEXT_ONLY.sub("", rest), self._statements))
+        )
 
     def _decided(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> int:
         """The end of the mention that was decided on: the first for a start of the reply, otherwise the last."""
-        places = [match.end() for match in _MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
+        places = [match.end() for match in patterns.ANY_MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
         return places[0 if rule == self.edges else -1]
 
     def _is_refusal_text(self, mark: str) -> bool:

@@ -18,7 +18,7 @@ NEGATIONS = phrases(
     nowhere wish\w* hope[sd]? pretend\w* allegedly? alleged so-called supposed(?:ly)? unlikely impossible
     implausible avoid forget discard\w* dismiss\w* disagree\w* disput\w* disprov\w*
     contradict\w* eliminat\w* exclud\w* reject\w* rul(?:e|es|ed|ing)_out ruled stop(?:ped|s)? fail(?:s|ed)?_to my_foot
-    far_from anything_but
+    far_from anything_but too_(?!many|much|few)\w+_to
     pas jamais aucune? ni nicht kein\w* niemals falsch faux fausse incorrecte? falso falsa nunca jamás tampoco não нет
     не ни неверно niet geen inte ikke ej nie değil tidak bukan không
     """
@@ -62,7 +62,8 @@ OPINIONS = phrases(
     claim(?:s|ed)? thinks? thought believes? believed argues? argued insists? insisted replied replies answers answered
     asserts? asserted maintains? assumes? assumed guess(?:es|ed) chose chooses picked picks voted votes swears? swore
     attributes? attributed
-    count(?:s|ed)? prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted expects? expected
+        count(?:s|ed)? prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted
+    expects? expected
     """
 )
 """Verbs of opinion. Only persons have opinions."""

@@ -188,7 +188,8 @@ _WEAK = re.compile(
 )
 """Markers that retract only if an option follows."""
 _RECONSIDERED = re.compile(
-    rf"\b(?:hmm*|oh\sno|oh\swait|uhm?|um|erm?|argh|oops|ah)\b[^\n]{{0,100}}?[.!?\u2026]\s(?=[(\[]?{MARK}[)\]]?[.!]?\Z)", re.IGNORECASE
+    rf"\b(?:hmm*|oh\sno|oh\swait|uhm?|um|erm?|argh|oops|ah)\b[^\n]{{0,100}}?[.!?\u2026]\s(?=[(\[]?{MARK}[)\]]?[.!]?\Z)",
+    re.IGNORECASE,
 )
 """A pause after which the reply ends with an option: "A. Hmm, the ball is too large. B."."""
 _NO = re.compile(

@@ -35,11 +35,12 @@ _REMARK = re.compile(rf"(?P<mark>{MARK})\s?[:=]\s?[^\W\d]+(?=\s?(?:[,;\n|]|\Z))"
 """An option with a word that is not known to be a verdict."""
 
 
-_ASKED = re.compile(rf"(?P<question>[^.!?:;,\n]{{2,120}})[?:]\s(?:an?\s|the\s)?(?P<mark>{MARK})(?=\s?(?:[.,;!\n]|\Z))")
+_ASKED = re.compile(rf"(?P<question>[^.!?:;\n]{{2,120}})[?:]\s(?:an?\s|the\s)?(?P<mark>{MARK})(?=\s?(?:[.,;!\n]|\Z))")
 """A question or heading of the reply with its answer: "Is there a cat? No.", "Lane 3: a red cap."."""
 _ANNOUNCES = re.compile(r"\b(?:answer|option|choice|conclusion|final|result|guess)\b", re.IGNORECASE)
 _CONCLUDES = re.compile(
-    rf"\banswer\b(?:\sis|\s?:)?\s?[(\[]?{MARK}|\b(?:so|thus|therefore|hence)\b[^.!?:\n]{{0,30}}:\s?{MARK}", re.IGNORECASE
+    rf"\banswer\b(?:\sis|\s?:)?\s?[(\[]?{MARK}|\b(?:so|thus|therefore|hence)\b[^.!?:\n]{{0,30}}:\s?{MARK}",
+    re.IGNORECASE,
 )
 _TOKEN = re.compile(r"\w+")
 

@@ -20,6 +20,7 @@ UNSEEN_FOURTH = read(REPLIES.with_name("unseen4.jsonl"))
 DEVELOPMENT_LAST = read(REPLIES.with_name("development5.jsonl"))
 UNSEEN_FIFTH = read(REPLIES.with_name("unseen5.jsonl"))
 UNSEEN_SIXTH = read(REPLIES.with_name("unseen6.jsonl"))
+DEVELOPMENT_OWN = read(REPLIES.with_name("development7.jsonl"))
 FURTHER = [read(REPLIES.with_name(f"development4{part}.jsonl")) for part in "ab"]
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
 ADVERSARIAL = json.loads(REPLIES.with_name("adversarial.json").read_text(encoding="utf-8"))
@@ -38,6 +39,7 @@ def test_labels_are_options_of_the_reply():
         *DEVELOPMENT_LAST,
         *UNSEEN_FIFTH,
         *UNSEEN_SIXTH,
+        *DEVELOPMENT_OWN,
     ]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
         assert {row["pass1"], row["pass2"], row["gold"]} <= allowed, row["id"]
@@ -58,6 +60,7 @@ def test_replies_are_unique():
         *DEVELOPMENT_LAST,
         *UNSEEN_FIFTH,
         *UNSEEN_SIXTH,
+        *DEVELOPMENT_OWN,
     ]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
 
@@ -112,6 +115,8 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
         (UNSEEN_FIFTH, "adversarial", 200, 170, 3),
         (UNSEEN_SIXTH, "realistic", 200, 194, 0),
         (UNSEEN_SIXTH, "adversarial", 200, 168, 5),
+        (DEVELOPMENT_OWN, "realistic", 102, 100, 0),
+        (DEVELOPMENT_OWN, "adversarial", 186, 163, 1),
     ],
 )
 def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
