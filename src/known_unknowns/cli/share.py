@@ -38,8 +38,8 @@ def pin(
     from known_unknowns.workflow import configuration
 
     if results and redistribute:
-        message = "cannot be combined with --results, which pins no data; run  known-unknowns pin --redistribute NAME"
-        raise ConfigError(message.replace("NAME", redistribute[0]), path="--redistribute")
+        other = f"run  known-unknowns pin --redistribute {redistribute[0]}"
+        raise ConfigError(f"cannot be combined with --results, which pins no data; {other}", path="--redistribute")
     settings = configuration.load(params, edition=edition)
     if results:
         if not pinning.record_results(settings.edition):

@@ -36,7 +36,7 @@ def read(path: str | Path = FILE, *, edition: str | None = None) -> Any:
     path = Path(path)
     try:
         raw = parse_strict_yaml(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise ConfigError(f"no such file: {path}; run from the project's folder, or name it with --params") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid YAML: {_yaml_mistake(error)}") from None

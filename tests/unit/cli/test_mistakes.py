@@ -38,6 +38,7 @@ IN_A_PROJECT = {
         3,
         "params.yaml: not <model>/<benchmark>.parquet of a mod",
     ),
+    "check params --params .": (2, "no such file: ."),
     "pin": (3, "data: no data and no journals of the edition pocket in this folder; run it first"),
     f"import-released-models mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
     f"import-released-models humblebench {RAW} --edition released": (
