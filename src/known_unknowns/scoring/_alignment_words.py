@@ -38,7 +38,7 @@ LINKING = _set(
     placed plays playing pointing points positioned printed produced read represents rides running says seated set
     showing shown situated spells stays suggests taken take takes there titled totals used uses used weighs wrote
         written created composed directed founded invented consist consists get gets got receives remain remains
-    stay stays stayed remained carry carries sit sits sitting stand stands standing lie lies
+    stay stays stayed remained carry carries carrying sit sits sitting stand stands standing lie lies
     lying hang hangs hanging rest rests resting keep keeps strapped attached
     tied fixed mounted fastened parked
     """

@@ -14,7 +14,7 @@ from known_unknowns.scoring._clauses import WORD
 from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, Claims, Marks
 from known_unknowns.scoring._relevance import Focus, Rule
 from known_unknowns.scoring._relevance_patterns import NOUN_AFTER
-from known_unknowns.scoring._stems import root
+from known_unknowns.scoring._stems import root, stem
 
 _MARK = re.compile(MARK)
 _LABELLED = re.compile(f"{LETTER}|{BOTH}")
@@ -114,13 +114,24 @@ def _about_the_question(clause: str, focus: Focus, *, contrasted: bool) -> bool:
     return _MARK.search(focus.about_the_question(clause, (), Rule.EXPLAINED)) is not None
 
 
-def agreed(text: str, marks: Marks) -> Claims:
+_SO_IS = re.compile(
+    r"(?:[,.;]\s(?:and\s)?so|\sand\sso|[,.;]\s(?:and\s)?the\ssame\s(?:is\strue|goes|holds)\s(?:of|for))\s(?:(?:is|are|was|were|does|do|has)\s)?"
+    r"(?:the|its|his|her|their)\s(?P<noun>[^.,;!?]{1,60})[.!]?\s?\Z",
+    re.IGNORECASE,
+)
+"""A clause that says the same of another thing: "The window is round. So is the mirror."."""
+
+
+def agreed(text: str, marks: Marks, focus: Focus) -> Claims:
     """Return the only option of a reply that names an answer and agrees: "You say B, and I agree with that."."""
     found = _MARK.findall(text)
     claims = marks.claims("".join(found))
     if len(claims) != 1 or not claims <= marks.offered:
         return NOTHING
     place = text.rindex(found[-1])
+    same = _SO_IS.search(text, place)
+    if same is not None and _DISAGREES.search(text) is None:
+        return claims if focus.nouns & {stem(word) for word in WORD.findall(same["noun"].casefold())} else NOTHING
     end = _AGREES.search(text, place)
     if end is not None and _TURNS.search(end[0]):
         return NOTHING

@@ -16,6 +16,10 @@ from known_unknowns.scoring._stems import root, stem
 _PART = re.compile(
     r"\b(?:the|its|his|her|their)\s([a-z]+)\sof\s(?:the|this|that|his|her|their|an?)\s(?:[a-z]+\s)??([a-z]+)\b"
 )
+_PLACED = re.compile(
+    r"\b([a-z]+)\s(at|on|in|behind|under|near|beside|by|with)\s(?:the|this|that|his|her|their|an?)\s(?:[a-z]+\s)??([a-z]+)(?=\s(?:is|are|was|were|has|have|does|did|[a-z]+s)\b|[.,?!]|\Z)"
+)
+"""A thing with its place or part: "the woman at the door"."""
 _KIN = re.compile(
     r"\b(?:his|her|their|its|my|your|our|\w+'s)\s(?:\w+\s)?"
     r"(father|mother|dad|mum|mom|parents?|brothers?|sisters?|siblings?|sons?|daughters?|wife|husband|partner|girlfriend"
@@ -57,6 +61,7 @@ class Contrasts:
         for part, whole in _PART.findall(text):
             self._parts[whole] = self._parts.get(whole, frozenset()) | {part}
         verb_last = bool({"do", "does", "did"} & set(words))  # "does the sign point"
+        self._placed = {(noun, preposition): place for noun, preposition, place in _PLACED.findall(text)}
         self._modified = {} if verb_last else _modifiers(words)
         asked = _OBJECT_ASKED.search(text)
         self._act = None if asked is None else root(asked[1])
@@ -84,6 +89,10 @@ class Contrasts:
         for part, whole in _PART.findall(text):
             known = self._parts.get(whole)
             if known and part not in known and stem(part) not in _words.GENERAL_NOUNS:
+                return True
+        for noun, preposition, place in _PLACED.findall(text):
+            known = self._placed.get((noun, preposition))
+            if known and root(place) not in self._roots and stem(place) not in _words.GENERAL_NOUNS:
                 return True
         if not self._modified:
             return False

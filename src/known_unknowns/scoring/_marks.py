@@ -53,7 +53,7 @@ _LETTER_MENTION = re.compile(
     r"|(?<!\w)'(?P<quoted>[A-Z])'(?!\w)"
     r"|[(\[](?P<bracketed>[A-Za-z])[)\]]"
     r"|(?:^|\n)[\s(\[{#>•·-]{0,5}(?P<first>[a-z])(?=\s?[.):\]]|\s?\Z|\n|(?<!a)\sis\b)"
-    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:;=-]?\s?|[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
+    rf"|(?:{ANSWER_MARK}|(?i:\banswer(?:\sis|\swould\sbe)?)\s?[:;=-]?\s?|(?<!km)(?<!\bm)[,/&]\s?|(?<![^\W\d_]{{2}})\s(?i:or|and)\s)(?P<announced>[a-z])"
     r"(?=\s?[.)\]<]?\s*(?:\Z|\n|</answer>))"
 )
 _COUNTING = re.compile(r"(?<![\w.,])1(?:,|\.{2,3})\s?2(?:(?:,|\.{2,3})\s?\d{1,2})+(?=[.:;!]?\s+\w)")

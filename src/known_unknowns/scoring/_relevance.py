@@ -86,7 +86,8 @@ class Focus:
         words = [word for word in WORD.findall(text.casefold()) if word not in empty]
         said = frozenset(text.casefold().split())
         self.words = frozenset(map(root, words)) - {"what", "which", "how", "many", "where", "imag", "pictur", "photo"}
-        self.last = next((root(word) for word in reversed(words) if root(word) in self.words), None)
+        asked = WORD.findall(patterns.ACCORDING.sub("", text).casefold())
+        self.last = next((root(word) for word in reversed(asked) if root(word) in self.words), None)
         noun = None if match is None else noun_of(WORD.findall(next(filter(None, match.groups())).casefold()))
         self.nouns = frozenset() if noun is None else _words.PEOPLE if noun in _words.PEOPLE else frozenset({noun})
         self.content = said - _NEGATIVE

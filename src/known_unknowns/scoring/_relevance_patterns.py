@@ -21,6 +21,8 @@ LOCATED = re.compile(
     re.IGNORECASE,
 )
 
+ACCORDING = re.compile(r",?\s(?:according\sto|based\son|judging\s(?:by|from)|as\sshown\s(?:in|on|by))\s.*\Z", re.IGNORECASE)
+"""The source that a question ends with: "according to the chart"."""
 REFERENCE = re.compile(r"\b(?:relation|relative|compared|respect)\sto\s(the\s[a-z]+(?:\s[a-z]+)?)\Z")
 
 SIDES = {side: side for side in ("left", "right", "top", "bottom", "middle")}

@@ -114,7 +114,7 @@ class ReplyParser:
         if patterns.OTHER_VALUE.search(text):
             return NOTHING
         last = self._last(text)
-        return last or claims if len(claims) == 1 else last or agreed(marked, self.marks) or claims
+        return last or claims if len(claims) == 1 else last or agreed(marked, self.marks, self.focus) or claims
 
     def _last(self, text: str) -> Claims:
         """The option of the last clause, or of one of several parallel clauses, that is about the question."""

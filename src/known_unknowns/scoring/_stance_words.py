@@ -62,14 +62,14 @@ OPINIONS = phrases(
     claim(?:s|ed)? thinks? thought believes? believed argues? argued insists? insisted replied replies answers answered
     asserts? asserted maintains? assumes? assumed guess(?:es|ed) chose chooses picked picks voted votes swears? swore
     attributes? attributed
-        count(?:s|ed)? prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted
+        prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted
     expects? expected
     """
 )
 """Verbs of opinion. Only persons have opinions."""
 SAYINGS = phrases(
     r"""
-    say says said tells? told suggests? suggested states? stated writes? wrote reports? reported mentions? mentioned go
+    say says said counts? counted tells? told suggests? suggested states? stated writes? wrote reports? reported mentions? mentioned go
     opt vote calls? take object answer choose pick guess
     """
 )
