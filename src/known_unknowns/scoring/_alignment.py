@@ -76,8 +76,12 @@ class Alignment:
         self.content = frozenset(root(word) for word in words if _has_content(word))
         core = frozenset(root(w) for w in words if _has_content(w) and stem(w) not in _words.GENERAL_NOUNS)
         self.core = core or self.content
-        self.restricts = bool(self.core - frozenset(map(root, nouns)) - lists.SEEN)
         self.wh = frozenset(words) & lists.QUESTION_WORDS
+        persons = _words.MALE | _words.FEMALE | _words.PERSON_NOUNS | _words.PEOPLE | {"his", "her"}
+        acts = self.content & (lists.ACTIONS | lists.ANY_ACTIONS)
+        asks_for_somebody = self.wh & {"who", "whom", "whose", "how", "where"} or persons & frozenset(map(stem, words))
+        self.of_things = not (nouns or acts or asks_for_somebody)
+        self.restricts = bool(self.core - frozenset(map(root, nouns)) - lists.SEEN)
         self.prepositions = frozenset(words) & _words.PREPOSITIONS
         self.places = bool(frozenset(words) & lists.PLACES)
         self.asks_number = bool(frozenset(words) & {"number", "year", "price"}) and "many" not in words
@@ -136,6 +140,10 @@ class Alignment:
             return True
         return root(word) in self.content and stem(word) not in self.nouns and word.endswith(("ing", "ed", "s"))
 
+    def names_another(self, word: str) -> bool:
+        """Whether a word after an option's text is a noun for another thing: "a violin case"."""
+        return not (self._is_asked(word) or stem(word) in self.nouns or word.endswith(("ed", "ing")))
+
     def concludes(self, before: str) -> bool:
         """Whether the clause says that something speaks for the mention: "These traits are typical of a beagle."."""
         return _EVIDENT.search(before[-60:]) is not None
@@ -155,6 +163,8 @@ class Alignment:
         lead = WORD.findall(without_openers(before)[0].casefold())
         if not counted and not set(lead) - _words.DETERMINERS and (self._acts(after) or self._is_a_subject(after)):
             return True
+        if not counted and self.of_things and self._somebody_acts(lead):
+            return True
         state = _STATE.match(after) if counted and self.restricts else None
         if state is not None and not self._is_asked(state[1].casefold()):
             return True
@@ -168,6 +178,12 @@ class Alignment:
             if self._left_over(words_after):
                 return True
         return self._left_over(words) or not (evidence or self._allows(words))
+
+    def _somebody_acts(self, lead: Sequence[str]) -> bool:
+        """Whether somebody whom the question does not ask about does something: "He plays the trumpet"."""
+        roots = {root(word) for word in lead}
+        person = lead[:1] != [] and lead[0].removesuffix("'s") in {"he", "she"}
+        return person and bool(roots & lists.ACTIONS) and not roots & self.content
 
     def _is_asked(self, word: str) -> bool:
         """Whether a word is one of the question's, or says nothing about a thing."""

@@ -51,6 +51,9 @@ EVIDENCE = _set(
     """
 )
 """Words between a reason and the option for which it speaks."""
+ACTIONS = frozenset(map(root, _set("play wear hold carry ride drive eat drink read write build give lead throw")))
+"""Roots of verbs of persons and animals. Most are also in other lists, because they tie an option to a question."""
+ANY_ACTIONS = frozenset(map(root, _set("do doing have use using make made happening")))
 SEEN = frozenset(map(root, _set("visible seen see count shown depicted present")))
 """Roots of words of a question that do not restrict what is counted."""
 FREE = _set("of like as by from into")

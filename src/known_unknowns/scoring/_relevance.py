@@ -138,7 +138,17 @@ class Focus:
         rule : Rule
             What the other marks have to fulfil.
         """
-        if re.search(TEXT, text) is None or ENGLISH.search(text) is None:
+        if re.search(TEXT, text) is None:
+            return text
+        named = patterns.ONE_NOUN.fullmatch(text.strip(" \n"))
+        if (
+            named is not None
+            and self.analysed
+            and text.strip()[0] not in exempt
+            and self.alignment.names_another(named[1])
+        ):
+            return re.sub(TEXT, _IRRELEVANT, text)
+        if ENGLISH.search(text) is None:
             return text
         if not self.analysed:
             return patterns.ATTRIBUTIVE.sub("\u2026", text)

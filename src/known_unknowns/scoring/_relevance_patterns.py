@@ -21,7 +21,9 @@ LOCATED = re.compile(
     re.IGNORECASE,
 )
 
-ACCORDING = re.compile(r",?\s(?:according\sto|based\son|judging\s(?:by|from)|as\sshown\s(?:in|on|by))\s.*\Z", re.IGNORECASE)
+ACCORDING = re.compile(
+    r",?\s(?:according\sto|based\son|judging\s(?:by|from)|as\sshown\s(?:in|on|by))\s.*\Z", re.IGNORECASE
+)
 """The source that a question ends with: "according to the chart"."""
 REFERENCE = re.compile(r"\b(?:relation|relative|compared|respect)\sto\s(the\s[a-z]+(?:\s[a-z]+)?)\Z")
 
@@ -47,6 +49,8 @@ IS_A = re.compile(r"(?<!there)(?:\s(?:is|are|was|were|be|like|called)|'s)\s(?:an
 COMPOUND = re.compile(
     r"\s(?!(?:is|are|was|were|can|has|on|in|at)\b)[a-z]+\s(?:is|are|was|were|can|has|stands|lies|hangs|sits)\b(?!\s(?:right|correct|the)\b)"
 )
+ONE_NOUN = re.compile(rf"{TEXT}\s([a-z]{{3,}})[.!]?")
+"""A reply that is an option's text and another word: "A violin case."."""
 LAST_WORD = re.compile(r"\s[a-z]+[.!]?")
 LIST_GAP = re.compile(
     r"(?:,?\s?(?:and|or|and/or|as\swell\sas|plus)\s|,\s|\s?/\s?)(?:an?\s|the\s|also\s)?", re.IGNORECASE
