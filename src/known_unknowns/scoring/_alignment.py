@@ -32,9 +32,13 @@ _CLEFT = re.compile(r"\bit(?:'s|\sis|\swas)\s(?:\w+ly\s)?(?:an?\s|the\s)?\Z", re
 _OBJECT = re.compile(r"\s(?:the|an?|his|her|its|their|my|this|that)\s\w")
 _VERB_BEFORE = re.compile(r"\b(?:have|has|had|to|can|could|will|would|did|does|do)\s\Z", re.IGNORECASE)
 _ACTS = re.compile(
-    r"(?:\s(?:in|with|on|of|at)\s[^.,;:!?]{1,60}?)?\s(?:is|are|was|were)\s(?:not\s|also\s|just\s)?([a-z]+(?:ing|ed))\b",
+    r"(?:\s(?:in|with|on|of|at)\s[^.,;:!?]{1,60}?)?\s(?:is|are|was|were)\s(?:not\s|also\s|just\s)?((?!being\b)[a-z]+(?:ing|ed))\b",
     re.IGNORECASE,
 )
+_FINITE = re.compile(r"\s(?:(?:on|in|at|near|behind|under|above|by|from)\s(?:the|his|her|its|an?)\s\w+\s)?([a-z]+s)\b")
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|being|been)\s\w+\sby\b")
+_DOING = re.compile(r"\s[a-z]+s\s(?:is|are|was|were)\s(?:\w+ly\s)?([a-z]+ing)\b(?:\s([a-z]+))?")
+"""What counted things do: "three boats are leaving"."""
 _STATE = re.compile(
     r"\s(?:of\sthem|[a-z]+s)(?:\s(?:in|on|at|under|behind|near|by)\s(?:the|his|her|an?)\s\w+)?\s(?:is|are|was|were)\s(?:all\s|\w+ly\s)?([a-z]+)(?=[.,;!]|\Z)",
     re.IGNORECASE,
@@ -93,7 +97,7 @@ class Alignment:
             return False
         before = _IN_FACT.sub("", without_openers(before)[0])
         lead, rest = (WORD.findall(text.casefold()) for text in (before, after))
-        found = self._in_order([*lead, *rest])
+        found = self._in_order([*lead, *rest], passive=_PASSIVE.search(after) is not None)
         if found is None:
             return False
         said = self.core & frozenset(found)
@@ -108,14 +112,14 @@ class Alignment:
             return True
         return self._after_a_verb(lead) and not (first and stem(first) in self.content)
 
-    def _in_order(self, words: Sequence[str]) -> list[str] | None:
+    def _in_order(self, words: Sequence[str], *, passive: bool) -> list[str] | None:
         """The question's words among these, None if they are in another order or another word is left over."""
         found: list[str] = []
         place = 0
         for word in words:
             key = root(word)
             if key in self.order and not (word.endswith("'s") and word not in _words.PRONOUNS):
-                if word not in lists.LINKING:  # "is held by the man"
+                if word not in lists.LINKING and not passive:  # "is held by the man"
                     if key not in self.order[place:]:
                         return None
                     place = self.order.index(key, place) + 1
@@ -168,6 +172,9 @@ class Alignment:
         state = _STATE.match(after) if counted and self.restricts else None
         if state is not None and not self._is_asked(state[1].casefold()):
             return True
+        doing = _DOING.match(after) if counted and self.restricts else None
+        if doing is not None and not self._is_asked(doing[1]) and doing[2] not in self.prepositions:
+            return True
         rest = _IN_FACT.sub("", without_openers(before)[0])
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
         words = WORD.findall(rest[evidence:].casefold())
@@ -192,6 +199,11 @@ class Alignment:
     def _is_a_subject(self, after: str) -> bool:
         """Whether the clause goes on with words of which none is the question's: "A square has four corners."."""
         words = WORD.findall(_CLAUSE_END.split(after, maxsplit=1)[0].casefold())
+        verb = _FINITE.match(after)
+        if verb is not None and (verb[1] in _words.VERBS or verb[1] in lists.LINKING) and len(words) > 1:
+            known = verb[1] in _words.AUXILIARIES or root(verb[1]) in self.content | lists.OF_A_SUBJECT
+            if not known:
+                return True
         if len(words) < 2 or words[0] in _words.PERSONS or not (words[0] in _words.VERBS or words[0] == "there"):
             return False
         return not any(root(word) in self.content or stem(word) in self.nouns for word in words) and self._left_over(

@@ -53,6 +53,10 @@ EVIDENCE = _set(
 """Words between a reason and the option for which it speaks."""
 ACTIONS = frozenset(map(root, _set("play wear hold carry ride drive eat drink read write build give lead throw")))
 """Roots of verbs of persons and animals. Most are also in other lists, because they tie an option to a question."""
+OF_A_SUBJECT = frozenset(
+    map(root, _set("hang lie sit stand rest lean appear seem look remain fit match work win belong count"))
+)
+"""Roots of verbs that an answer can be the subject of, whatever the question's verb is."""
 ANY_ACTIONS = frozenset(map(root, _set("do doing have use using make made happening")))
 SEEN = frozenset(map(root, _set("visible seen see count shown depicted present")))
 """Roots of words of a question that do not restrict what is counted."""

@@ -231,6 +231,13 @@ class Focus:
         follows = self._follows(after)
         if not self.asides and not self.locates and patterns.ASIDE.search(before[-40:]):
             return follows is True
+        if (
+            self.describes
+            and not self.counts
+            and patterns.AS_A_NOUN.fullmatch(before)
+            and patterns.VERB_FOLLOWS.match(after)
+        ):
+            return False
         if self.describes and follows is not None:
             return follows and not (self.counts and self._elsewhere(after))
         if self.counts and not self._predicate(after):

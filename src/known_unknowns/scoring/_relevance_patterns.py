@@ -51,6 +51,9 @@ COMPOUND = re.compile(
 )
 ONE_NOUN = re.compile(rf"{TEXT}\s([a-z]{{3,}})[.!]?")
 """A reply that is an option's text and another word: "A violin case."."""
+AS_A_NOUN = re.compile(r"\W*an?\s", re.IGNORECASE)
+VERB_FOLLOWS = re.compile(rf"\s(?:{'|'.join(sorted(_words.VERBS - {chr(39) + 's'}))})\b")
+"""An attribute's word as the subject of a clause: "An orange lies on the table"."""
 LAST_WORD = re.compile(r"\s[a-z]+[.!]?")
 LIST_GAP = re.compile(
     r"(?:,?\s?(?:and|or|and/or|as\swell\sas|plus)\s|,\s|\s?/\s?)(?:an?\s|the\s|also\s)?", re.IGNORECASE

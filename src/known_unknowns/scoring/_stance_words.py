@@ -69,7 +69,8 @@ OPINIONS = phrases(
 """Verbs of opinion. Only persons have opinions."""
 SAYINGS = phrases(
     r"""
-    say says said counts? counted tells? told suggests? suggested states? stated writes? wrote reports? reported mentions? mentioned go
+    say says said counts? counted
+    tells? told suggests? suggested states? stated writes? wrote reports? reported mentions? mentioned go
     opt vote calls? take object answer choose pick guess
     """
 )

@@ -31,7 +31,7 @@ _SYNONYMS = dict(pair.split("-") for pair in _NOUNS.split())
 _ACTIONS = """
     mak-build construct-build creat-build assembl-build carry-hold grip-hold grasp-hold clutch-hold star-look gaz-look
     peer-look glanc-look sip-drink munch-eat chew-eat nibbl-eat depict-show portray-show represent-show
-    illustrat-show display-show drag-pull tow-pull haul-pull repair-fix mend-fix toss-throw hurl-throw perch-sit
+    illustrat-show display-show drag-pull tow-pull haul-pull repair-fix mend-fix toss-throw hurl-throw perch-sit chop-cut slic-cut dic-cut
 """
 _SAME_ACTIONS = dict(pair.split("-") for pair in _ACTIONS.split())
 """Verbs for the same action, by root."""
@@ -41,7 +41,7 @@ def plain_stem(word: str) -> str:
     """Return a word without the endings of plural and possessive."""
     word = word.casefold().removesuffix("'s").removesuffix("'")
     word = _IRREGULAR.get(word, word)
-    if len(word) > 3 and word.endswith("ies"):
+    if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith("es") and word[-3] in "sxzh":
         return word[:-2]
