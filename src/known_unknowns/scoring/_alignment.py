@@ -27,6 +27,9 @@ _EVIDENCE = re.compile(
 )
 _OF = re.compile(r"\sof\s(?:the\s|a\s|an\s|its\s)?(\w+)")
 _INFINITIVE = re.compile(r"\s(?:that\b|to\s(?!(?:the|an?|me|us|him|her|them|it|my|our|his|its|their|be|this)\b)[a-z])")
+_PERSONS = frozenset({"he", "she", "they", "somebody", "someone"})
+_ARTICLES = frozenset({"a", "an", "the", "his", "her", "their", "its"})
+_NEXT = re.compile(r"\s([a-z]+)")
 _CLEFT = re.compile(r"\bit(?:'s|\sis|\swas)\s(?:\w+ly\s)?(?:an?\s|the\s)?\Z", re.IGNORECASE)
 """The start of a cleft sentence: "It's cards that they're playing."."""
 _OBJECT = re.compile(r"\s(?:the|an?|his|her|its|their|my|this|that)\s\w")
@@ -179,12 +182,16 @@ class Alignment:
         evidence = max((match.end() for match in _EVIDENCE.finditer(rest)), default=0)
         words = WORD.findall(rest[evidence:].casefold())
         if counted:
-            return words[:1] != [] and words[0] in _words.PREPOSITIONS and self._left_over(words)
+            person = words[:1] != [] and words[0] in _PERSONS
+            return words[:1] != [] and (person or words[0] in _words.PREPOSITIONS) and self._left_over(words)
         if words[-1:] and words[-1] in _words.PREPOSITIONS and not after.startswith(("'", ",")):
             words_after = WORD.findall(after.casefold()) if len(words) == 1 else []
             if self._left_over(words_after):
                 return True
-        return self._left_over(words) or not (evidence or self._allows(words))
+        noun_ends = not self.nouns and (
+            (next_word := _NEXT.match(after)) is None or next_word[1] in _words.FUNCTION_WORDS
+        )
+        return self._left_over(words, before_noun=noun_ends) or not (evidence or self._allows(words))
 
     def _somebody_acts(self, lead: Sequence[str]) -> bool:
         """Whether somebody whom the question does not ask about does something: "He plays the trumpet"."""
@@ -247,8 +254,11 @@ class Alignment:
             and of[1] not in {"them", "it", "which", "all"}
         )
 
-    def _left_over(self, words: Sequence[str]) -> bool:
-        """Whether a word is left over. Words of a phrase that describes the asked object are not."""
+    def _left_over(self, words: Sequence[str], *, before_noun: bool = False) -> bool:
+        """Whether a word is left over. Words of a phrase that describes the asked object are not.
+
+        Nor is, before a noun, a word between it and its article.
+        """
         head = modifier = False
         described = -1
         for place, word in enumerate(words):
@@ -266,6 +276,8 @@ class Alignment:
                 modifier = True
             elif word in lists.CONTRASTING or word.endswith("'s"):
                 return True
+            elif before_noun and place == len(words) - 1 > 0 and words[place - 1] in _ARTICLES:
+                continue  # "she wears a pearl necklace"
             elif place == described + 1 or self._describes(words, place):
                 described = place
             else:

@@ -61,7 +61,7 @@ _NOUN_BEFORE = re.compile(
     r"(?:\A|[.:;!?,'\n(-]\s?|\b(?:the|its|his|her|my|your|far|say|answer|is|turn|turns|to|and)\s)\Z", re.IGNORECASE
 )
 NEARBY = 24
-_VERBS = frozenset({"can", "go", "mark", "may", "might", "must", "will"})
+_VERBS = frozenset({"go", "may", "will"})
 """Verbs that are also names ("May", "Will", "Go"), and are written in lower case."""
 _NAMED_AS_VERB = re.compile(r"\s(?:with|for|fly|be|have|I|it|you|me|we)\b", re.IGNORECASE)
 _LEFT_BEHIND = re.compile(

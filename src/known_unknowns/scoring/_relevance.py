@@ -259,7 +259,7 @@ class Focus:
         if match is None:
             return None
         words = list(takewhile(lambda word: word not in _words.FUNCTION_WORDS, match[1].casefold().split()))
-        if not words or (words[0].endswith(("ly", "ing")) and words[0] != "family"):
+        if not words or words[0] in _words.MEASURES or (words[0].endswith(("ly", "ing")) and words[0] != "family"):
             return None
         if any(stem(word) in self.nouns for word in words) or (not self.nouns and root(words[0]) in self.words):
             return True

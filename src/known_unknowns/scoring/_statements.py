@@ -46,7 +46,7 @@ _DENIAL_AFTER = (
     rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
     r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
     r"|\swould\sbe\s(?:the\s|an?\s)?(?:wrong|incorrect|false)\b"
-    r"|\sfails(?=\s?[.,;]|\Z)|\swould\s(?:only|just|merely|simply)\s[a-z]+|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
+    r"|\sused\sto\b|\sno\slonger\b|\s(?:is|are|was|were|has\sbeen|have\sbeen)\s(?:missing|gone|removed|taken\saway|nowhere)\b|\sfails(?=\s?[.,;]|\Z)|\swould\s(?:only|just|merely|simply)\s[a-z]+|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
     r"|\s(?:has|have|needs?|is|are|must|should)\s(?:to\s)?be\s(?:excluded|ruled\sout|eliminated|rejected|dismissed|discarded)\b"
     rf"|,\swhich\s(?:is|was|would\sbe|seems)\s{_VERDICT}|\?\s(?:(?:definitely|certainly|absolutely|surely|of\scourse|probably)\s)?(?:not|no|nope|never)(?=[.!]|\Z)"
     r"|\s?\((?:crossed\sout|struck\sout|wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)"

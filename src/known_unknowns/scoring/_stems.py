@@ -31,7 +31,8 @@ _SYNONYMS = dict(pair.split("-") for pair in _NOUNS.split())
 _ACTIONS = """
     mak-build construct-build creat-build assembl-build carry-hold grip-hold grasp-hold clutch-hold star-look gaz-look
     peer-look glanc-look sip-drink munch-eat chew-eat nibbl-eat depict-show portray-show represent-show
-    illustrat-show display-show drag-pull tow-pull haul-pull repair-fix mend-fix toss-throw hurl-throw perch-sit chop-cut slic-cut dic-cut
+    illustrat-show display-show drag-pull tow-pull haul-pull repair-fix mend-fix toss-throw hurl-throw perch-sit
+    chop-cut slic-cut dic-cut
 """
 _SAME_ACTIONS = dict(pair.split("-") for pair in _ACTIONS.split())
 """Verbs for the same action, by root."""

@@ -152,6 +152,8 @@ QUALITIES = {
     "material": _set("glass leather metal plastic stone wooden"),
 }
 """Adjectives that tell a thing from another one. Two of the same kind exclude each other."""
+MEASURES = _set("ago ahead apart away broad deep each earlier heavy high later long old tall thick wide")
+"""Words after a measure: "200 years old"."""
 NO_SUPERLATIVES = _set("chest contest east forest guest interest nest priest rest test vest west")
 
 FUNCTION_WORDS = DETERMINERS | PREPOSITIONS | VERBS | RELATIVE | OTHER_FUNCTION
