@@ -29,6 +29,7 @@ _OF = re.compile(r"\sof\s(?:the\s|a\s|an\s|its\s)?(\w+)")
 _INFINITIVE = re.compile(r"\s(?:that\b|to\s(?!(?:the|an?|me|us|him|her|them|it|my|our|his|its|their|be|this)\b)[a-z])")
 _PERSONS = frozenset({"he", "she", "they", "somebody", "someone"})
 _ARTICLES = frozenset({"a", "an", "the", "his", "her", "their", "its"})
+_GRAMMAR = _words.FUNCTION_WORDS - _words.VERBS | _words.AUXILIARIES
 _NEXT = re.compile(r"\s([a-z]+)")
 _CLEFT = re.compile(r"\bit(?:'s|\sis|\swas)\s(?:\w+ly\s)?(?:an?\s|the\s)?\Z", re.IGNORECASE)
 """The start of a cleft sentence: "It's cards that they're playing."."""
@@ -188,9 +189,7 @@ class Alignment:
             words_after = WORD.findall(after.casefold()) if len(words) == 1 else []
             if self._left_over(words_after):
                 return True
-        noun_ends = not self.nouns and (
-            (next_word := _NEXT.match(after)) is None or next_word[1] in _words.FUNCTION_WORDS
-        )
+        noun_ends = not self.nouns and ((next_word := _NEXT.match(after)) is None or next_word[1] in _GRAMMAR)
         return self._left_over(words, before_noun=noun_ends) or not (evidence or self._allows(words))
 
     def _somebody_acts(self, lead: Sequence[str]) -> bool:
@@ -272,7 +271,7 @@ class Alignment:
                 head = True
             elif self._is_neutral(word) or modifier:
                 continue
-            elif head and word.endswith(("ing", "ed")):
+            elif head and (word.endswith(("ing", "ed")) or word in _words.PARTICIPLES):
                 modifier = True
             elif word in lists.CONTRASTING or word.endswith("'s"):
                 return True

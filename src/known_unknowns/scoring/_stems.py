@@ -23,7 +23,7 @@ _NOUNS = """
     aeroplane-airplane aircraft-airplane plane-airplane bike-bicycle bunny-rabbit cab-taxi cellphone-phone
     telephone-phone couch-sofa settee-sofa dad-father fridge-refrigerator gentleman-man guy-man kid-child lady-woman
     lorry-truck mom-mother mum-mother motorbike-motorcycle movie-film pants-trousers pavement-sidewalk store-shop
-    television-tv trash-garbage youngster-child
+    storey-floor     television-tv trash-garbage youngster-child
 """
 _VOWELS = frozenset("aeiouy")
 _SYNONYMS = dict(pair.split("-") for pair in _NOUNS.split())
