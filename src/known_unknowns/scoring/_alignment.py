@@ -17,7 +17,7 @@ from known_unknowns.scoring import _alignment_words as lists
 from known_unknowns.scoring import _words
 from known_unknowns.scoring._clauses import WORD, without_openers
 from known_unknowns.scoring._marks import MARK
-from known_unknowns.scoring._stems import root, stem
+from known_unknowns.scoring._stems import root, same_noun, stem
 
 _EVIDENCE_WORDS = "|".join(sorted(lists.EVIDENCE))
 _EVIDENCE = re.compile(
@@ -267,6 +267,8 @@ class Alignment:
                 modifier = modifier or head
             elif root(word) in self.content:
                 head = head or not word.endswith("'s")
+            elif any(same_noun(stem(word), noun) for noun in self.nouns):
+                head = True
             elif stem(word) in lists.NEUTRAL_NOUNS and word not in lists.CONTRASTING:
                 head = True
             elif self._is_neutral(word) or modifier:

@@ -100,7 +100,9 @@ PASSIVE = re.compile(
     r"\sby\s(?:an?\s|the\s)?\Z",
     re.IGNORECASE,
 )
-PREDICATE = re.compile(r"\b(?:is|are|was|were)\s(?:\w+ly\s)?(?:called\s|an?\s|the\s)?(?P<noun>(?:[\w'-]+\s?){1,4}),?\Z")
+PREDICATE = re.compile(
+    r"\b(?:is|are|was|were)\s(?:\w+ly\s)?(?:called\s|an?\s|the\s)?(?P<noun>(?:[\w'-]+\s){0,3}[\w'-]+),?\Z"
+)
 """The end of a clause that says what a thing is: "The building is the Hungarian Parliament"."""
 NOUN_AFTER = re.compile(r"\s(?!\w+(?:ed|en)\b)([a-z]+)(?=[.,!?]|\Z)")
 """A noun that a text describes: "It's a dog house."."""

@@ -98,25 +98,25 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
     ("rows", "kind", "n", "agrees", "wrong"),
     [
         (UNSEEN_AGAIN, "realistic", 224, 224, 0),
-        (UNSEEN_AGAIN, "adversarial", 169, 159, 3),
-        (DEVELOPMENT, "realistic", 150, 149, 0),
+        (UNSEEN_AGAIN, "adversarial", 169, 160, 3),
+        (DEVELOPMENT, "realistic", 150, 150, 0),
         (UNSEEN_LAST, "realistic", 150, 149, 0),
-        (UNSEEN_LAST, "adversarial", 200, 179, 0),
-        (UNSEEN_FOURTH, "realistic", 200, 196, 1),
-        (UNSEEN_FOURTH, "adversarial", 200, 159, 15),
+        (UNSEEN_LAST, "adversarial", 200, 181, 0),
+        (UNSEEN_FOURTH, "realistic", 200, 197, 0),
+        (UNSEEN_FOURTH, "adversarial", 200, 175, 6),
         (FURTHER[0], "realistic", 180, 180, 0),
-        (FURTHER[0], "adversarial", 180, 144, 1),
-        (FURTHER[1], "realistic", 200, 196, 0),
-        (FURTHER[1], "adversarial", 160, 119, 2),
-        (DEVELOPMENT, "adversarial", 200, 192, 0),
-        (DEVELOPMENT_LAST, "realistic", 80, 79, 0),
-        (DEVELOPMENT_LAST, "adversarial", 160, 126, 6),
+        (FURTHER[0], "adversarial", 180, 149, 0),
+        (FURTHER[1], "realistic", 200, 198, 0),
+        (FURTHER[1], "adversarial", 160, 126, 0),
+        (DEVELOPMENT, "adversarial", 200, 193, 0),
+        (DEVELOPMENT_LAST, "realistic", 80, 80, 0),
+        (DEVELOPMENT_LAST, "adversarial", 160, 137, 0),
         (UNSEEN_FIFTH, "realistic", 200, 198, 0),
-        (UNSEEN_FIFTH, "adversarial", 200, 170, 3),
-        (UNSEEN_SIXTH, "realistic", 200, 194, 0),
-        (UNSEEN_SIXTH, "adversarial", 200, 168, 5),
-        (DEVELOPMENT_OWN, "realistic", 102, 100, 0),
-        (DEVELOPMENT_OWN, "adversarial", 186, 163, 1),
+        (UNSEEN_FIFTH, "adversarial", 200, 180, 0),
+        (UNSEEN_SIXTH, "realistic", 200, 199, 0),
+        (UNSEEN_SIXTH, "adversarial", 200, 186, 0),
+        (DEVELOPMENT_OWN, "realistic", 257, 250, 0),
+        (DEVELOPMENT_OWN, "adversarial", 416, 360, 7),
     ],
 )
 def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wrong):
@@ -129,7 +129,7 @@ def test_agreement_with_further_sets_does_not_decrease(rows, kind, n, agrees, wr
 
 
 @pytest.mark.parametrize(
-    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1559, 12), (ADVERSARIAL, 892, 843, 3)]
+    ("questions", "n", "agrees", "wrong"), [(VARIATIONS, 1593, 1561, 11), (ADVERSARIAL, 892, 849, 3)]
 )
 def test_replies_of_the_development(questions, n, agrees, wrong):
     """Replies by class of phrasing that the parser was developed on. The counts are those of docs/parsers.md."""
