@@ -267,9 +267,7 @@ class Alignment:
                 modifier = modifier or head
             elif root(word) in self.content:
                 head = head or not word.endswith("'s")
-            elif any(same_noun(stem(word), noun) for noun in self.nouns):
-                head = True
-            elif stem(word) in lists.NEUTRAL_NOUNS and word not in lists.CONTRASTING:
+            elif self._is_noun(word):
                 head = True
             elif self._is_neutral(word) or modifier:
                 continue
@@ -284,6 +282,12 @@ class Alignment:
             else:
                 return True
         return False
+
+    def _is_noun(self, word: str) -> bool:
+        """Whether a word is a compound of the asked object's name, or a noun for any object."""
+        if any(same_noun(stem(word), noun) for noun in self.nouns):
+            return True
+        return stem(word) in lists.NEUTRAL_NOUNS and word not in lists.CONTRASTING
 
     def _is_neutral(self, word: str) -> bool:
         if word in lists.CONTRASTING:
