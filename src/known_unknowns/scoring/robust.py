@@ -21,8 +21,9 @@ A reply is parsed in four steps. docs/parsers.md explains them with examples.
    9. The start of the reply, labels at the start of other lines, and a last line that is only a choice.
    10. All mentions that are left, are said of what the question asks (`known_unknowns.scoring._relevance`), and leave
        no word of their clause unexplained.
-   11. The last sentence or main clause after mentions of other options (`known_unknowns.scoring._conclusions`), and
-       the only option of a reply that agrees with somebody.
+   11. The last sentence or main clause after mentions of other options (`known_unknowns.scoring._conclusions`), one of
+       several parallel clauses (`known_unknowns.scoring._parallels`), and the only option of a reply that agrees with
+       somebody. The first two also precede rules 4 to 10.
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 
