@@ -13,8 +13,8 @@ from known_unknowns.records import AnsweredTurn
 from known_unknowns.scoring.likelihood import likelihood
 from known_unknowns.scoring.official import official
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, Scorer, offered_options, parse_label
-from known_unknowns.scoring.removed_options import noting_removed
 from known_unknowns.scoring.robust import robust
+from known_unknowns.scoring.robust.removed_options import noting_removed
 
 SCORERS: dict[str, Scorer] = {
     "official": noting_removed(official),

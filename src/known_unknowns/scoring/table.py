@@ -29,8 +29,8 @@ from known_unknowns.scoring.dialogues import final_answers as final_answers
 from known_unknowns.scoring.dialogues import read_turns as read_turns
 from known_unknowns.scoring.dialogues import score_turn as score_turn
 from known_unknowns.scoring.judge import JUDGE, scorer_of
-from known_unknowns.scoring.removed_options import noting_removed
 from known_unknowns.scoring.reply_table import ReplyTable
+from known_unknowns.scoring.robust.removed_options import noting_removed
 
 _QUESTIONS = 512
 """Questions of a chunk. The parsers cache the options of 4,096 questions."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.parser.agreement import parse
-from known_unknowns.scoring._numbers import in_words, with_digits, with_words
+from known_unknowns.scoring.robust.numbers import in_words, with_digits, with_words
 
 COLORS = ("Red", "Blue", "Black", "Gold", "None of the above")
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from bench.parser.agreement import REFUSAL, UNPARSED, parse
-from known_unknowns.scoring._turns import own_answer
+from known_unknowns.scoring.robust.turns import own_answer
 
 OPTIONS = {"A": "Red", "B": "Blue", "C": "Black", "D": "Gold", "E": "None of the above"}
 STATED = ("{}", "The answer is {}.", "It is {}.", "I would say {}.", "{} is correct.", "Answer: {}.", "So {}.")

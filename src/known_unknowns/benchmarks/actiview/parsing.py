@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from known_unknowns.records import Question
-from known_unknowns.scoring._cleaning import normalise, without_thinking
 from known_unknowns.scoring.parsed_answer import ParsedAnswer, parse_label
+from known_unknowns.scoring.robust.cleaning import normalise, without_thinking
 
 OFFICIAL, ROBUST = "official", "robust"
 PARSERS = (OFFICIAL, ROBUST)

@@ -23,7 +23,7 @@ from known_unknowns.benchmarks.humblebench.released_questions import OLD_TYPES
 from known_unknowns.config import DataEntry, FolderData, ReleasedData, ScenesData
 from known_unknowns.errors import DataError
 from known_unknowns.records import Option
-from known_unknowns.scoring._cleaning import bare
+from known_unknowns.scoring.robust.cleaning import bare
 
 TYPES = ("Object", "Relation", "Attribute")
 _REFUSAL = "None of the above"

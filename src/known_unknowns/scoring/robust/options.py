@@ -10,9 +10,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from known_unknowns.records import Option
-from known_unknowns.scoring._cleaning import bare, normalise
-from known_unknowns.scoring._numbers import aliases, has_number, priced, with_digits, with_words
-from known_unknowns.scoring._words import FUNCTION_WORDS
+from known_unknowns.scoring.robust.cleaning import bare, normalise
+from known_unknowns.scoring.robust.lexicon import FUNCTION_WORDS
+from known_unknowns.scoring.robust.numbers import aliases, has_number, priced, with_digits, with_words
 
 _THOUSANDS, _FOUR_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), re.compile(r"(?<!\d)(\d{1,3})(\d{3})(?!\d)")
 _ARTICLE = re.compile(r"(?:a|an|the)\s")

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from known_unknowns.scoring import _alignment_words as lists
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._clauses import WORD, without_openers
-from known_unknowns.scoring._marks import MARK
-from known_unknowns.scoring._stems import root, same_noun, stem
+from known_unknowns.scoring.robust import alignment_words as lists
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.clauses import WORD, without_openers
+from known_unknowns.scoring.robust.marks import MARK
+from known_unknowns.scoring.robust.stems import root, same_noun, stem
 
 _EVIDENCE_WORDS = "|".join(sorted(lists.EVIDENCE))
 _EVIDENCE = re.compile(
@@ -29,7 +29,7 @@ _OF = re.compile(r"\sof\s(?:the\s|a\s|an\s|its\s)?(\w+)")
 _INFINITIVE = re.compile(r"\s(?:that\b|to\s(?!(?:the|an?|me|us|him|her|them|it|my|our|his|its|their|be|this)\b)[a-z])")
 _PERSONS = frozenset({"he", "she", "they", "somebody", "someone"})
 _ARTICLES = frozenset({"a", "an", "the", "his", "her", "their", "its"})
-_GRAMMAR = _words.FUNCTION_WORDS - _words.VERBS | _words.AUXILIARIES
+_GRAMMAR = lexicon.FUNCTION_WORDS - lexicon.VERBS | lexicon.AUXILIARIES
 _NEXT = re.compile(r"\s([a-z]+)")
 _CLEFT = re.compile(r"\bit(?:'s|\sis|\swas)\s(?:\w+ly\s)?(?:an?\s|the\s)?\Z", re.IGNORECASE)
 """The start of a cleft sentence: "It's cards that they're playing."."""
@@ -80,17 +80,17 @@ class Alignment:
     def __init__(self, question: str, nouns: frozenset[str]) -> None:
         self.nouns = nouns
         words = [word.removesuffix("'s") for word in WORD.findall(question.casefold())]
-        self.order = [root(word) for word in words if word in _words.PREPOSITIONS or _has_content(word)]
+        self.order = [root(word) for word in words if word in lexicon.PREPOSITIONS or _has_content(word)]
         self.content = frozenset(root(word) for word in words if _has_content(word))
-        core = frozenset(root(w) for w in words if _has_content(w) and stem(w) not in _words.GENERAL_NOUNS)
+        core = frozenset(root(w) for w in words if _has_content(w) and stem(w) not in lexicon.GENERAL_NOUNS)
         self.core = core or self.content
         self.wh = frozenset(words) & lists.QUESTION_WORDS
-        persons = _words.MALE | _words.FEMALE | _words.PERSON_NOUNS | _words.PEOPLE | {"his", "her"}
+        persons = lexicon.MALE | lexicon.FEMALE | lexicon.PERSON_NOUNS | lexicon.PEOPLE | {"his", "her"}
         acts = self.content & (lists.ACTIONS | lists.ANY_ACTIONS)
         asks_for_somebody = self.wh & {"who", "whom", "whose", "how", "where"} or persons & frozenset(map(stem, words))
         self.of_things = not (nouns or acts or asks_for_somebody)
         self.restricts = bool(self.core - frozenset(map(root, nouns)) - lists.SEEN)
-        self.prepositions = frozenset(words) & _words.PREPOSITIONS
+        self.prepositions = frozenset(words) & lexicon.PREPOSITIONS
         self.places = bool(frozenset(words) & lists.PLACES)
         self.asks_number = bool(frozenset(words) & {"number", "year", "price"}) and "many" not in words
         self.numbers = {stem(noun): number for noun, number in _NUMBER.findall(question)}
@@ -110,9 +110,9 @@ class Alignment:
             return False
         first = rest[0] if rest else ""
         if not any(root(word) in self.order for word in lead):
-            verb = first in _words.AUXILIARIES or first in lists.LINKING
+            verb = first in lexicon.AUXILIARIES or first in lists.LINKING
             return bool(first) and (verb or root(first) in self.content or first == "of")
-        if lead[-1] in lists.NAMING and root(lead[-2]) in self.content and first in _words.AUXILIARIES:
+        if lead[-1] in lists.NAMING and root(lead[-2]) in self.content and first in lexicon.AUXILIARIES:
             return True
         return self._after_a_verb(lead) and not (first and stem(first) in self.content)
 
@@ -122,7 +122,7 @@ class Alignment:
         place = 0
         for word in words:
             key = root(word)
-            if key in self.order and not (word.endswith("'s") and word not in _words.PRONOUNS):
+            if key in self.order and not (word.endswith("'s") and word not in lexicon.PRONOUNS):
                 if word not in lists.LINKING and not passive:  # "is held by the man"
                     if key not in self.order[place:]:
                         return None
@@ -136,15 +136,15 @@ class Alignment:
 
     def _after_a_verb(self, words: Sequence[str]) -> bool:
         """Whether a verb, and perhaps its preposition, is before the mention."""
-        rest = [word for word in words if word not in _words.DETERMINERS | lists.HEDGES]
-        if len(rest) > 1 and rest[-1] in _words.PREPOSITIONS:
+        rest = [word for word in words if word not in lexicon.DETERMINERS | lists.HEDGES]
+        if len(rest) > 1 and rest[-1] in lexicon.PREPOSITIONS:
             if rest[-1] in self.prepositions or rest[-1] in lists.VERB_PREPOSITIONS:
                 return self._is_verb(rest[-2])
             return False
         return bool(rest) and self._is_verb(rest[-1])
 
     def _is_verb(self, word: str) -> bool:
-        if word in _words.VERBS or word in lists.LINKING:
+        if word in lexicon.VERBS or word in lists.LINKING:
             return True
         return root(word) in self.content and stem(word) not in self.nouns and word.endswith(("ing", "ed", "s"))
 
@@ -169,7 +169,7 @@ class Alignment:
         if self._other_number(f"{before} \u2026{after}") or self._goes_on(before, after):
             return True
         lead = WORD.findall(without_openers(before)[0].casefold())
-        if not counted and not set(lead) - _words.DETERMINERS and (self._acts(after) or self._is_a_subject(after)):
+        if not counted and not set(lead) - lexicon.DETERMINERS and (self._acts(after) or self._is_a_subject(after)):
             return True
         if not counted and self.of_things and self._somebody_acts(lead):
             return True
@@ -184,8 +184,8 @@ class Alignment:
         words = WORD.findall(rest[evidence:].casefold())
         if counted:
             person = words[:1] != [] and words[0] in _PERSONS
-            return words[:1] != [] and (person or words[0] in _words.PREPOSITIONS) and self._left_over(words)
-        if words[-1:] and words[-1] in _words.PREPOSITIONS and not after.startswith(("'", ",")):
+            return words[:1] != [] and (person or words[0] in lexicon.PREPOSITIONS) and self._left_over(words)
+        if words[-1:] and words[-1] in lexicon.PREPOSITIONS and not after.startswith(("'", ",")):
             words_after = WORD.findall(after.casefold()) if len(words) == 1 else []
             if self._left_over(words_after):
                 return True
@@ -206,11 +206,11 @@ class Alignment:
         """Whether the clause goes on with words of which none is the question's: "A square has four corners."."""
         words = WORD.findall(_CLAUSE_END.split(after, maxsplit=1)[0].casefold())
         verb = _FINITE.match(after)
-        if verb is not None and (verb[1] in _words.VERBS or verb[1] in lists.LINKING) and len(words) > 1:
-            known = verb[1] in _words.AUXILIARIES or root(verb[1]) in self.content | lists.OF_A_SUBJECT
+        if verb is not None and (verb[1] in lexicon.VERBS or verb[1] in lists.LINKING) and len(words) > 1:
+            known = verb[1] in lexicon.AUXILIARIES or root(verb[1]) in self.content | lists.OF_A_SUBJECT
             if not known:
                 return True
-        if len(words) < 2 or words[0] in _words.PERSONS or not (words[0] in _words.VERBS or words[0] == "there"):
+        if len(words) < 2 or words[0] in lexicon.PERSONS or not (words[0] in lexicon.VERBS or words[0] == "there"):
             return False
         return not any(root(word) in self.content or stem(word) in self.nouns for word in words) and self._left_over(
             words
@@ -220,7 +220,7 @@ class Alignment:
         """Whether the mention is the subject of a clause that the question does not ask about."""
         acts = _ACTS.match(after)
         placed = acts is not None and after[acts.end() :].split(maxsplit=1)[:1]
-        if acts is not None and not (placed and placed[0].casefold() in _words.PREPOSITIONS):
+        if acts is not None and not (placed and placed[0].casefold() in lexicon.PREPOSITIONS):
             verb = acts[1].casefold()
             if root(verb) not in self.content and verb not in lists.LINKING:
                 return True
@@ -236,7 +236,7 @@ class Alignment:
     def _goes_on(self, before: str, after: str) -> bool:
         """Whether the text after the mention shows that it is another part of speech, or part of a larger phrase."""
         counts = _COUNTS.match(after) if self.asks_number else None
-        if counts is not None and counts[1] not in _words.PREPOSITIONS:
+        if counts is not None and counts[1] not in lexicon.PREPOSITIONS:
             return True
         verb = _VERB_BEFORE.search(before) is not None
         if (_INFINITIVE.match(after) and not verb and not _CLEFT.search(before)) or (_OBJECT.match(after) and verb):
@@ -247,9 +247,9 @@ class Alignment:
             of is not None
             and self.places
             and "many" not in self.wh
-            and not any(word in _words.PREPOSITIONS for word in placed)
+            and not any(word in lexicon.PREPOSITIONS for word in placed)
             and root(of[1]) not in self.content
-            and stem(of[1]) not in _words.GENERAL_NOUNS
+            and stem(of[1]) not in lexicon.GENERAL_NOUNS
             and of[1] not in {"them", "it", "which", "all"}
         )
 
@@ -261,9 +261,9 @@ class Alignment:
         head = modifier = False
         described = -1
         for place, word in enumerate(words):
-            if word in _words.VERBS or word in lists.LINKING:
+            if word in lexicon.VERBS or word in lists.LINKING:
                 modifier = False
-            elif word in _words.PREPOSITIONS:
+            elif word in lexicon.PREPOSITIONS:
                 modifier = modifier or head
             elif root(word) in self.content:
                 head = head or not word.endswith("'s")
@@ -271,7 +271,7 @@ class Alignment:
                 head = True
             elif self._is_neutral(word) or modifier:
                 continue
-            elif head and (word.endswith(("ing", "ed")) or word in _words.PARTICIPLES):
+            elif head and (word.endswith(("ing", "ed")) or word in lexicon.PARTICIPLES):
                 modifier = True
             elif word in lists.CONTRASTING or word.endswith("'s"):
                 return True
@@ -294,32 +294,32 @@ class Alignment:
             return False
         return (
             word in lists.NEUTRAL
-            or word in _words.FUNCTION_WORDS
-            or word in _words.PERSONS
-            or word in _words.ADJECTIVES
+            or word in lexicon.FUNCTION_WORDS
+            or word in lexicon.PERSONS
+            or word in lexicon.ADJECTIVES
             or word.endswith("ly")
             or stem(word) in lists.NEUTRAL_NOUNS
-            or stem(word) in _words.OTHER_SUBJECTS
+            or stem(word) in lexicon.OTHER_SUBJECTS
         )
 
     def _describes(self, words: Sequence[str], place: int) -> bool:
         """Whether a word is part of the asked object's name or description: "the ornate chandelier"."""
-        if place == 0 or not (words[place - 1] in _words.DETERMINERS or words[place - 1] in _words.ADJECTIVES):
+        if place == 0 or not (words[place - 1] in lexicon.DETERMINERS or words[place - 1] in lexicon.ADJECTIVES):
             return False
         ahead = words[place + 1 : place + 3]
         return any(root(word) in self.content or stem(word) in self.nouns for word in ahead)
 
     def _allows(self, words: Sequence[str]) -> bool:
         """Whether the preposition before the mention, if any, belongs to the question or to a verb."""
-        rest = [word for word in words if word not in _words.DETERMINERS | lists.HEDGES]
-        if not rest or rest[-1] not in _words.PREPOSITIONS or rest[-1] in self.prepositions | lists.FREE:
+        rest = [word for word in words if word not in lexicon.DETERMINERS | lists.HEDGES]
+        if not rest or rest[-1] not in lexicon.PREPOSITIONS or rest[-1] in self.prepositions | lists.FREE:
             return True
         if len(rest) == 1:
             return self.places or bool(self.wh & {"who", "whom", "whose"})
         verb = rest[-2]
-        if verb in _words.AUXILIARIES:
+        if verb in lexicon.AUXILIARIES:
             return self.places or (rest[-1] == "for" and bool(self.content & {"purpos", "us"}))
-        return verb in _words.VERBS or verb in lists.LINKING or self.places or root(verb) in self.content
+        return verb in lexicon.VERBS or verb in lists.LINKING or self.places or root(verb) in self.content
 
 
 def _stems(words: Sequence[str]) -> frozenset[str]:
@@ -327,4 +327,4 @@ def _stems(words: Sequence[str]) -> frozenset[str]:
 
 
 def _has_content(word: str) -> bool:
-    return word not in _words.FUNCTION_WORDS - _words.VERBS | _words.AUXILIARIES | lists.QUESTION_WORDS
+    return word not in lexicon.FUNCTION_WORDS - lexicon.VERBS | lexicon.AUXILIARIES | lists.QUESTION_WORDS

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._clauses import CLAUSE, WORD, parts
-from known_unknowns.scoring._stems import root, stem
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.clauses import CLAUSE, WORD, parts
+from known_unknowns.scoring.robust.stems import root, stem
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
-_REFERENCES = _words.PRONOUNS | {"this", "that"}
+_REFERENCES = lexicon.PRONOUNS | {"this", "that"}
 
 
 def anchored(text: str, mark: str, words: Collection[str], dropped: str) -> bool:
@@ -31,7 +31,7 @@ def anchored(text: str, mark: str, words: Collection[str], dropped: str) -> bool
         if mark not in sentence:
             continue
         words_of = [_said(clause) for clause in parts(CLAUSE, sentence) if mark in clause]
-        if dropped not in sentence or not any(said - _words.FUNCTION_WORDS for said in words_of):
+        if dropped not in sentence or not any(said - lexicon.FUNCTION_WORDS for said in words_of):
             words_of = [_said(sentence)]
         if any(said & _REFERENCES or any(w in words or root(w) in words for w in said) for said in words_of):
             return True
@@ -47,7 +47,7 @@ def qualities(text: str) -> dict[str, frozenset[tuple[str, str]]]:
     found: dict[str, frozenset[tuple[str, str]]] = {}
     run: frozenset[tuple[str, str]] = frozenset()
     for word in WORD.findall(text.casefold()):
-        if word in _words.FUNCTION_WORDS:
+        if word in lexicon.FUNCTION_WORDS:
             run = frozenset()
             continue
         if run:
@@ -57,8 +57,8 @@ def qualities(text: str) -> dict[str, frozenset[tuple[str, str]]]:
 
 
 def _quality(word: str) -> Iterator[tuple[str, str]]:
-    yield from ((kind, word) for kind, values in _words.QUALITIES.items() if word in values)
-    if len(word) > 4 and word.endswith("est") and word not in _words.NO_SUPERLATIVES:
+    yield from ((kind, word) for kind, values in lexicon.QUALITIES.items() if word in values)
+    if len(word) > 4 and word.endswith("est") and word not in lexicon.NO_SUPERLATIVES:
         yield "superlative", word
 
 

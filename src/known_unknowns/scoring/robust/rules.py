@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from known_unknowns.scoring import _rule_patterns as patterns
-from known_unknowns.scoring import _stance, _statements, _verdicts
-from known_unknowns.scoring._announcements import ANNOUNCED, ASIDE, CUED, FINAL, MISSPELT
-from known_unknowns.scoring._clauses import ENGLISH
-from known_unknowns.scoring._cleaning import normalise, without_line_markup, without_thinking
-from known_unknowns.scoring._conclusions import agreed, concluded
-from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
-from known_unknowns.scoring._parallels import parallel
-from known_unknowns.scoring._quotations import without_quotations
-from known_unknowns.scoring._relevance import Rule, focus_of
-from known_unknowns.scoring._stems import root
-from known_unknowns.scoring._structures import parse_structure, parse_tags, statements
-from known_unknowns.scoring._turns import own_answer
+from known_unknowns.scoring.robust import rule_patterns as patterns
+from known_unknowns.scoring.robust import stance, statements, verdicts
+from known_unknowns.scoring.robust.announcements import ANNOUNCED, ASIDE, CUED, FINAL, MISSPELT
+from known_unknowns.scoring.robust.clauses import ENGLISH
+from known_unknowns.scoring.robust.cleaning import normalise, without_line_markup, without_thinking
+from known_unknowns.scoring.robust.conclusions import agreed, concluded
+from known_unknowns.scoring.robust.marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
+from known_unknowns.scoring.robust.parallels import parallel
+from known_unknowns.scoring.robust.quotations import without_quotations
+from known_unknowns.scoring.robust.relevance import Rule, focus_of
+from known_unknowns.scoring.robust.stems import root
+from known_unknowns.scoring.robust.structures import parse_structure, parse_tags, stated_values
+from known_unknowns.scoring.robust.turns import own_answer
 
 
 def whole_reply(reply: str, question: str) -> str:
@@ -49,7 +49,7 @@ class ReplyParser:
         if said != [normal]:
             return frozenset[str]().union(*map(self.text, said))
         structure = parse_structure(text) or parse_tags(text)
-        parts = None if structure is None else statements(structure, self._label_named)
+        parts = None if structure is None else stated_values(structure, self._label_named)
         if parts is not None:
             claims = frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
             if claims or text.lstrip().startswith(("{", "[", "```")):
@@ -93,20 +93,20 @@ class ReplyParser:
         """Apply the rules to marked text."""
         if patterns.ANY_MARK.search(marked) is None:
             return NOTHING
-        marked = self._without_copies(_statements.without_lower_ranks(marked))
+        marked = self._without_copies(statements.without_lower_ranks(marked))
         if patterns.ALL_EXCEPT.search(marked) or any(
             self._is_refusal_text(match["mark"]) for match in patterns.EXCEPTED.finditer(marked)
         ):
             return NOTHING
-        marked = ASIDE.sub("", _stance.plain(marked))
-        if (answer := _verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
+        marked = ASIDE.sub("", stance.plain(marked))
+        if (answer := verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
             return frozenset({answer})
-        verdict = _verdicts.chosen(marked, self._label_of)
+        verdict = verdicts.chosen(marked, self._label_of)
         stated = self._stated(marked)
-        text = _statements.without_possible(stated)
+        text = statements.without_possible(stated)
         claims = (
             NOTHING
-            if patterns.CUT_OFF.search(stated) or _statements.is_a_tie(stated)
+            if patterns.CUT_OFF.search(stated) or statements.is_a_tie(stated)
             else self._decided_by_rules(stated, text, verdict)
         )
         if patterns.UNFINISHED.search(text) or (len(claims) == 1 and FINAL.search(text)):
@@ -123,20 +123,20 @@ class ReplyParser:
 
     def _stated(self, marked: str) -> str:
         """Replace the marks that the reply does not state."""
-        text = _statements.without_hypotheses(marked)
-        text = _statements.without_denied(_statements.without_tentative(text))
-        text = _statements.last_statement(text, no_retracts=not self.marks.uses_no)
-        return _stance.doubtful(text, self.focus.content)
+        text = statements.without_hypotheses(marked)
+        text = statements.without_denied(statements.without_tentative(text))
+        text = statements.last_statement(text, no_retracts=not self.marks.uses_no)
+        return stance.doubtful(text, self.focus.content)
 
-    def _decided_by_rules(self, stated: str, text: str, verdict: str | _verdicts.Verdict) -> Claims:
+    def _decided_by_rules(self, stated: str, text: str, verdict: str | verdicts.Verdict) -> Claims:
         """The options of the first rule that finds one; ``stated`` also has those that are called only possible."""
         rules: tuple[Callable[[str], Claims], ...] = (
             *(self.final, self.announced, self.affirmed, self.shares, self.restated, self.edges, self.named),
         )
         for rule in rules:
-            if rule == self.affirmed and not isinstance(verdict, _verdicts.Verdict):
+            if rule == self.affirmed and not isinstance(verdict, verdicts.Verdict):
                 return frozenset({verdict})
-            if rule == self.affirmed and verdict is _verdicts.Verdict.UNDECIDED:
+            if rule == self.affirmed and verdict is verdicts.Verdict.UNDECIDED:
                 return NOTHING
             if claims := rule(text):
                 revoked = (
@@ -306,7 +306,7 @@ class ReplyParser:
         if rule == self.final or self.marks.ambiguous:
             return False
         places = [match.end() for match in patterns.ANY_MARK.finditer(text) if self.marks.claims(match[0]) <= claims]
-        doubted = _stance.labels_in_doubt(text[places[-1] :] if places else text, self.marks)
+        doubted = stance.labels_in_doubt(text[places[-1] :] if places else text, self.marks)
         return bool(doubted if rule != self.edges else doubted & claims)
 
     def _contradicts(self, claims: Claims, text: str, rule: Callable[[str], Claims]) -> bool:

@@ -1,12 +1,12 @@
-"""Patterns of the rules in `known_unknowns.scoring._rules`."""
+"""Patterns of the rules in `known_unknowns.scoring.robust.rules`."""
 
 from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring._marks import BOTH, LETTER, MARK, TEXT
-from known_unknowns.scoring._numbers import NUMBER_WORDS
-from known_unknowns.scoring._statements import AND_OR
+from known_unknowns.scoring.robust.marks import BOTH, LETTER, MARK, TEXT
+from known_unknowns.scoring.robust.numbers import NUMBER_WORDS
+from known_unknowns.scoring.robust.statements import AND_OR
 
 KEYED = re.compile(rf"\w:\s?(?:the\s|an?\s)?{MARK}")
 NEXT_WORD = re.compile(r"\s([a-z]+)(?!\w)")

@@ -11,23 +11,23 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._mentions import is_mention
-from known_unknowns.scoring._numbers import NUMBER_WORDS
-from known_unknowns.scoring._stems import plain_root as root
-from known_unknowns.scoring._stems import plain_stem as stem
-from known_unknowns.scoring._stems import root as concept
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.mentions import is_mention
+from known_unknowns.scoring.robust.numbers import NUMBER_WORDS
+from known_unknowns.scoring.robust.stems import plain_root as root
+from known_unknowns.scoring.robust.stems import plain_stem as stem
+from known_unknowns.scoring.robust.stems import root as concept
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _OPTION_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _COMPACT = re.compile(r"[\W_]+")
 _SUFFIXES = ("en", "al", "ic", "ward", "wards", "y", "r", "es")
-_EMPTY = _words.DETERMINERS | _words.AUXILIARIES | _words.PRONOUNS | _words.PERSONS | {"i", "its"}
+_EMPTY = lexicon.DETERMINERS | lexicon.AUXILIARIES | lexicon.PRONOUNS | lexicon.PERSONS | {"i", "its"}
 _DIRECTIONS = frozenset({"left", "right"})
 _COMMON = frozenset({"yes", "no", "none", "nothing", "nobody", "nowhere", "true", "false", "both", "all", "neither"})
 """Texts that mean something else in most sentences."""
-_BREAKS = _words.FUNCTION_WORDS - _words.DETERMINERS
-_ENDS = _words.FUNCTION_WORDS | _words.PERSONS
+_BREAKS = lexicon.FUNCTION_WORDS - lexicon.DETERMINERS
+_ENDS = lexicon.FUNCTION_WORDS | lexicon.PERSONS
 _LEAD = _EMPTY | {
     "answer",
     "option",
@@ -99,14 +99,14 @@ def _heads(words: Sequence[tuple[str, int, int]], options: Sequence[str], asked:
         others = {stem(word) for place, other in enumerate(contents) if place != option for word in other}
         if len(head) < _LONG_HEAD or any(word.endswith(stem(head)) for word in others):
             continue
-        if concept(head) in asked or head in _words.FUNCTION_WORDS:
+        if concept(head) in asked or head in lexicon.FUNCTION_WORDS:
             continue
         yield from (_Place(option, start, end) for word, start, end in words if stem(word) == stem(head))
 
 
 def _fills(word: str, option: str) -> bool:
     """Whether a word only fills an option's text: "talking on her phone" for "Talking on the phone"."""
-    return word in _words.DETERMINERS or (word in _words.PREPOSITIONS and word in option.casefold().split()[1:])
+    return word in lexicon.DETERMINERS or (word in lexicon.PREPOSITIONS and word in option.casefold().split()[1:])
 
 
 def _is_literal(text: str, place: _Place, options: Sequence[str]) -> bool:
@@ -121,16 +121,18 @@ def can_be_loose(text: str) -> bool:
 
 
 def _has_words(words: Sequence[str]) -> bool:
-    return not all(word in _words.PREPOSITIONS or word in NUMBER_WORDS or any(map(str.isdigit, word)) for word in words)
+    return not all(
+        word in lexicon.PREPOSITIONS or word in NUMBER_WORDS or any(map(str.isdigit, word)) for word in words
+    )
 
 
 def _placed(before: str, option: str) -> bool:
     """Whether no other preposition is before the mention of an option that starts with one."""
     own = option.casefold().split()[0]
-    if own not in _words.PREPOSITIONS:
+    if own not in lexicon.PREPOSITIONS:
         return True
-    said = [word for word in before.casefold().split()[-2:] if word not in _words.DETERMINERS]
-    return not said or said[-1] not in _words.PREPOSITIONS or said[-1] == own or {said[-1], own} <= _words.ON
+    said = [word for word in before.casefold().split()[-2:] if word not in lexicon.DETERMINERS]
+    return not said or said[-1] not in lexicon.PREPOSITIONS or said[-1] == own or {said[-1], own} <= lexicon.ON
 
 
 def _ends(after: str, asked: Collection[str]) -> bool:
@@ -186,7 +188,7 @@ def _within(words: Sequence[tuple[str, int, int]], option: int, name: Sequence[s
 def _content(text: str) -> tuple[str, ...]:
     """The words of an option that tell it from others."""
     words = [match[0].casefold() for match in _OPTION_WORD.finditer(text)]
-    kept = [word for word in words if word not in _EMPTY and word not in _words.PREPOSITIONS]
+    kept = [word for word in words if word not in _EMPTY and word not in lexicon.PREPOSITIONS]
     return tuple(kept or [word for word in words if word not in _EMPTY])
 
 

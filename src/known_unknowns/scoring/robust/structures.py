@@ -73,7 +73,7 @@ def parse_tags(text: str) -> dict[str, Any] | None:
     return {name: found[0] if len(found) == 1 else found for name, found in contents.items()} or None
 
 
-def statements(structure: Any, label_of: Callable[[str], str | None]) -> list[str] | None:
+def stated_values(structure: Any, label_of: Callable[[str], str | None]) -> list[str] | None:
     """Return the texts in a structure that give the answer; several are several answers.
 
     Parameters
@@ -94,7 +94,7 @@ def statements(structure: Any, label_of: Callable[[str], str | None]) -> list[st
         verdicts = _verdicts_of(structure, label_of)
         if verdicts is not None:
             return _true_labels(verdicts)
-        parts = [statements(part, label_of) for part in structure]
+        parts = [stated_values(part, label_of) for part in structure]
         return [text for part in parts for text in part or ()]
     if structure is None or isinstance(structure, str | Real):
         return [] if structure is None else [str(structure)]
@@ -111,7 +111,7 @@ def _of_mapping(structure: Mapping[Any, Any], label_of: Callable[[str], str | No
     if not found and len(structure) == 1:
         ((key, value),) = structure.items()
         found = [value] if isinstance(value, str | Mapping) and not _DENYING_KEY.search(str(key)) else []
-    parts = [statements(value, label_of) for value in found]
+    parts = [stated_values(value, label_of) for value in found]
     return [text for part in parts for text in part or ()]
 
 

@@ -1,11 +1,11 @@
-"""Patterns of clauses in which an option's text is said of something else, for `known_unknowns.scoring._relevance`."""
+"""Patterns of clauses in which an option's text is said of something else; see `relevance`."""
 
 from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._marks import TEXT
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.marks import TEXT
 
 ATTRIBUTE = r"(?:colou?r|state|condition|shape|material|size|pattern|number|age|texture|length|height|weather)s?"
 COUNTED = re.compile(r"\bhow\smany\s(?P<object>.+)|\bnumber\sof\s(?P<objects>.+)", re.IGNORECASE)
@@ -52,7 +52,7 @@ COMPOUND = re.compile(
 ONE_NOUN = re.compile(rf"{TEXT}\s([a-z]{{3,}})[.!]?")
 """A reply that is an option's text and another word: "A violin case."."""
 AS_A_NOUN = re.compile(r"\W*an?\s", re.IGNORECASE)
-VERB_FOLLOWS = re.compile(rf"\s(?:{'|'.join(sorted(_words.VERBS - {chr(39) + 's'}))})\b")
+VERB_FOLLOWS = re.compile(rf"\s(?:{'|'.join(sorted(lexicon.VERBS - {chr(39) + 's'}))})\b")
 """An attribute's word as the subject of a clause: "An orange lies on the table"."""
 LAST_WORD = re.compile(r"\s[a-z]+[.!]?")
 LIST_GAP = re.compile(
@@ -63,7 +63,7 @@ VERB_PHRASE = re.compile(
     r"(?!\s?(?:visible|present|shown|seen|there|the\s(?:answer|one|correct|right)|correct|right)\b)"
 )
 PREPOSITION = re.compile(
-    r"\b(" + "|".join(sorted(_words.PREPOSITIONS)) + r")\s(?:(?:an?|the|his|her|its|their)\s)?(?:[a-z]+\s)?\Z",
+    r"\b(" + "|".join(sorted(lexicon.PREPOSITIONS)) + r")\s(?:(?:an?|the|his|her|its|their)\s)?(?:[a-z]+\s)?\Z",
     re.IGNORECASE,
 )
 PERSON_BEFORE = re.compile(r"\b(man|woman|boy|girl|person|child|lady|guy|people|men|women|children)\s\Z", re.IGNORECASE)

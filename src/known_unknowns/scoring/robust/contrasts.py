@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._alignment_words import QUESTION_WORDS
-from known_unknowns.scoring._clauses import WORD
-from known_unknowns.scoring._stems import root, stem
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.alignment_words import QUESTION_WORDS
+from known_unknowns.scoring.robust.clauses import WORD
+from known_unknowns.scoring.robust.stems import root, stem
 
 _PART = re.compile(
     r"\b(?:the|its|his|her|their)\s([a-z]+)\sof\s(?:the|this|that|his|her|their|an?)\s(?:[a-z]+\s)??([a-z]+)\b"
@@ -76,7 +76,7 @@ class Contrasts:
         if self._asks_time and (event := _EVENT.search(before[-48:])) is not None:
             return root(event[1]) not in self._roots and event[1] not in _SHOWN
         acting = _ACTING.match(after)
-        if acting is not None and root(acting[1]) == self._act and not set(WORD.findall(before)) - _words.DETERMINERS:
+        if acting is not None and root(acting[1]) == self._act and not set(WORD.findall(before)) - lexicon.DETERMINERS:
             return True
         return self._another_part(f"{before} \u2026{after}")
 
@@ -88,11 +88,11 @@ class Contrasts:
     def _another_part(self, text: str) -> bool:
         for part, whole in _PART.findall(text):
             known = self._parts.get(whole)
-            if known and part not in known and stem(part) not in _words.GENERAL_NOUNS:
+            if known and part not in known and stem(part) not in lexicon.GENERAL_NOUNS:
                 return True
         for noun, preposition, place in _PLACED.findall(text):
             known = self._placed.get((noun, preposition))
-            if known and root(place) not in self._roots and stem(place) not in _words.GENERAL_NOUNS:
+            if known and root(place) not in self._roots and stem(place) not in lexicon.GENERAL_NOUNS:
                 return True
         if not self._modified:
             return False
@@ -108,7 +108,7 @@ def _modifiers(words: list[str]) -> dict[str, frozenset[str]]:
         if not _in_a_name(word):
             run = frozenset()
             continue
-        if run and stem(word) not in _words.GENERAL_NOUNS:
+        if run and stem(word) not in lexicon.GENERAL_NOUNS:
             found[stem(word)] = found.get(stem(word), frozenset()) | run
         run |= {word}
     return found
@@ -117,10 +117,10 @@ def _modifiers(words: list[str]) -> dict[str, frozenset[str]]:
 def _in_a_name(word: str) -> bool:
     """Whether a word can be a noun or an adjective that tells one thing from another."""
     return not (
-        word in _words.FUNCTION_WORDS
+        word in lexicon.FUNCTION_WORDS
         or word in QUESTION_WORDS
-        or word in _words.ADJECTIVES
-        or word in _words.PRONOUNS
-        or word in _words.PERSONS
+        or word in lexicon.ADJECTIVES
+        or word in lexicon.PRONOUNS
+        or word in lexicon.PERSONS
         or word.endswith(("ed", "ing", "ly", "'s", "ful", "ous", "ish"))
     )

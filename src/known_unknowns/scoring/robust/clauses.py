@@ -1,4 +1,4 @@
-"""Parts of English sentences: clauses, subjects, nouns and places, for `known_unknowns.scoring._relevance`."""
+"""Parts of English sentences: clauses, subjects, nouns and places, for `known_unknowns.scoring.robust.relevance`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._marks import MARK
-from known_unknowns.scoring._stems import stem
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.marks import MARK
+from known_unknowns.scoring.robust.stems import stem
 
 ENGLISH = re.compile(
     r"\b(?:the|to|in|at|and|are|by|from|next|behind|can|be|not|see|do|does|you|an?|is|was|of|on|with|there|it|this|i|my|its?|has|have"
@@ -69,9 +69,9 @@ PLACE = re.compile(
 
 def noun_of(words: list[str]) -> str | None:
     """The stem of the noun that a noun phrase is about: "roof" of "the roof of the bus"."""
-    skipped = list(takewhile(lambda word: word in _words.DETERMINERS | _words.OTHER_FUNCTION, words))
+    skipped = list(takewhile(lambda word: word in lexicon.DETERMINERS | lexicon.OTHER_FUNCTION, words))
     words = words[len(skipped) :]
-    phrase = list(takewhile(lambda word: word not in _words.CLAUSE_WORDS, words))
+    phrase = list(takewhile(lambda word: word not in lexicon.CLAUSE_WORDS, words))
     if not phrase:
         return None
     phrase = phrase[:1] + list(takewhile(lambda word: _belongs(word), phrase[1:]))
@@ -79,20 +79,20 @@ def noun_of(words: list[str]) -> str | None:
         phrase = phrase[:-1]
     rest = words[len(phrase) :]
     noun = stem(phrase[-1])
-    if rest[:1] == ["of"] and noun in _words.GENERAL_NOUNS | {"pair", "group", "piece"}:
+    if rest[:1] == ["of"] and noun in lexicon.GENERAL_NOUNS | {"pair", "group", "piece"}:
         return noun_of(rest[1:]) or noun
     return noun
 
 
 def _belongs(word: str) -> bool:
     """Whether a word after the first one of a noun phrase belongs to it."""
-    return word not in _words.PLACING and (not word.endswith("ing") or word in _words.NO_PARTICIPLES)
+    return word not in lexicon.PLACING and (not word.endswith("ing") or word in lexicon.NO_PARTICIPLES)
 
 
 def is_participle(word: str) -> bool:
     """Whether a word after a noun is a participle: "the boat moored next to the pier", "the umbrella held by her"."""
-    ends = word.endswith(("ed", "ing")) and len(word) > 4 and word not in _words.NO_PARTICIPLES
-    return ends or word in _words.PARTICIPLES
+    ends = word.endswith(("ed", "ing")) and len(word) > 4 and word not in lexicon.NO_PARTICIPLES
+    return ends or word in lexicon.PARTICIPLES
 
 
 def place_of(match: re.Match[str]) -> str:

@@ -1,14 +1,14 @@
 """Remove what a marked reply does not state: denied, retracted, tentative and hypothetical options.
 
-All functions take and return text with the marks of `known_unknowns.scoring._marks`, in time linear in its length.
+All functions take and return text with the marks of `marks`, in time linear in its length.
 """
 
 from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring import _stance
-from known_unknowns.scoring._marks import MARK
+from known_unknowns.scoring.robust import stance
+from known_unknowns.scoring.robust.marks import MARK
 
 _DENIED = "\ue0fe"
 """Replaces a mark that the reply denies."""
@@ -280,7 +280,7 @@ def last_statement(text: str, *, no_retracts: bool) -> str:
     if (pause := _RECONSIDERED.search(text, first.end())) is not None:
         return text[pause.end() :]
     last_mark = max(match.start() for match in _ANY_MARK.finditer(text))
-    text, end = _stance.withdrawn(text, denies=no_retracts)
+    text, end = stance.withdrawn(text, denies=no_retracts)
     markers = list(_RETRACTION.finditer(text, first.end()))
     places = [match.end() for match in markers if match.start() < last_mark or not _WEAK.fullmatch(match["marker"])]
     if no_retracts:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring._cleaning import ANSWER_MARK
-from known_unknowns.scoring._marks import LETTER, MARK
+from known_unknowns.scoring.robust.cleaning import ANSWER_MARK
+from known_unknowns.scoring.robust.marks import LETTER, MARK
 
 FINAL = re.compile(
     rf"{ANSWER_MARK}|\b(?:final|overall|revised|updated|corrected)\s(?:answer|choice|option|decision)\b"

@@ -38,9 +38,9 @@ def is_removed_option(turn: AnsweredTurn, question: Question) -> bool:
 
     It is not if an offered option has the same text, or one that the rule does not distinguish from it.
     """
-    from known_unknowns.scoring._marks import marks_of  # see `known_unknowns.scoring.robust`
-    from known_unknowns.scoring._options import option_texts
-    from known_unknowns.scoring._rules import whole_reply
+    from known_unknowns.scoring.robust.marks import marks_of  # see `known_unknowns.scoring.robust`
+    from known_unknowns.scoring.robust.options import option_texts
+    from known_unknowns.scoring.robust.rules import whole_reply
 
     reply = whole_reply(turn.reply.text, question.text)
     removed = tuple(Option(str(number), text, "") for number, text in enumerate(question.removed))
@@ -55,9 +55,9 @@ def contradicts_removed(turn: AnsweredTurn, question: Question, label: str) -> b
     option ("B. The chandelier is gold."). A refusal may state it ("None of the above, it is gold."), and a removed
     refusal may be said before an answer.
     """
-    from known_unknowns.scoring._marks import LETTER, TEXT, marks_of  # see `known_unknowns.scoring.robust`
-    from known_unknowns.scoring._options import option_texts, refuses
-    from known_unknowns.scoring._rules import ReplyParser, whole_reply
+    from known_unknowns.scoring.robust.marks import LETTER, TEXT, marks_of  # see `known_unknowns.scoring.robust`
+    from known_unknowns.scoring.robust.options import option_texts, refuses
+    from known_unknowns.scoring.robust.rules import ReplyParser, whole_reply
 
     offered = offered_options(turn, question)
     removed = tuple(_distinct(question, offered))
@@ -77,9 +77,9 @@ def contradicts_removed(turn: AnsweredTurn, question: Question, label: str) -> b
 
 def _distinct(question: Question, offered: tuple[Option, ...]) -> Iterator[Option]:
     """Yield the removed options that cannot be taken for an offered one, with labels that no reply uses."""
-    from known_unknowns.scoring._cleaning import normalise
-    from known_unknowns.scoring._marks import uses_letters
-    from known_unknowns.scoring._options import option_texts
+    from known_unknowns.scoring.robust.cleaning import normalise
+    from known_unknowns.scoring.robust.marks import uses_letters
+    from known_unknowns.scoring.robust.options import option_texts
 
     taken = question.labels
     free = [letter for letter in reversed(ascii_uppercase) if letter not in taken]

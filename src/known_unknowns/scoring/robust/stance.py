@@ -1,6 +1,6 @@
 """Whether a reply stands behind an option that it mentions.
 
-The patterns of `known_unknowns.scoring._statements` remove denied options whose wording they know. This module covers
+The patterns of `statements` remove denied options whose wording they know. This module covers
 the rest with few general rules. A reply is divided into clauses. An option is *doubtful* if its clause contains a
 negation that no other rule has explained, reports what somebody else says, or depends on a condition. A reply withdraws
 what it said if a clause without an option denies it ("That is false.", "but I don't agree"). The wording of these
@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from known_unknowns.scoring import _stance_words as words
-from known_unknowns.scoring._marks import MARK, Marks
+from known_unknowns.scoring.robust import stance_words as words
+from known_unknowns.scoring.robust.marks import MARK, Marks
 
 _SHIFT = 0x300
 """A doubtful mark is the mark's character moved by this number."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._clauses import WORD
-from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, Claims, Marks
-from known_unknowns.scoring._relevance import Focus, Rule
-from known_unknowns.scoring._relevance_patterns import NOUN_AFTER
-from known_unknowns.scoring._stems import root, stem
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.clauses import WORD
+from known_unknowns.scoring.robust.marks import BOTH, LETTER, MARK, NOTHING, Claims, Marks
+from known_unknowns.scoring.robust.relevance import Focus, Rule
+from known_unknowns.scoring.robust.relevance_patterns import NOUN_AFTER
+from known_unknowns.scoring.robust.stems import root, stem
 
 _MARK = re.compile(MARK)
 _LABELLED = re.compile(f"{LETTER}|{BOTH}")
@@ -109,7 +109,7 @@ def _about_the_question(clause: str, focus: Focus, *, contrasted: bool) -> bool:
         return True
     words = [word.casefold() for word in WORD.findall(clause)]
     named = any(root(word) in focus.words for word in words)
-    if not (named or contrasted) and any(word not in _words.FUNCTION_WORDS for word in words):
+    if not (named or contrasted) and any(word not in lexicon.FUNCTION_WORDS for word in words):
         return False
     return _MARK.search(focus.about_the_question(clause, (), Rule.EXPLAINED)) is not None
 

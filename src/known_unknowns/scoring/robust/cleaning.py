@@ -66,7 +66,7 @@ def normalise(text: str) -> str:
         rest = _GROUNDED.sub(" ", _REFERRED.sub(" ", text))
         text = rest if rest.strip() else _GROUNDED.sub(" ", text)
     if not text.isascii():
-        text = _PRIVATE_USE.sub(" ", text)  # known_unknowns.scoring._marks uses these characters
+        text = _PRIVATE_USE.sub(" ", text)  # known_unknowns.scoring.robust.marks uses these characters
         text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
         text = _APOSTROPHE.sub("'", text.translate(_SQUARED))
         if _OTHER_ALPHABET.search(text):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from enum import Enum
 
-from known_unknowns.scoring._marks import MARK
+from known_unknowns.scoring.robust.marks import MARK
 
 _ADVERB = (
     r"(?:the\s|a\s|clearly\s|definitely\s|obviously\s|also\s|certainly\s|probably\s|completely\s"

@@ -1,4 +1,4 @@
-"""English words by their role in a clause, for `known_unknowns.scoring._relevance`."""
+"""English words by their role in a clause, for `known_unknowns.scoring.robust.relevance`."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from collections.abc import Collection, Iterable
 from functools import cached_property, lru_cache
 
 from known_unknowns.records import Option
-from known_unknowns.scoring._cleaning import ANSWER_MARK, bare, normalise
-from known_unknowns.scoring._loose import can_be_loose, loose_mentions
-from known_unknowns.scoring._mentions import AFTER_A_WORD, CLAUSE_START, NEARBY, is_mention
-from known_unknowns.scoring._options import option_texts, refuses
-from known_unknowns.scoring._positions import mark_positions, mentions_position
+from known_unknowns.scoring.robust.cleaning import ANSWER_MARK, bare, normalise
+from known_unknowns.scoring.robust.loose import can_be_loose, loose_mentions
+from known_unknowns.scoring.robust.mentions import AFTER_A_WORD, CLAUSE_START, NEARBY, is_mention
+from known_unknowns.scoring.robust.options import option_texts, refuses
+from known_unknowns.scoring.robust.positions import mark_positions, mentions_position
 
 Claims = frozenset[str]
 """The labels of the options that a text chooses."""

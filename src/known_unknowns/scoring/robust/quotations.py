@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring import _stance_words as words
+from known_unknowns.scoring.robust import stance_words as words
 
 _QUOTATION = re.compile(r'"[^"\n]{1,300}"|\u201c[^\u201d\n]{1,300}\u201d|\u00ab[^\u00bb\n]{1,300}\u00bb')
 _SENTENCE_END = re.compile(r"[.!?;\n]")

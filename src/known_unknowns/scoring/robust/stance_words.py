@@ -1,4 +1,4 @@
-r"""Words that show that a reply does not stand behind an option, for `known_unknowns.scoring._stance`.
+r"""Words that show that a reply does not stand behind an option, for `known_unknowns.scoring.robust.stance`.
 
 Phrases are regular expressions, separated by spaces; ``_`` stands for a space within a phrase.
 """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from itertools import takewhile
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._clauses import is_participle
-from known_unknowns.scoring._stems import root, same_noun, stem
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.clauses import is_participle
+from known_unknowns.scoring.robust.stems import root, same_noun, stem
 
 
 class Subjects:
@@ -44,30 +44,32 @@ class Subjects:
         if not words:
             return True
         first, second = words[0], words[1] if len(words) > 1 else ""
-        if first in _words.PRONOUNS or (
-            first in _words.DEMONSTRATIVES and (second in _words.CLAUSE_WORDS or not second)
+        if first in lexicon.PRONOUNS or (
+            first in lexicon.DEMONSTRATIVES and (second in lexicon.CLAUSE_WORDS or not second)
         ):
             return True
-        if first in _words.PERSONS:
-            return not self._describes or bool(self._nouns & _words.PERSON_NOUNS)
-        if first in _words.PREPOSITIONS:
-            adverb = first in self._prepositions and second in _words.VERBS | _words.PRONOUNS  # "outside it's foggy"
+        if first in lexicon.PERSONS:
+            return not self._describes or bool(self._nouns & lexicon.PERSON_NOUNS)
+        if first in lexicon.PREPOSITIONS:
+            adverb = first in self._prepositions and second in lexicon.VERBS | lexicon.PRONOUNS  # "outside it's foggy"
             return not self._describes and (adverb or any(root(word) in self._words for word in words))
-        phrase = list(takewhile(lambda word: word not in _words.CLAUSE_WORDS, words))
-        inner = next((place for place, word in enumerate(phrase) if place and word in _words.DETERMINERS), len(phrase))
+        phrase = list(takewhile(lambda word: word not in lexicon.CLAUSE_WORDS, words))
+        inner = next((place for place, word in enumerate(phrase) if place and word in lexicon.DETERMINERS), len(phrase))
         phrase = phrase[:inner]
         phrase = phrase[:1] + list(takewhile(lambda word: not is_participle(word), phrase[1:]))
         named = [
-            word for word in phrase if word not in _words.FUNCTION_WORDS | _words.ADJECTIVES and not word.endswith("ly")
+            word
+            for word in phrase
+            if word not in lexicon.FUNCTION_WORDS | lexicon.ADJECTIVES and not word.endswith("ly")
         ]
         if self._is_somebody_else(named):
             return False
         rest = words[len(phrase) :]
-        if not named and rest and rest[0] in _words.VERBS:
-            named = [word for word in phrase[-1:] if word not in _words.FUNCTION_WORDS]
+        if not named and rest and rest[0] in lexicon.VERBS:
+            named = [word for word in phrase[-1:] if word not in lexicon.FUNCTION_WORDS]
         if not named:
             return True
-        if rest[:1] and rest[0] in _words.PREPOSITIONS and {"it", "him", "them"} & set(rest[1:3]):
+        if rest[:1] and rest[0] in lexicon.PREPOSITIONS and {"it", "him", "them"} & set(rest[1:3]):
             return False  # "the plane behind it"
         if any(word.endswith("'s") and root(word) not in self._words for word in named):
             return False
@@ -76,11 +78,13 @@ class Subjects:
         if self._nouns:
             if any(same_noun(stem(named[-1]), noun) for noun in self._nouns):
                 return True
-            if stem(named[-1]) in _words.GENERAL_NOUNS and any(stem(word) in self._nouns for word in named):
+            if stem(named[-1]) in lexicon.GENERAL_NOUNS and any(stem(word) in self._nouns for word in named):
                 return True
-        elif any(root(word) in self._words for word in named) or stem(named[-1]) in _words.OTHER_SUBJECTS:
+        elif any(root(word) in self._words for word in named) or stem(named[-1]) in lexicon.OTHER_SUBJECTS:
             return True
-        if stem(named[-1]) not in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS if self._nouns else _words.GENERAL_NOUNS):
+        if stem(named[-1]) not in (
+            lexicon.GENERAL_NOUNS - lexicon.IMAGE_NOUNS if self._nouns else lexicon.GENERAL_NOUNS
+        ):
             return False
         return self.is_asked(rest[1:]) if rest[:1] == ["of"] else True
 
@@ -91,5 +95,5 @@ class Subjects:
             return True
         return any(
             stems & one and self._people & other and not self._people & one
-            for one, other in ((_words.MALE, _words.FEMALE), (_words.FEMALE, _words.MALE))
+            for one, other in ((lexicon.MALE, lexicon.FEMALE), (lexicon.FEMALE, lexicon.MALE))
         )

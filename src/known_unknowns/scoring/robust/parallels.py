@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._alignment_words import LINKING
-from known_unknowns.scoring._clauses import WORD
-from known_unknowns.scoring._marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
-from known_unknowns.scoring._relevance import Focus
-from known_unknowns.scoring._stems import root
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.alignment_words import LINKING
+from known_unknowns.scoring.robust.clauses import WORD
+from known_unknowns.scoring.robust.marks import BOTH, LETTER, MARK, NOTHING, TEXT, Claims, Marks
+from known_unknowns.scoring.robust.relevance import Focus
+from known_unknowns.scoring.robust.stems import root
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n")
 _MAIN_CLAUSES = re.compile(r";\s|,?\s(?:but|while|whereas)\s")
@@ -24,7 +24,7 @@ _UNCERTAIN = re.compile(
     r"\b(?:or|if|unless|would|could|might|may|not|no|never|neither|both|each|also|too|than|said|says|thinks?)\b|n't\b|\?",
     re.IGNORECASE,
 )
-_PRO_FORMS = _words.PERSONS | {"it", "one", "ones", "that", "those", "they", "them", "itself", "himself", "herself"}
+_PRO_FORMS = lexicon.PERSONS | {"it", "one", "ones", "that", "those", "they", "them", "itself", "himself", "herself"}
 
 
 def parallel(text: str, marks: Marks, focus: Focus, refusal: str | None) -> Claims:
@@ -81,7 +81,7 @@ def _about(clauses: list[str], focus: Focus) -> str | None:
     if later != [len(clauses) - 1]:
         return None
     last = words[-1]
-    refers = bool(_PRO_FORMS & set(last)) or last[0] in _words.PREPOSITIONS
+    refers = bool(_PRO_FORMS & set(last)) or last[0] in lexicon.PREPOSITIONS
     if not refers and (own[0] - nouns or roots[0] & nouns - roots[-1]):
         return None
     return clauses[-1]
@@ -90,8 +90,8 @@ def _about(clauses: list[str], focus: Focus) -> str | None:
 def _is_clause(words: list[str], distinguishing: frozenset[str]) -> bool:
     """Whether the words of a part are no mere part of a list."""
     return any(
-        word in _words.VERBS
-        or word in _words.PREPOSITIONS
+        word in lexicon.VERBS
+        or word in lexicon.PREPOSITIONS
         or word in LINKING
         or root(word) in distinguishing
         or word.endswith(("ing", "ed"))

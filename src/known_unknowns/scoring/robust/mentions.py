@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from known_unknowns.scoring._idioms import in_idiom
-from known_unknowns.scoring._numbers import NUMBER_WORDS
+from known_unknowns.scoring.robust.idioms import in_idiom
+from known_unknowns.scoring.robust.numbers import NUMBER_WORDS
 
 AFTER_A_WORD = (
     r"(?=\s?[.,:;!?)\]}\u2013\u2014\u2026<-]|\s?\Z|\n|\s?/|\s(?:and|or|but)\s"

@@ -15,11 +15,11 @@ from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from known_unknowns.scoring import _relevance_patterns as patterns
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._alignment import Alignment
-from known_unknowns.scoring._anchors import anchored, differ, qualities
-from known_unknowns.scoring._clauses import (
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust import relevance_patterns as patterns
+from known_unknowns.scoring.robust.alignment import Alignment
+from known_unknowns.scoring.robust.anchors import anchored, differ, qualities
+from known_unknowns.scoring.robust.clauses import (
     CLAUSE,
     ENGLISH,
     PLACE,
@@ -31,10 +31,10 @@ from known_unknowns.scoring._clauses import (
     place_of,
     without_openers,
 )
-from known_unknowns.scoring._contrasts import Contrasts
-from known_unknowns.scoring._marks import TEXT
-from known_unknowns.scoring._stems import root, stem
-from known_unknowns.scoring._subjects import Subjects
+from known_unknowns.scoring.robust.contrasts import Contrasts
+from known_unknowns.scoring.robust.marks import TEXT
+from known_unknowns.scoring.robust.stems import root, stem
+from known_unknowns.scoring.robust.subjects import Subjects
 
 _NEARBY = 300
 """Number of characters before and after a mention that are analysed, so that the time is linear."""
@@ -45,7 +45,7 @@ _IRRELEVANT = "\ue0fc"
 _NEGATIVE = frozenset({"not", "no", "never", "without", "neither", "nor"})
 
 
-_NO_SUBJECT = re.compile(rf"\s?and\s(?:{'|'.join(sorted(_words.VERBS - {chr(39) + 's'}))})\b", re.IGNORECASE)
+_NO_SUBJECT = re.compile(rf"\s?and\s(?:{'|'.join(sorted(lexicon.VERBS - {chr(39) + 's'}))})\b", re.IGNORECASE)
 _SENTENCE_PARTS = re.compile(r"[.,;:!?\n]")
 
 
@@ -82,22 +82,22 @@ class Focus:
         self.reference = None if reference is None else reference[1]
         self.counts_parts = "how many of " in text.casefold()
         self.locates = match is not None and match is located
-        empty = _words.FUNCTION_WORDS - _words.VERBS | _words.AUXILIARIES
+        empty = lexicon.FUNCTION_WORDS - lexicon.VERBS | lexicon.AUXILIARIES
         words = [word for word in WORD.findall(text.casefold()) if word not in empty]
         said = frozenset(text.casefold().split())
         self.words = frozenset(map(root, words)) - {"what", "which", "how", "many", "where", "imag", "pictur", "photo"}
         asked = WORD.findall(patterns.ACCORDING.sub("", text).casefold())
         self.last = next((root(word) for word in reversed(asked) if root(word) in self.words), None)
         noun = None if match is None else noun_of(WORD.findall(next(filter(None, match.groups())).casefold()))
-        self.nouns = frozenset() if noun is None else _words.PEOPLE if noun in _words.PEOPLE else frozenset({noun})
+        self.nouns = frozenset() if noun is None else lexicon.PEOPLE if noun in lexicon.PEOPLE else frozenset({noun})
         self.content = said - _NEGATIVE
         self.sides = _sides(said)
         self.analysed = bool(self.words) and "?" in question and ENGLISH.search(question) is not None
         self.places = {stem(match["noun"]): place_of(match) for match in PLACE.finditer(text)}
-        self.prepositions = said & _words.PREPOSITIONS | (_words.ON if said & _words.ON else frozenset())
-        self.people = frozenset(map(stem, said)) & (_words.MALE | _words.FEMALE)
+        self.prepositions = said & lexicon.PREPOSITIONS | (lexicon.ON if said & lexicon.ON else frozenset())
+        self.people = frozenset(map(stem, said)) & (lexicon.MALE | lexicon.FEMALE)
         self._text = text
-        self.end = frozenset(text.casefold().split()[-1:]) & _words.PREPOSITIONS
+        self.end = frozenset(text.casefold().split()[-1:]) & lexicon.PREPOSITIONS
         self.asides = patterns.ASIDE_IN_A_QUESTION.search(text) is not None
 
     @cached_property
@@ -203,8 +203,8 @@ class Focus:
             mention = mention._replace(before=_SENTENCE_PARTS.split(mention.sentence)[-1])
         elif _NO_SUBJECT.match(mention.before):
             subject = WORD.findall(_SENTENCE_PARTS.split(mention.sentence)[-1])
-            noun = list(takewhile(lambda word: word.casefold() not in _words.AUXILIARIES, subject))
-            if not {word.casefold() for word in subject[:1]} & (_words.PERSONS | _words.PRONOUNS):
+            noun = list(takewhile(lambda word: word.casefold() not in lexicon.AUXILIARIES, subject))
+            if not {word.casefold() for word in subject[:1]} & (lexicon.PERSONS | lexicon.PRONOUNS):
                 mention = mention._replace(before=f"{' '.join(noun)} {mention.before}")
         return not self.alignment.says_something_else(mention.before, mention.after, counted=counted)
 
@@ -258,12 +258,12 @@ class Focus:
         match = re.match(r"[)']?\s([A-Za-z][\w'-]*(?:\s[a-z][\w'-]*){0,3})", after)
         if match is None:
             return None
-        words = list(takewhile(lambda word: word not in _words.FUNCTION_WORDS, match[1].casefold().split()))
-        if not words or words[0] in _words.MEASURES or (words[0].endswith(("ly", "ing")) and words[0] != "family"):
+        words = list(takewhile(lambda word: word not in lexicon.FUNCTION_WORDS, match[1].casefold().split()))
+        if not words or words[0] in lexicon.MEASURES or (words[0].endswith(("ly", "ing")) and words[0] != "family"):
             return None
         if any(stem(word) in self.nouns for word in words) or (not self.nouns and root(words[0]) in self.words):
             return True
-        return None if stem(words[0]) in (_words.GENERAL_NOUNS - _words.IMAGE_NOUNS) and not self.counts else False
+        return None if stem(words[0]) in (lexicon.GENERAL_NOUNS - lexicon.IMAGE_NOUNS) and not self.counts else False
 
     def _lacks(self, before: str) -> bool:
         """Whether the clause is about something without what the question names: "the girl without a ponytail"."""
@@ -301,7 +301,7 @@ class Focus:
         """Whether the text follows a verb, so that the next word is not one."""
         rest, opened = without_openers(before)
         words = WORD.findall(rest.casefold())
-        return (opened or any(word not in _words.FUNCTION_WORDS for word in words)) and not patterns.IS_A.search(
+        return (opened or any(word not in lexicon.FUNCTION_WORDS for word in words)) and not patterns.IS_A.search(
             before[-24:]
         )
 
@@ -312,7 +312,7 @@ class Focus:
         )
         if match is None:
             return True
-        return root(match[1]) in self.words or stem(match[1]) in _words.GENERAL_NOUNS
+        return root(match[1]) in self.words or stem(match[1]) in lexicon.GENERAL_NOUNS
 
     def _elsewhere(self, text: str) -> bool:
         """Whether the clause names a place of the question with another preposition."""
@@ -322,7 +322,7 @@ class Focus:
             return all(self.places[noun] != place for noun, place in known)
         kinds = set(self.places.values())
         others = [noun for noun, place in found if place in kinds and root(noun) not in self.words]
-        return self.counts and bool(others) and not any(noun in _words.GENERAL_NOUNS for noun in others)
+        return self.counts and bool(others) and not any(noun in lexicon.GENERAL_NOUNS for noun in others)
 
     def _said_of_it(self, mention: _Mention) -> bool:
         before = mention.before
@@ -332,14 +332,14 @@ class Focus:
             if last and (stem(last[0]) in self.nouns or (not self.describes and root(last[0]) in self.words)):
                 return True
             named = patterns.PREDICATE.search(mention.sentence.rstrip(" ,"))
-            if named is None or _words.PREPOSITIONS & set(named["noun"].casefold().split()):
+            if named is None or lexicon.PREPOSITIONS & set(named["noun"].casefold().split()):
                 return False
             subject = without_openers(mention.sentence[: named.start()])[0]
             return self._subjects.is_asked(WORD.findall(f"{subject} is".casefold()))
         rest, opened = without_openers(before)
         words = [word.casefold() for word in WORD.findall(rest)]
-        if all(word in _words.FUNCTION_WORDS and word not in _words.PERSONS for word in words):
-            if words and words[0] in _words.VERBS and not opened and mention.sentence.strip():
+        if all(word in lexicon.FUNCTION_WORDS and word not in lexicon.PERSONS for word in words):
+            if words and words[0] in lexicon.VERBS and not opened and mention.sentence.strip():
                 return self._subjects.is_asked(WORD.findall(without_openers(mention.sentence)[0].casefold()))
             return self._names_the_object(mention.after) if self.describes else self._predicate(mention.after)
         return self._subjects.is_asked(words)
@@ -355,7 +355,7 @@ class Focus:
         if match is None:
             return True
         words = {stem(word) for word in WORD.findall(match[1].casefold())}
-        return bool(words & (self.nouns | {"answer", "option", "choice"})) or not words - _words.GENERAL_NOUNS
+        return bool(words & (self.nouns | {"answer", "option", "choice"})) or not words - lexicon.GENERAL_NOUNS
 
     def _predicate(self, after: str) -> bool:
         """Whether what is said of a text, if anything, is in the question ("a cat on the floor" is not)."""
@@ -368,7 +368,7 @@ class Focus:
         shared = [match for match in WORD.finditer(after) if root(match[0]) in self.words]
         if shared:
             return all(self._allows(after[: match.start()]) for match in shared)
-        return not nouns or any(stem(noun) in _words.GENERAL_NOUNS for noun in nouns)
+        return not nouns or any(stem(noun) in lexicon.GENERAL_NOUNS for noun in nouns)
 
 
 def _sides(words: Collection[str]) -> frozenset[str]:

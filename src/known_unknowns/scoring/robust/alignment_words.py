@@ -1,9 +1,9 @@
-"""English words that a statement may hold beside those of the question, for `known_unknowns.scoring._alignment`."""
+"""English words that a statement may hold beside those of the question; see `alignment`."""
 
 from __future__ import annotations
 
-from known_unknowns.scoring import _words
-from known_unknowns.scoring._stems import root
+from known_unknowns.scoring.robust import lexicon
+from known_unknowns.scoring.robust.stems import root
 
 
 def _set(words: str) -> frozenset[str]:
@@ -70,14 +70,14 @@ CONTRASTING = _set(
     other others previous same second similar third
     """
 )
-NEUTRAL_NOUNS = _words.GENERAL_NOUNS - _set("bunch case corner emblem environment head pile weather world") | _set(
+NEUTRAL_NOUNS = lexicon.GENERAL_NOUNS - _set("bunch case corner emblem environment head pile weather world") | _set(
     "digit group letter pair piece portion setting slice word"
 )
 NEUTRAL = (
     HEDGES
-    | _words.DETERMINERS
-    | _words.AUXILIARIES
-    | _words.PRONOUNS
+    | lexicon.DETERMINERS
+    | lexicon.AUXILIARIES
+    | lexicon.PRONOUNS
     | _set(
         """
                 there here i we you he she they what what's that's he's she's there's i'd i'm i'll i've he'd he'll
