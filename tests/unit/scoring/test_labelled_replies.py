@@ -20,6 +20,7 @@ UNSEEN_FOURTH = read(REPLIES.with_name("unseen4.jsonl"))
 DEVELOPMENT_LAST = read(REPLIES.with_name("development5.jsonl"))
 UNSEEN_FIFTH = read(REPLIES.with_name("unseen5.jsonl"))
 UNSEEN_SIXTH = read(REPLIES.with_name("unseen6.jsonl"))
+UNSEEN_SEVENTH = read(REPLIES.with_name("unseen7.jsonl"))
 DEVELOPMENT_OWN = read(REPLIES.with_name("development7.jsonl"))
 FURTHER = [read(REPLIES.with_name(f"development4{part}.jsonl")) for part in "ab"]
 VARIATIONS = json.loads(REPLIES.with_name("variations.json").read_text(encoding="utf-8"))
@@ -39,6 +40,7 @@ def test_labels_are_options_of_the_reply():
         *DEVELOPMENT_LAST,
         *UNSEEN_FIFTH,
         *UNSEEN_SIXTH,
+        *UNSEEN_SEVENTH,
         *DEVELOPMENT_OWN,
     ]:
         allowed = set(row["options"]) - {row["refusal"]} | {UNPARSED} | ({REFUSAL} if row["refusal"] else set())
@@ -60,6 +62,7 @@ def test_replies_are_unique():
         *DEVELOPMENT_LAST,
         *UNSEEN_FIFTH,
         *UNSEEN_SIXTH,
+        *UNSEEN_SEVENTH,
         *DEVELOPMENT_OWN,
     ]
     assert len({row["id"] for row in rows}) == len({(row["question"], row["reply"]) for row in rows}) == len(rows)
@@ -115,6 +118,8 @@ def test_agreement_with_the_unseen_set_does_not_decrease(kind, n, agrees, wrong)
         (UNSEEN_FIFTH, "adversarial", 200, 180, 0),
         (UNSEEN_SIXTH, "realistic", 200, 199, 0),
         (UNSEEN_SIXTH, "adversarial", 200, 186, 0),
+        (UNSEEN_SEVENTH, "realistic", 200, 199, 0),
+        (UNSEEN_SEVENTH, "adversarial", 200, 159, 7),
         (DEVELOPMENT_OWN, "realistic", 257, 250, 0),
         (DEVELOPMENT_OWN, "adversarial", 416, 360, 7),
     ],

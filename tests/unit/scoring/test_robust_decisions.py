@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from known_unknowns.variants import nota_only, without_refusal
@@ -128,6 +130,67 @@ def test_decision_between_several_options(text, letter):
 )
 def test_json_and_python_literals(text, letter):
     assert chosen_label(text, COLORS) == letter
+
+
+SOFA = question_with(
+    "On the sofa", "Under the sofa", "Behind the sofa", "Next to the sofa", "Sorry, I can't help with it"
+)
+
+
+@pytest.mark.parametrize("verb", ["is", "sits", "is lying", "is located", "can be seen"])
+@pytest.mark.parametrize(("place", "letter"), [("on", "A"), ("under", "B"), ("behind", "C"), ("next to", "D")])
+def test_the_refusal_option_does_not_change_how_places_are_parsed(verb, place, letter):
+    """Its last word is "it", as in "under it", which stands for "under the sofa" if the other options say so."""
+    asked = replace(SOFA, text="Where is the cat in relation to the sofa?")
+    assert chosen_label(f"The cat {verb} {place} the sofa.", asked) == letter
+
+
+GLASSES = question_with("Yes", "No", "Not sure")
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("The correct answer is (B) No.", "B"),
+        ("B No", "B"),
+        ("(A) Yes", "A"),
+        ("B) No", "B"),
+        ("(A) No", None),  # a contradiction
+    ],
+)
+def test_a_label_in_brackets_or_without_a_sign_before_yes_and_no(text, letter):
+    assert chosen_label(text, GLASSES) == letter
+
+
+ANALYSIS = "Let me analyze each option.\nA. Red: the walls are red.\nB. Blue: only the sky.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        (ANALYSIS + "C. Yellow: the lamp.\nD. Gold: the arms.\n\nThe chandelier is gold.", "D"),
+        ("A. Red: the walls.\nB. Blue: the sky.\n\nThe chandelier is gold.", "D"),
+        (ANALYSIS + "D. Gold: the arms of the", None),  # cut off
+        ("Let's examine each option in turn:\n\nA. Red: The upper part", None),
+        ("A: does not match\nB: does not match\nC: does not match\nD: matches", "D"),
+        ("A) nope B) nope C) nope D) yep", "D"),
+        ("[Red] n\n[Gold] y\n[Blue] n", "D"),
+    ],
+)
+def test_remarks_on_options_one_by_one(text, letter):
+    assert chosen_label(text, COLORS) == letter
+
+
+def test_years_in_words():
+    coin = question_with("1987", "1978", "1997", "2021", "None of the above")
+    assert chosen_label("Nineteen seventy-eight.", coin) == "B"
+    assert chosen_label("twenty twenty-one", coin) == "D"
+    assert chosen_label("Nineteen eighty-eight.", coin) is None
+
+
+def test_made_out_of_a_material():
+    table = replace(question_with("Wood", "Metal", "Stone", "None of the above"), text="What is the table made of?")
+    assert chosen_label("The table in the image is made out of stone.", table) == "C"
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class Marks:
         """Whether an option's text is a label."""
         self.uses_no = "no" in words
         self._options = options
-        self.about_it = any(option.text.endswith(" it") for option in options)
+        self.about_it = any(option.text.endswith(" it") and not refuses(option.text) for option in options)
         self._ordinals = any(mentions_position(option.text) for option in options)
         self._in_place = [self._characters(frozenset({label}), 0) for label in labels]
 

@@ -15,6 +15,8 @@ CLAUSE_START = re.compile(
     r"(?:\A|[.,:;!?\n=\u2013\u2014\u2026({>-]\s?|\b(?:so|therefore|thus|hence|is|are|it's|with|be|say|says|mean|meant|to|and|or|actually|not|but|nor|neither|either|than)\s|/)\(?\Z",
     re.IGNORECASE,
 )
+_LABEL_BEFORE = re.compile(r"(?:\A|\W)[A-H][)\]]\s\Z|(?:\A|\n)\W{0,4}[A-H]\s\Z")
+"""A label in brackets, or at the start of a line: "(B) No", "B No"."""
 _ONE_AS_PRONOUN = re.compile(r"\s(?:of|is|can|could|with|that|which|who|more|another|or)\b", re.IGNORECASE)
 _OF_THEM = re.compile(r"\sof\s(?:the|them|these|those|which|whom)\s\w", re.IGNORECASE)
 _ONLY = re.compile(r"\b(?:but|so|of\swhich|while)\s(?:only|just)\s\Z", re.IGNORECASE)
@@ -119,7 +121,8 @@ def is_mention(text: str, start: int, end: int, *, counts_parts: bool) -> bool:
     if word in _DISCOURSE and text[:start].rstrip()[-1:] in _ENDS and _CHAT.match(text, end):
         return False  # "Right, let me look at the image."
     if word in {"yes", "no", "none"}:
-        return bool(CLAUSE_START.search(before) and re.match(AFTER_A_WORD, after, re.IGNORECASE))
+        starts = CLAUSE_START.search(before) or _LABEL_BEFORE.search(before)
+        return bool(starts and re.match(AFTER_A_WORD, after, re.IGNORECASE))
     if word in {"left", "right"}:
         return _is_direction(text, start, end) and not in_idiom(text, start, end)
     if word in {"i", "a"}:

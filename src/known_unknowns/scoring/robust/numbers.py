@@ -20,7 +20,8 @@ _VALUE = {word: value for value, word in enumerate(_SMALL)}
 _VALUE |= {word: 10 * value for value, word in enumerate(_TENS, start=2)}
 _SCALE = {"hundred": 100, "thousand": 1000, "million": 1_000_000}
 NUMBER_WORDS = frozenset(_VALUE)
-_GREATEST = 999_999
+_CENTURIES = range(17, 21)
+"""First words of years."""
 _NUMBER = re.compile(r"(?<![\w.,:])\d{1,6}(?![\w:]|[.,]\d)")
 _WORD = "|".join(sorted([*_VALUE, *_SCALE], key=len, reverse=True))
 _ONE_WORD = re.compile(_WORD)
@@ -66,7 +67,7 @@ def with_digits(text: str) -> str:
 
 
 def _values(words: list[str]) -> str:
-    """The numbers that a run of number words spells. "one two" is "1 2"."""
+    """The numbers that a run of number words spells. "one two" is "1 2", "nineteen forty-two" the year 1942."""
     values: list[int] = []
     total, part, last = 0, 0, 1000  # of the number: its thousands, the rest, and the last word's value
     for word in words:
@@ -83,7 +84,9 @@ def _values(words: list[str]) -> str:
             values.append(total + part)
             total = part = 0
         part, last = part + value, value
-    return " ".join(map(str, [*values, total + part]))
+    values.append(total + part)
+    is_year = len(values) == 2 and values[0] in _CENTURIES and 10 < values[1] < 100 and values[1] % 10 > 0
+    return ("" if is_year else " ").join(map(str, values))
 
 
 def aliases(text: str) -> Iterator[str]:

@@ -26,7 +26,8 @@ def whole_reply(reply: str, question: str) -> str:
 
 
 def _normal(text: str, question: str) -> str:
-    return MISSPELT.sub("answer", normalise(without_line_markup(without_quotations(text, question))))
+    text = normalise(without_line_markup(without_quotations(text, question)))
+    return MISSPELT.sub("answer", text).replace("made out of", "made of")
 
 
 class ReplyParser:
@@ -102,6 +103,8 @@ class ReplyParser:
         if (answer := verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
             return frozenset({answer})
         verdict = verdicts.chosen(marked, self._label_of)
+        if verdict is verdicts.Verdict.NO_LIST:
+            marked = statements.without_analysis(marked)
         stated = self._stated(marked)
         text = statements.without_possible(stated)
         claims = (

@@ -168,6 +168,16 @@ _PLACED = re.compile(
     rf"\b(?:1st|first)(?:\splace)?\s?[:.)]\s?(?P<first>[(\[]?{MARK}[)\]]?)(?=[^\n]{{0,40}}\n?[^\n]{{0,10}}\b(?:2nd|second)\b)",
     re.IGNORECASE,
 )
+_ANALYSED = re.compile(
+    rf"(?:\A|(?<=\n))[\s#>*\u2022\u00b7-]{{0,5}}(?P<option>[(\[]?{MARK}[)\]]?)\s?[:\u2013\u2014-]\s(?=[^\n]*[^\W\d]{{3}})[^\n]*(?:\n+|\Z)"
+)
+"""A line with an option and a remark on it."""
+_EXAMINES = re.compile(
+    r"\b(?:each|every|all|the|these|those)\b(?:\s\w+){0,2}\s(?:options?|choices?|answers?|alternatives?|candidates?)\b"
+    r"|\bone\sby\sone\b|\bin\sturn\b",
+    re.IGNORECASE,
+)
+"""An announcement that options are examined."""
 _START = (
     r"(?:(?<=[.!?\n;,:\u2013\u2014\u2026。，！？、(-])\s?"
     r"|(?<=[.!?\n;,:\u2013\u2014\u2026。，(-]\s)|(?<=>\s))"
@@ -226,6 +236,22 @@ def without_lower_ranks(text: str) -> str:
         return f"best answer: {marks[-1 if match['up'] else 0]}."
 
     return _PLACED.sub(r"best answer: \g<first>.", _RANKED.sub(best, text))
+
+
+def without_analysis(text: str) -> str:
+    """Remove remarks on options one by one, each in its line ("A. Lion: a lion has no spots."), before the answer.
+
+    These are at least two options with something after them. A single remark is removed after "let's examine each
+    option" if the reply was cut off in it.
+    """
+    remarks = list(_ANALYSED.finditer(text))
+    if not remarks:
+        return text
+    several = len({mark for remark in remarks for mark in _MARK.findall(remark["option"])}) > 1
+    if several and _MARK.search(text, remarks[-1].end()):
+        return _ANALYSED.sub("\n", text)
+    cut_off = text.rstrip()[-1].isalnum() and remarks[-1].end() == len(text)
+    return _ANALYSED.sub("\n", text) if cut_off and _EXAMINES.search(text, 0, remarks[0].start()) else text
 
 
 def is_a_tie(text: str) -> bool:

@@ -13,11 +13,11 @@ _ADVERB = (
     r"|most\slikely\s|likely\s)"
 )
 _YES = (
-    r"(?:yes|yep|(?:fits|matches)\sbest|best(?:\s(?:fit|match|answer|option|choice))?|(?:very|most|quite)?\s?likely|it\sis|true|correct|right|valid|accepted|selected|chosen|the\sanswer|ja|oui|sí|si|sim|verdadero|vrai|juste"
+    r"(?:yes|yep|yup|y|(?:fits|matches)(?:\sbest)?|best(?:\s(?:fit|match|answer|option|choice))?|(?:very|most|quite)?\s?likely|it\sis|true|correct|right|valid|accepted|selected|chosen|the\sanswer|ja|oui|sí|si|sim|verdadero|vrai|juste"
     r"|correct[eao]|richtig|korrekt|wahr|да|правда|верно|правильно|正确|对|是|正しい|正解|[✓✔✅☑])"
 )
 _NO = (
-    r"(?:it\sis\snot|it\sisn't|not\s(?:correct|right|it|this|possible|visible|true|valid|present|shown|the\sanswer|fitting|matching|seen|likely)|not|no|nope|false|incorrect|wrong|invalid|rejected"
+    r"(?:it\sis\snot|it\sisn't|not\s(?:correct|right|it|this|possible|visible|true|valid|present|shown|the\sanswer|fitting|matching|seen|likely)|not|no|nope|nah|n|false|incorrect|wrong|invalid|rejected"
     r"|excluded|eliminated|discarded|ruled\sout|impossible|implausible|unlikely|absent|out|doesn't\s(?:fit|match)|does\snot\s(?:fit|match)|nein|non|não|falso|faux|fausse|falsch|нет|ложь|неверно|неправильно"
     r"|错误|错|不对|不是|不正确|間違い|[✗✘❌✖×])"
 )
@@ -27,7 +27,7 @@ _MAYBE = (
 )
 _ITEM = re.compile(
     rf"(?P<mark>{MARK})[)\]'}}]{{0,2}}\s?(?:[:=|?,(>→\u2013\u2014-]+[\s|]*|(?=[✓✔✅☑✗✘❌✖×])|(?:is|seems|est|es|ist|é|è)\s|\s){_ADVERB}{{0,2}}"
-    rf"(?:(?P<no>{_NO})|(?P<yes>{_YES})|(?P<maybe>{_MAYBE}))(?![\w'])(?:(?<=[✓✔✅☑✗✘❌✖×])|(?=[)\]'}}\s]{{0,4}}(?:[.,;:!|\n\u3002\uff0c\u2013\u2014-]|\Z|(?:and|but|because|since|as|while)\b)))",
+    rf"(?:(?P<no>{_NO})|(?P<yes>{_YES})|(?P<maybe>{_MAYBE}))(?![\w'])(?:(?<=[✓✔✅☑✗✘❌✖×])|(?=[)\]'}}\s]{{0,4}}(?:[.,;:!|\n\u3002\uff0c\u2013\u2014-]|\Z|[(\['\"]?{MARK}|(?:and|but|because|since|as|while)\b)))",
     re.IGNORECASE,
 )
 
