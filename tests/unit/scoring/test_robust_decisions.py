@@ -42,7 +42,8 @@ def test_refusal_sentence(text, letter):
         ("A: Red because of the lamp.", None),
         ("Red (A)", None),
         ("A. It is red.", None),
-        ("D. Red", None),
+        ("D. Red", "D"),  # the refusal, with the answer that it misses
+        ("red D", "D"),
         ("B. Red", None),
         ("A", "A"),
         ("A. Blue", "A"),
@@ -186,6 +187,22 @@ def test_years_in_words():
     assert chosen_label("Nineteen seventy-eight.", coin) == "B"
     assert chosen_label("twenty twenty-one", coin) == "D"
     assert chosen_label("Nineteen eighty-eight.", coin) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("It is the Beacon.", "D"),
+        ("Beacon", "D"),
+        ("Fort Maribel Beacon", None),
+        ("I see a striped keep.", None),
+    ],
+)
+def test_the_last_word_of_a_name_is_not_that_of_another_name(text, letter):
+    places = question_with(
+        "Mount Quellin", "Sorrel Keep", "Hollin Spire", "Ilmar Beacon", "Sorry, I can't help with it"
+    )
+    assert chosen_label(text, replace(places, text="Which landmark is shown here?")) == letter
 
 
 def test_made_out_of_a_material():

@@ -27,6 +27,7 @@ _DIRECTIONS = frozenset({"left", "right"})
 _COMMON = frozenset({"yes", "no", "none", "nothing", "nobody", "nowhere", "true", "false", "both", "all", "neither"})
 """Texts that mean something else in most sentences."""
 _BREAKS = lexicon.FUNCTION_WORDS - lexicon.DETERMINERS
+_BEFORE_A_HEAD = lexicon.FUNCTION_WORDS | _EMPTY
 _ENDS = lexicon.FUNCTION_WORDS | lexicon.PERSONS
 _LEAD = _EMPTY | {
     "answer",
@@ -101,7 +102,12 @@ def _heads(words: Sequence[tuple[str, int, int]], options: Sequence[str], asked:
             continue
         if concept(head) in asked or head in lexicon.FUNCTION_WORDS:
             continue
-        yield from (_Place(option, start, end) for word, start, end in words if stem(word) == stem(head))
+        own = {stem(word) for word in content}
+        for place, (word, start, end) in enumerate(words):
+            before, _, before_ends = words[place - 1] if place else ("", 0, -2)
+            named = start - before_ends == 1 and before not in _BEFORE_A_HEAD and stem(before) not in own
+            if stem(word) == stem(head) and not named:  # "Fort Maribel Beacon" is not "Ilmar Beacon"
+                yield _Place(option, start, end)
 
 
 def _fills(word: str, option: str) -> bool:

@@ -52,9 +52,12 @@ def contradicts_removed(turn: AnsweredTurn, question: Question, label: str) -> b
 
     A label beside the text of a removed option ("B. Gold", where B is "Blue" since "Gold" was removed) is a
     contradiction, as it is beside the text of another offered option. So is a label with a statement of the removed
-    option ("B. The chandelier is gold."). A refusal may state it ("None of the above, it is gold."), and a removed
-    refusal may be said before an answer.
+    option ("B. The chandelier is gold."). A refusal may state it ("E. Gold", "None of the above, it is gold."), and a
+    removed refusal may be said before an answer.
     """
+    refusal = None if question.refusal is None else question.options[question.refusal].label
+    if label == refusal:
+        return False
     from known_unknowns.scoring.robust.marks import LETTER, TEXT, marks_of  # see `known_unknowns.scoring.robust`
     from known_unknowns.scoring.robust.options import option_texts, refuses
     from known_unknowns.scoring.robust.rules import ReplyParser, whole_reply
@@ -69,8 +72,7 @@ def contradicts_removed(turn: AnsweredTurn, question: Question, label: str) -> b
     for pair in re.finditer(f"({LETTER})/({TEXT})", marks.mark(reply)):
         if marks.claims(pair[1]) == {label} and marks.claims(pair[2]) <= others:
             return True
-    refusal = None if question.refusal is None else question.options[question.refusal].label
-    if label == refusal or any(refuses(option.text) for option in removed):
+    if any(refuses(option.text) for option in removed):
         return False
     return ReplyParser(marks, refusal, question.text).parse(turn.reply.text) != {label}
 
