@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from bench.throughput.data import Maker, QuestionSet
 from bench.throughput.floor import Flops, Group, MatrixRate, executed_flops, groups
@@ -32,8 +34,8 @@ def letter(text: str) -> str:
 class Record:
     """One loop on one set, which may be asked a part of it: for each repeat what was asked and said, and how long it
     took. ``least`` are the FLOPs that the questions of a repeat need; ``executed`` and ``counted`` those that the loop
-    executes and that are needed for a part on which torch counts them. ``cpu_seconds`` are those of all threads, and of
-    child processes that have ended."""
+    executes and that are needed for a part on which torch counts them. ``cpu_seconds`` are those of all threads and
+    child processes."""
 
     asked: list[QuestionSet]
     least: int
@@ -119,16 +121,21 @@ def measure(bench: Bench, maker: Maker, *, repeats: int) -> Measured:
 
 def _time(loop: Loop, record: Record, repeat: int, folder: Path) -> None:
     turns = record.asked[repeat].turns
-    started, spent = time.perf_counter(), _cpu_seconds()
+    started, spent = time.perf_counter(), cpu_seconds()
     said = loop(turns, folder)
     record.seconds.append(time.perf_counter() - started)
-    record.cpu_seconds.append(_cpu_seconds() - spent)
+    record.cpu_seconds.append(cpu_seconds() - spent)
     record.said.append(said)
 
 
-def _cpu_seconds() -> float:
-    used = os.times()
-    return used.user + used.system + used.children_user + used.children_system
+def cpu_seconds() -> float:
+    """Return the CPU-seconds of this process, of its child processes that have ended, and of those that run."""
+    this, total = psutil.Process(), 0.0
+    for process in (this, *this.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            used = process.cpu_times()
+            total += used.user + used.system + used.children_user + used.children_system
+    return total
 
 
 def summary(measured: Measured, flops: Flops) -> dict[str, Any]:

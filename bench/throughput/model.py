@@ -113,7 +113,16 @@ def ensure(cache: Path, shape: str, *, dtype: str, device: str, seed: int = 0) -
         del model
         if device == "cuda":
             torch.cuda.empty_cache()
+    _describe_videos(folder)
     return folder
+
+
+def _describe_videos(folder: Path) -> None:
+    """Write the settings for videos, as published checkpoints have them: vLLM loads Qwen2.5-VL's whole processor."""
+    described = json.loads((folder / "processor_config.json").read_text(encoding="utf-8"))["image_processor"]
+    described.pop("image_processor_type")
+    path = folder / "video_preprocessor_config.json"
+    path.write_text(json.dumps(described | {"video_processor_type": "Qwen2VLVideoProcessor"}), encoding="utf-8")
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -131,6 +132,24 @@ def test_vllm_is_asked_the_same_prompts(loaded, settings, asked, plain, monkeypa
     said = vllm_offline.VllmOffline(settings, memory=0.4)(asked.turns, asked.folder)
     assert (said.texts, said.visual_tokens) == (plain.texts, plain.visual_tokens)
     assert stand_in.settings["model"] == str(settings.checkpoint) and stand_in.settings["enable_prefix_caching"]
+
+
+def test_the_settings_for_videos_are_those_of_a_published_processor(settings):
+    """vLLM loads the whole processor of Qwen2.5-VL, and fails without them."""
+    described = json.loads((settings.checkpoint / "video_preprocessor_config.json").read_text(encoding="utf-8"))
+    assert described["video_processor_type"] == "Qwen2VLVideoProcessor"
+    assert (described["patch_size"], described["merge_size"], described["temporal_patch_size"]) == (14, 2, 2)
+
+
+def test_cpu_seconds_include_those_of_running_child_processes():
+    """vLLM's engine is a child process that runs until the end."""
+    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ntime.sleep(60)"
+    before = measure.cpu_seconds()
+    with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        spent = measure.cpu_seconds() - before
+        child.kill()
+    assert spent >= 0.45  # clock ticks of 0.01 s, and of the start less
 
 
 def test_a_missing_vllm_is_named(settings, monkeypatch):
