@@ -2,6 +2,7 @@
 # The logic is in src/known_unknowns/workflow.
 
 import atexit
+import gc
 import json
 import os
 import sys
@@ -95,6 +96,7 @@ shell.prefix(workflow_run.shell_prefix(SOURCE, SETTINGS))
 
 LOCKS = []  # open files: a lock lasts as long as this process
 START = time.monotonic()
+atexit.register(gc.freeze)  # or Python would search all objects for cycles as it ends
 
 
 def start_run():

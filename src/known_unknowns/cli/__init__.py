@@ -5,7 +5,9 @@ No module that is imported here imports a heavy library, so that ``known-unknown
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import inspect
 import os
 import sys
@@ -193,6 +195,7 @@ _MACHINE_ERRORS = frozenset(
 
 def main() -> None:
     """Run the command line. An error of this package is one line on stderr, with its exit code."""
+    atexit.register(gc.freeze)  # Python would search all objects of the imported libraries for cycles as it ends
     try:
         _with_one_command(sys.argv[1:2])()
     except KnownUnknownsError as error:
