@@ -31,11 +31,14 @@ def blocks(language: str) -> list[str]:
 
 
 def run(project: Project, command: str, *, targets: tuple[str, ...] = ()) -> str:
-    """Run a command of the page. For ``make run``, the command is run that the Makefile has for it."""
+    """Run a command of the page. For ``make run``, the command is run that the Makefile has for it.
+
+    It gets one core: on a machine with other work, two threads of a tiny model wait for each other most of the time.
+    """
     program, *arguments = shlex.split(command)
     if program == "make":
         assert arguments == ["run", "EDITION=mine"]
-        return project.snakemake(*targets, "--config", "edition=mine")
+        return project.snakemake(*targets, "--cores", "1", "--config", "edition=mine")
     assert program == "known-unknowns"
     return project.run("python", "-m", "known_unknowns", *arguments).stdout
 

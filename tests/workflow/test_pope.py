@@ -12,10 +12,11 @@ import pytest
 from known_unknowns import benchmarks, tables
 from known_unknowns.records import OVERALL
 from tests.paths import ROOT
-from tests.workflow.project import RESPONDENTS, Project
+from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 VARIANTS = ["original", "negated", "noise", "blank", "text_only"]
+MODELS = ["oracle", "always_a"]
 QUESTIONS = 12
 """Of three questions about an image, the answers are "no", "yes" and "no"."""
 
@@ -33,7 +34,7 @@ def distribution(site: Path) -> Path:
 def configure(params: dict[str, Any]) -> None:
     """Add an edition in which scripted respondents answer this benchmark alone."""
     params["edition"] = "yes_no"
-    params["editions"]["yes_no"] = {"benchmarks": ["pope"], "models": RESPONDENTS, "seeds": [0]}
+    params["editions"]["yes_no"] = {"benchmarks": ["pope"], "models": MODELS, "seeds": [0]}
     source = {"source": "scenes", "seed": 1, "images": 4, "questions_per_image": 3, "revision": "unpinned"}
     params["benchmarks"]["pope"] = {"protocol": "single_turn", "variants": VARIANTS, "data": {"yes_no": source}}
     params["variants"]["negated"] = {}
@@ -51,7 +52,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-@pytest.mark.parametrize("model", ["oracle", "always_a"])
+@pytest.mark.parametrize("model", MODELS)
 def test_accuracy_of_the_respondents(finished, model):
     """The first label, of always_a, is "yes"; a negated question has the other answer."""
     found = {

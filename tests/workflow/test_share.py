@@ -69,6 +69,11 @@ def use_remote(project: Project, address: str | Path, **settings: str) -> None:
         dvc(project, "remote", "modify", "--local", "store", name, value)
 
 
+def use_remote_of(owner: Project, other: Project) -> None:
+    """Use the owner's remote, with its settings, in another clone."""
+    shutil.copy2(owner.root / ".dvc/config.local", other.root / ".dvc/config.local")
+
+
 def clone(project: Project, root: Path) -> Project:
     """A clone on a machine that cannot load a model."""
     project.run("git", "clone", "--quiet", project.root, root)
@@ -95,7 +100,7 @@ def pull(owner: Project, other: Project) -> None:
 def test_a_clone_computes_the_numbers_without_inference(finished, tmp_path):
     owner = pushed(finished, tmp_path / "owner", tmp_path / "store")
     other = clone(owner, tmp_path / "clone")
-    use_remote(other, tmp_path / "store")
+    use_remote_of(owner, other)
     pull(owner, other)
     other.snakemake(NUMBERS)
     assert journals(other) == journals(owner)
@@ -132,7 +137,7 @@ def test_object_storage_with_the_s3_interface(finished, tmp_path):
         settings = {"endpointurl": address, "access_key_id": "any", "secret_access_key": SECRET, "region": "us-east-1"}
         owner = pushed(finished, tmp_path / "owner", "s3://bucket/store", **settings)
         other = clone(owner, tmp_path / "clone")
-        use_remote(other, "s3://bucket/store", **settings)
+        use_remote_of(owner, other)
         pull(owner, other)
     check_a_model_is_read_from_its_journal(owner, other)
     in_git = subprocess.run(["git", "log", "-p"], cwd=owner.root, capture_output=True, check=True).stdout
@@ -236,7 +241,7 @@ def test_data_that_may_not_be_redistributed_are_not_pushed(published, tmp_path):
     assert b"replies\n" in stored(tmp_path / "store")
 
     other = clone(published, tmp_path / "clone")
-    use_remote(other, tmp_path / "store")
+    use_remote_of(published, other)
     dvc(other, "pull", "--recursive", "data/full", "journal/full")
     assert (other.root / "journal/full/qwen2.5-vl-7b/humblebench.jsonl").read_text() == "replies\n"
     assert not (other.root / "data/full/raw/actiview").exists()
