@@ -100,5 +100,5 @@ def test_mistakes_are_named(project, monkeypatch, capsys):
     assert call(monkeypatch, "retry", "parrot", "--finish", "stop") == 2
     assert "--finish: stop is none of error, rejected, no_choice, content_filter" in capsys.readouterr().err
     assert call(monkeypatch, "retry", "crow") == 2
-    assert "crow is not in the edition pocket" in capsys.readouterr().err
+    assert "MODEL: edition pocket: 'crow' is not known; known are parrot" in capsys.readouterr().err
     assert call(monkeypatch, "retry", "parrot", "mmsap") == 2

@@ -104,7 +104,7 @@ def rescore(
         Path | None,
         typer.Option(
             help="The questions: a benchmark's annotation file or folder, or a table of questions. By default those in "
-            "the files, or else the edition's."
+            "the files, or the edition's for a benchmark whose files never have them."
         ),
     ] = None,
     as_json: AsJson = False,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from known_unknowns.cli._options import PARAMS, Edition, ModelName, OneOrAllBenchmarks, ParamsFile
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, unknown_name
 
 
 def retry(
@@ -110,9 +110,9 @@ def verify(
     from known_unknowns.workflow import configuration
 
     settings = configuration.load(params, edition=edition)
-    for name, known in ((model, settings.models), (benchmark, settings.benchmarks)):
+    for argument, name, known in (("MODEL", model, settings.models), ("BENCHMARK", benchmark, settings.benchmarks)):
         if name is not None and name not in known:
-            raise ConfigError(f"{name} is not in the edition {settings.edition}, which has {', '.join(known)}")
+            raise ConfigError(f"edition {settings.edition}: {unknown_name(name, known)}", path=argument)
     stopping.install()
     folder, results = out or folder_of(settings), []
     for name in [benchmark] if benchmark else settings.benchmarks:

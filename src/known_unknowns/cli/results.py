@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
-from known_unknowns.errors import DataError
+from known_unknowns.errors import ConfigError, DataError, unknown_name
 
 
 def open(
@@ -79,6 +79,8 @@ def metrics(
 ) -> None:
     """Write metrics of a finished run as CSV, each with n, interval and method.
 
+    Models that were removed from the edition are left out.
+
     \b
     Example:
       known-unknowns metrics --name accuracy --category Overall --out accuracy.csv
@@ -86,14 +88,22 @@ def metrics(
     from known_unknowns.metrics.summary_files import write_all_metrics
     from known_unknowns.workflow import configuration
 
-    folder = Path("results", configuration.load(params, edition=edition).edition, "metrics")
-    tables = [
+    settings = configuration.load(params, edition=edition)
+    for option, value, known in (
+        ("--model", model, settings.models),
+        ("--benchmark", benchmark, settings.benchmarks),
+    ):
+        if value is not None and value not in known:
+            raise ConfigError(unknown_name(value, known), path=option)
+    folder = Path("results", settings.edition, "metrics")
+    tables = [  # the folder may have tables of models that were removed from the edition
         path
         for path in sorted(folder.glob("*/*.parquet"))
-        if model in (None, path.parent.name) and benchmark in (None, path.stem)
+        if path.parent.name in ([model] if model else settings.models)
+        and path.stem in ([benchmark] if benchmark else settings.benchmarks)
     ]
     if not tables:
-        raise DataError("no metrics of this edition, model and benchmark; run  make run  first", file=folder)
+        raise DataError(f"no metrics here yet; run  make run EDITION={settings.edition}  first", file=folder)
     chosen = {"variant": variant, "scorer": scorer, "category": category, "name": name}
     count = write_all_metrics(tables, out, chosen=chosen)
     print(f"{count:,} metrics in {out}")

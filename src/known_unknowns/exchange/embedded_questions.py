@@ -43,7 +43,8 @@ def collect_questions(files: Iterable[PredictionFile], benchmark: str, function:
             if prediction.fields is None:
                 raise DataError(
                     f"predictions of the format {file.format.name} do not say what was asked; name the questions with "
-                    "--annotations (the benchmark's own files, or a table of questions)",
+                    "--annotations (the benchmark's own files, or a table of questions, such as "
+                    f"data/<edition>/questions/{benchmark}/questions.parquet)",
                     file=file.file,
                 )
             if parse is None:

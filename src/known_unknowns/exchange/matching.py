@@ -69,7 +69,7 @@ def match(
     if unanswered and not partial:
         raise DataError(
             f"{len(unanswered)} of the {len(questions)} questions of {source} have no prediction, the first of them "
-            f"{unanswered[0]!r}; --partial scores the others alone",
+            f"{unanswered[0]!r}; --partial (without --import) scores the others alone",
             file=file_names(files),
         )
     return [(question, _turns(question, found[question.id])) for question in questions if question.id in found]

@@ -53,7 +53,7 @@ def parse_table(file: Path) -> list[Row]:
         ".parquet": _parquet,
     }
     if not file.is_file():
-        raise DataError("no such file", file=file)
+        raise DataError("a folder; name its files" if file.is_dir() else "no such file", file=file)
     suffix = file.suffix.lower()
     if suffix not in parsers:
         unpack = "; unpack compressed files first" if suffix in COMPRESSED else ""

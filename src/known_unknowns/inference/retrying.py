@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from known_unknowns.config import Params
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.inference import model_run
 from known_unknowns.inference.failures import FINISHES, is_failure
 from known_unknowns.inference.shards import whole_journal
@@ -55,9 +55,9 @@ def retry(
     """
     if unknown := set(finishes) - set(FINISHES):
         raise ConfigError(f"{', '.join(sorted(unknown))} is none of {', '.join(FINISHES)}", path="--finish")
-    for name, known in ((model, params.models), (benchmark, params.benchmarks)):
+    for path, name, known in (("MODEL", model, params.models), ("BENCHMARK", benchmark, params.benchmarks)):
         if name is not None and name not in known:
-            raise ConfigError(f"{name} is not in the edition {params.edition}, which has {', '.join(known)}")
+            raise ConfigError(f"edition {params.edition}: {unknown_name(name, known)}", path=path)
     found = []
     for name in [benchmark] if benchmark is not None else params.benchmarks:
         journal = root / "journal" / params.edition / model / f"{name}.jsonl"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from known_unknowns import benchmarks, tables
 from known_unknowns.csv_cells import escape_row
+from known_unknowns.errors import ConfigError, unknown_name
 from known_unknowns.files import atomic_path, write_text
 from known_unknowns.metrics import leaderboard
 from known_unknowns.metrics.measure import headline
@@ -39,7 +41,7 @@ def summarise(
     leaderboard_table : Path
         CSV of the leaderboard, one row per model and benchmark.
     models : Path
-        Folder for the record of each model, <model>.json, for ``dvc metrics``.
+        Folder for the record of each model, <model>.json, for ``dvc metrics``. Records of other models are removed.
     """
     chosen: list[Metric] = []
     rows: list[dict[str, Any]] = []
@@ -55,8 +57,22 @@ def summarise(
     write_text(out, _json(records))
     for model, record in records.items():
         write_text(models / f"{model}.json", _json(record))
+    _remove_other_records(models, records)
     columns = plot_columns(dict.fromkeys(metric.benchmark for metric in chosen))
     write_text(plot, _csv(("benchmark", "model", *columns), plot_rows(chosen, columns)))
+
+
+def _remove_other_records(folder: Path, models: Collection[str]) -> None:
+    """Remove the records of models that were removed from the edition, which ``dvc metrics`` would show as current.
+
+    A record has benchmarks as its keys. Other files are kept.
+    """
+    for path in folder.glob("*.json"):
+        if path.stem not in models:
+            with suppress(ValueError):
+                record = json.loads(path.read_text(encoding="utf-8"))
+                if isinstance(record, dict) and record.keys() <= set(benchmarks.names()):
+                    path.unlink()
 
 
 def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str, str | None]) -> int:
@@ -75,17 +91,34 @@ def write_all_metrics(metrics: Sequence[Path], out: Path, *, chosen: Mapping[str
     -------
     int
         The number of rows.
+
+    Raises
+    ------
+    ConfigError
+        If no row has these values. The file is not written.
     """
-    count = 0
+    count, found = 0, {name: set[str]() for name in chosen}
     with atomic_path(out) as partial, partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, METRIC_COLUMNS, lineterminator="\n")
         writer.writeheader()
         for path in metrics:
             rows = [asdict(metric) for metric in sorted(tables.read_metrics(path), key=_order)]
+            for name, values in found.items():
+                values.update(row[name] for row in rows)
             rows = [row for row in rows if all(value is None or row[name] == value for name, value in chosen.items())]
             writer.writerows(map(escape_row, rows))  # None is written as an empty cell
             count += len(rows)
+        if any(chosen.values()) and not count:
+            raise _no_rows(chosen, found)
     return count
+
+
+def _no_rows(chosen: Mapping[str, str | None], found: Mapping[str, Collection[str]]) -> ConfigError:
+    """Return the error for values that no row has: the first unknown one, or that they do not occur together."""
+    for name, value in chosen.items():
+        if value is not None and value not in found[name]:
+            return ConfigError(unknown_name(value, found[name]), path=f"--{name}")
+    return ConfigError("no metric has all these values: " + ", ".join(filter(None, chosen.values())))
 
 
 def plot_columns(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:

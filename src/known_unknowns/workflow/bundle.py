@@ -102,7 +102,8 @@ def _write(params: Params, results: Path, folder: Path, private: PrivateTexts, *
     if photos and (report / _BROWSER[0]).is_file():
         _copy_browser(report, folder, private)
     _copy(results / "headline.csv", folder / "tables" / "headline.csv", private)
-    for path in [results / "comparison.parquet", *sorted(results.glob("metrics/*/*.parquet"))]:
+    metrics = (path for path in sorted(results.glob("metrics/*/*.parquet")) if path.parent.name in params.models)
+    for path in [results / "comparison.parquet", *metrics]:  # not those of models that were removed from the edition
         _copy(path, folder / "tables" / path.relative_to(results), private)
     rows = [row for row in read_leaderboard(results / "leaderboard.csv") if row["model"] in params.models]
     _write_leaderboard(params, rows, folder)

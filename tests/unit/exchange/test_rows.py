@@ -78,6 +78,8 @@ def test_no_rows(tmp_path, name):
 def test_missing_file_and_unknown_suffix(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         parse_table(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="a folder; name its files"):
+        parse_table(tmp_path)
     with pytest.raises(DataError, match=r"'\.txt'; known are .*\.parquet$"):
         parse_table(written(tmp_path, "a.txt", "1"))
     with pytest.raises(DataError, match=r"'\.gz'; known are \.jsonl, .*; unpack compressed files first$"):

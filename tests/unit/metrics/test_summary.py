@@ -2,15 +2,20 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from known_unknowns import tables
+from known_unknowns.cli import app
+from known_unknowns.errors import ConfigError
 from known_unknowns.metrics.leaderboard import COLUMNS, leaderboard_row, read_leaderboard
 from known_unknowns.metrics.summary import model_headline, variant_headline
 from known_unknowns.metrics.summary_files import METRIC_COLUMNS, summarise, write_all_metrics
 from known_unknowns.records import Metric
+from tests.paths import ROOT
 
 
 def metric(name: str, value: float | None, **changes) -> Metric:
@@ -73,6 +78,37 @@ def test_chosen_metrics_as_csv(summary, tmp_path):
         .splitlines()[1]
         .startswith("m,humblebench,original,0,robust,Object,accuracy,0.9,")
     )
+
+
+def test_values_that_no_metric_has_are_named(summary, tmp_path):
+    for chosen, message in (
+        ({"name": "acuracy"}, "--name: 'acuracy' is not known; did you mean 'accuracy'?"),
+        ({"variant": "blank", "name": None}, "--variant: 'blank' is not known; known are nota_only, original"),
+        ({"variant": "nota_only", "category": "Object"}, "no metric has all these values: nota_only, Object"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            write_all_metrics([tmp_path / "m.parquet"], tmp_path / "none.csv", chosen=chosen)
+    assert not (tmp_path / "none.csv").exists()
+
+
+def test_models_that_were_removed_from_the_edition_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    for model in ("oracle", "removed"):
+        table = tmp_path / "results/pocket/metrics" / model / "humblebench.parquet"
+        tables.write_metrics(table, [metric("accuracy", 0.5, model=model)])
+    assert CliRunner().invoke(app, ["metrics", "--out", "all.csv"]).exit_code == 0
+    with (tmp_path / "all.csv").open(encoding="utf-8") as lines:
+        assert [row["model"] for row in csv.DictReader(lines)] == ["oracle"]
+
+
+def test_records_of_former_models_are_removed_and_other_files_are_kept(summary):
+    tables.write_metrics(summary["out"].with_name("only.parquet"), [metric("accuracy", 0.5, model="m")])
+    others = {"list.json": "[]", "other.json": '{"key": 1}', "broken.json": "{"}
+    for name, text in others.items():
+        (summary["models"] / name).write_text(text, encoding="utf-8")
+    summarise([summary["out"].with_name("only.parquet")], **summary)
+    assert {path.name for path in summary["models"].iterdir()} == {"m.json", *others}
 
 
 def test_the_record_of_each_model(summary):

@@ -52,6 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "headline.csv": "model\n",
         "comparison.parquet": "PAR1",
         "metrics/oracle/humblebench.parquet": "PAR1",
+        "metrics/removed/humblebench.parquet": "PAR1",  # of a model that is no longer in the edition
         "replies/served/humblebench/engine.json": json.dumps({"facts": {"endpoint": "http://10.1.2.3:8000/v1"}}),
     }
     for name, text in files.items():
