@@ -1,8 +1,9 @@
-"""Projects for the tests of the workflow: one without a run, and one with a finished run."""
+"""Projects for the tests of the workflow: one without a run, and two with a finished run."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -25,20 +26,49 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="session")
-def finished(untouched: Project, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> tuple[Project, str]:
-    """A project with a finished run of the whole workflow, and the output of the run. It must not be changed.
-
-    It takes long, so that the processes of pytest-xdist share one.
-    """
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Callable[[str, Callable[[Path], None]], Path]:
+    """A function that makes a folder of a name, for what takes long: the processes of pytest-xdist share one."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "finished"
-    printed = folder / "printed.txt"
-    with FileLock(f"{folder}.lock"):
-        if not printed.is_file():
-            shutil.rmtree(folder, ignore_errors=True)
-            text = untouched.twin(folder / "project").snakemake()
-            printed.write_text(text, encoding="utf-8")
-    return Project(folder / "project"), printed.read_text(encoding="utf-8")
+
+    def folder_of(name: str, make: Callable[[Path], None]) -> Path:
+        folder = (base if worker_id == "master" else base.parent) / name
+        with FileLock(f"{folder}.lock"):
+            if not (folder / "made").is_file():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                (folder / "made").touch()
+        return folder
+
+    return folder_of
+
+
+@pytest.fixture(scope="session")
+def finished(untouched: Project, made_once: Callable[[str, Callable[[Path], None]], Path]) -> tuple[Project, str]:
+    """A project with a finished run of the whole workflow, and the output of the run. It must not be changed."""
+
+    def make(folder: Path) -> None:
+        text = untouched.twin(folder / "project").snakemake()
+        (folder / "printed.txt").write_text(text, encoding="utf-8")
+
+    folder = made_once("finished", make)
+    return Project(folder / "project"), (folder / "printed.txt").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def reproduced(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Project:
+    """A repository with a run by `dvc repro`, one of its models with weights. It must not be changed."""
+
+    def make(folder: Path) -> None:
+        project = Project.copy_of_tree(folder / "project")
+        models = ["oracle", "always_a", "pocket"]
+        project.change_params(partial(reduce, models=models, variants=["original", "noise"], images=2, tracking=False))
+        project.commit("a small configuration")
+        project.run("dvc", "repro")
+
+    return Project(made_once("reproduced", make) / "project")
 
 
 @pytest.fixture

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.browser import CHROMIUM, Browser
-from tests.workflow.project import Project, reduce
+from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 RESULTS = [
@@ -36,13 +35,9 @@ def shown(project: Project, *command: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def pinned(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def pinned(reproduced: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository with a run made by `dvc repro`, its data pinned, and all of it committed and pushed."""
-    project = Project.copy_of_tree(tmp_path_factory.mktemp("dvc"))
-    models = ["oracle", "always_a"]
-    project.change_params(partial(reduce, models=models, variants=["original"], images=4, tracking=False))
-    project.commit("a small configuration")
-    dvc(project, "repro")
+    project = reproduced.twin(tmp_path_factory.mktemp("dvc") / "project")
     dvc(
         project,
         "--wait-for-lock",
@@ -74,11 +69,11 @@ def test_git_tracks_the_pins_and_not_the_data(pinned):
 
 def test_metrics_are_shown_in_one_line_per_model(pinned):
     header, *lines = dvc(pinned, "metrics", "show").splitlines()
-    assert header.split() == ["Path", "humblebench.accuracy"]
+    assert header.split() == ["Path", "humblebench.accuracy", "humblebench.dual_accuracy"]
     assert [line.split()[0] for line in lines] == [
-        f"results/pocket/models/{name}.json" for name in ("always_a", "oracle")
+        f"results/pocket/models/{name}.json" for name in ("always_a", "oracle", "pocket")
     ]
-    assert lines[1].split()[1:] == ["1.0"]
+    assert lines[1].split()[1:] == ["1.0", "1.0"]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

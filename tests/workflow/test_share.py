@@ -12,17 +12,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 import yaml
 
-from tests.workflow.project import Project, reduce
+from tests.workflow.project import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-MODELS = ["oracle", "pocket"]
 ASKED = "results/pocket/replies/pocket/humblebench/engine.json"
 NUMBERS = "results/pocket/metrics.json"
 """What a clone computes here: replies, scores and metrics. The report has no part in sharing."""
@@ -45,12 +43,12 @@ def journals(project: Project) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def finished(reproduced: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A finished run of a model with weights, pinned and committed but not pushed."""
-    project = Project.copy_of_tree(tmp_path_factory.mktemp("share"))
-    project.change_params(partial(reduce, models=MODELS, variants=["original", "noise"], images=2, tracking=False))
-    project.snakemake()  # the pins include the results
-    project.run("known-unknowns", "pin")
+    project = reproduced.twin(tmp_path_factory.mktemp("share") / "project")
+    (project.root / "dvc.lock").unlink()  # as after a run by Snakemake
+    shutil.rmtree(project.root / ".dvc/cache")
+    project.run("known-unknowns", "pin")  # the pins include the results
     project.commit("a run, pinned")
     return project
 
