@@ -29,6 +29,7 @@ PRIOR_SEED_ICC = 0.5
 """Assumed correlation of two answers to the same question with different seeds. Chosen as `PRIOR_ICC`."""
 PRIOR_DF = 8.0
 """Degrees of freedom that the assumption counts for. Chosen by simulation (docs/intervals.md)."""
+_ROUNDING = 1e-9  # groups of single questions whose weights are not whole numbers have the size 1 up to rounding
 _LEAST_SHARE = 0.3  # lower limit of the correction of p (1 - p) with very few groups
 
 
@@ -162,7 +163,7 @@ def estimate(
     for _ in range(2):
         df = _degrees_of_freedom(model, pq, usable)
         effect = np.maximum((PRIOR_DF * prior.effect + df * observed) / (PRIOR_DF + df), floor)
-        icc = np.divide(effect - 1, most - 1, out=np.zeros_like(effect), where=most > 1)
+        icc = np.divide(effect - 1, most - 1, out=np.zeros_like(effect), where=most > 1 + _ROUNDING)
         model = WorkingModel.of(sums, np.clip(icc, 0, 1))
     return DesignEffect(effect, PRIOR_DF + df)
 

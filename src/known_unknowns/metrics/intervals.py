@@ -171,7 +171,8 @@ def proportion_bounds(
     tail = (1 - confidence) / 2
     n = sums[0] / effect * (ndtri(tail) / stdtrit(df, tail)) ** 2
     single = binary & (sums[1] <= sums[0] * (1 + _TOLERANCE))
-    low, high = modified_wilson(share, np.where(single, sums[0], n), confidence, answers=sums[0])
+    # a mean of fractions can be as exact as more than N answers; its bound near 0 then has the n that Wilson's has
+    low, high = modified_wilson(share, np.where(single, sums[0], n), confidence, answers=np.maximum(sums[0], n))
     return Bounds(np.where(defined, low, np.nan), np.where(defined, high, np.nan))
 
 

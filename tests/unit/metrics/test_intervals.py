@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from known_unknowns.metrics import clustered_interval
-from known_unknowns.metrics.design_effect import WorkingModel, power_sums, prior_icc
+from known_unknowns.metrics.design_effect import WorkingModel, estimate, power_sums, prior_icc
 from known_unknowns.metrics.intervals import Interval, mean_bounds, modified_wilson, proportion_bounds, wilson
 
 GROUPS = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 12)), min_size=1, max_size=40).map(
@@ -179,6 +179,32 @@ def test_many_metrics_at_once_are_those_one_by_one():
     for i in range(20):
         expected = clustered_interval(right[:, i], asked[:, i], 0.9, seeds=2)
         assert (bounds.low[i], bounds.high[i]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_the_bound_of_a_mean_of_fractions_has_no_jump(mirrored):
+    """100 groups with one share each, 0.1 from their mean: D is 0.01 / 0.24 and D* (8 + 100 D) / 108, about 0.11.
+
+    All means next to 40% (and 60%) have nearly the same interval, Wilson's with n* = 100 / D* or about 870 answers.
+    """
+    residuals, sizes = np.tile([0.1, -0.1], 50)[:, None].repeat(3, axis=1), np.ones((100, 3))
+    value = np.array([0.3999, 0.4, 0.4001])
+    low, high = proportion_bounds(
+        1 - value if mirrored else value, residuals, sizes, binary=np.zeros(3, dtype=bool), confidence=0.95
+    )
+    assert np.ptp(low) < 0.001
+    assert np.ptp(high) < 0.001
+    assert (high - low)[1] == pytest.approx(2 * 1.96 * (0.24 / 870) ** 0.5, rel=0.03)
+
+
+def test_rounding_errors_of_weights_have_no_effect():
+    """The weights of single questions with the mean size 1: whether it is a little more or less is chance."""
+    weights = np.array([0.2, 0.4, 1.4, 1.1])
+    sums = power_sums((weights * weights.sum() / (weights**2).sum())[:, None].repeat(3, axis=1))
+    sums[1] = sums[0] * [1, 1 + 4e-16, 1 - 4e-16]
+    effect, df = estimate(np.full(3, 0.3), np.full(3, 2.0), sums, floor=0.0)
+    assert np.ptp(effect) < 1e-9
+    assert np.ptp(df) < 1e-9
 
 
 def test_the_interval_of_a_mean_is_that_of_svyciprop():
