@@ -195,7 +195,7 @@ def parse_missing(text: str, shown: Sequence[int], split: int, parser: str) -> S
     No released code parses this reply. As in the toolkit's examination, the official parser only stops at "no", in any
     case. Both parsers find views by name. A reply that neither stops nor names a view is invalid.
     """
-    if not needs_more(text, parser) or (parser == ROBUST and _is_none(text)):
+    if not needs_more(text, parser) or (parser == ROBUST and text.strip() and _is_none(text)):
         return Selection((), answers=True)
     views = tuple(view for view in _parse_mentions(text, split).views if view not in shown)
     return Selection(views, valid=bool(views))
@@ -209,6 +209,8 @@ def parse_zoom(text: str, split: int, parser: str) -> Selection:
     nothing is zoomed into, but the operation is asked.
     """
     if parser == ROBUST:
+        if not text.strip():
+            return Selection((), valid=False, answers=True)
         choice = _parse_field(_parse_fields(text).get("part", text), split)
         return replace(choice, answers=not choice.views)
     try:

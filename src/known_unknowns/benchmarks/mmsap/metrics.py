@@ -35,7 +35,8 @@ a subset in its columns, of a sub-task in the first preprint's Figure 4.
   wrong (Eq. 5). ``accuracy_answered``, a metric of all benchmarks, leaves such replies out.
 - Table 4 cannot be Equation 8 as printed. InfMLLM-7b refuses 25.0 of 350 questions, so at most 7.1% of all questions
   can be refused and known. The printed 42.47% is a share of the refusals.
-- A question whose correct option is the refusal in a variant (``nota_only``, ``noise``, ...) is unknown in any subset.
+- A question whose correct option is the refusal in a variant (``nota_only``, ``noise``, ...) counts as one of Beyond in
+  all numerators and denominators. Metrics of Know alone are then undefined. Its category stays that of its subset.
 - ``spread`` of a mean over the five runs is the standard deviation with ddof = 1. The ± of the first preprint has
   ddof = 0 (`known_unknowns.benchmarks.mmsap.audit.spread_as_published` converts ours).
 

@@ -191,6 +191,8 @@ def test_replies_to_the_examination():
     assert parse_missing("I need to see the upper-left part.", [2], 4, "robust") == Selection((1,))
     assert parse_missing("No, I can answer it.", [2], 4, "robust") == Selection((), answers=True)
     assert parse_missing("A. Two", [2], 4, "official") == Selection((), valid=False)
+    for parser in ("official", "robust"):  # an empty reply does not say "NO"
+        assert parse_missing("", [2], 4, parser) == Selection((), valid=False)
 
 
 def recorded(pairs: list[tuple[Turn, Reply]]) -> list[AnsweredTurn]:

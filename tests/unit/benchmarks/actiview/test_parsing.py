@@ -188,6 +188,8 @@ def test_shifting_stops(text, released, careful):
         ("null", ((), False, True), ((), True, True)),
         ("1, 2", ((), False, True), ((1, 2), True, False)),
         ("Z", ((), False, True), ((), False, True)),
+        ("", ((), False, True), ((), False, True)),
+        ("\n", ((), False, True), ((), False, True)),
     ],
 )
 def test_mixed_zooms(text, released, careful):
