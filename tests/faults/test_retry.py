@@ -33,6 +33,8 @@ class Server(Endpoint):
 
     def reply_to(self, request):
         fault = BROKEN.get(request.question)
+        if request.question == "q9":
+            return Response(200, completion("q9", content=None, reasoning="Hmm", finish_reason="length"))
         if fault is None or request.question in self.repaired:
             return Response(200, completion(request.question))
         return error(400, "flagged", code="content_filter") if fault == "flagged" else error(400, "too large")
@@ -74,22 +76,27 @@ def texts():
 
 def test_failures_are_listed_and_only_they_are_asked_again(project, monkeypatch, capsys):
     message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
-    assert "parrot humblebench: 3 without a usable reply (1 content_filter, 2 rejected)" in message
-    assert "retry MODEL" in message
+    assert "parrot humblebench: 4 without a usable reply (1 content_filter, 1 length, 2 rejected)" in message
+    assert "retry MODEL" in message and "length: cut off at the token limit before any answer" in message
 
     project.repaired = ("q2", "q5")
     assert call(monkeypatch, "retry", "parrot", "humblebench", "--finish", "rejected") == 0
     assert project.asked == {"q5": 1, "q7": 1}
     assert "humblebench: 2 asked again, 1 of them failed again" in capsys.readouterr().out
-    assert json.loads((REPLIES / "engine.json").read_text())["failures"] == {"rejected": 1, "content_filter": 1}
+    assert json.loads((REPLIES / "engine.json").read_text())["failures"] == {
+        "rejected": 1,
+        "content_filter": 1,
+        "length": 1,
+    }
     assert texts()["q5"] == answer_to("q5") and texts()["q2"] == texts()["q7"] == ""
 
     project.asked.clear()
     project.repaired = tuple(BROKEN)
     assert call(monkeypatch, "retry", "parrot") == 0
     assert project.asked == {"q2": 1, "q7": 1}
-    assert texts() == {f"q{n}": answer_to(f"q{n}") for n in range(COUNT)}
-    assert "without a usable reply" not in run.closing_message(load("params.yaml"), "results/pocket", 1.0)
+    assert texts() == {f"q{n}": answer_to(f"q{n}") for n in range(COUNT)} | {"q9": ""}
+    message = run.closing_message(load("params.yaml"), "results/pocket", 1.0)
+    assert "1 without a usable reply (1 length)" in message and "retry MODEL" not in message
 
     project.asked.clear()
     assert call(monkeypatch, "retry", "parrot") == 0

@@ -162,12 +162,11 @@ def closing_message(params: Params, results: str, seconds: float, *, store: str 
 
 
 def _failures(params: Params, results: Path) -> list[str]:
-    """Return the number of questions without a usable reply, and how to ask them again."""
+    """Return the number of questions without a usable reply, and what to do about them."""
     from known_unknowns.inference import failures
 
-    found = failures.recorded(params, results)
-    lines = [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
-    return [*lines, f"{'':<10} Ask them again: {_program()} retry MODEL --edition {params.edition}"] if found else []
+    found = failures.recorded(params, results, program=_program())
+    return [f"{'Failed' if line is found[0] else '':<10} {line}" for line in found]
 
 
 def _program() -> str:

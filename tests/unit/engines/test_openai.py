@@ -116,7 +116,7 @@ def test_an_unreadable_image_stops_the_run_after_the_answered_turns(tmp_path):
         ("hang", "no reply within 3 s"),
         ("drip", "no reply within 3 s"),
         ("truncated", "the reply is not JSON"),
-        ("not_json", "the reply is not JSON"),
+        ("not_json", "a page; is base_url right?"),
         ("not_a_completion", "not a chat completion"),
         ("wrong_model", "another model answered: 'cheaper-1'"),
     ],

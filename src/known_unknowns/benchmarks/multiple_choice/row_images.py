@@ -162,6 +162,8 @@ def check_header(data: bytes, column: str) -> None:
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)  # our own limit is lower
             with Pillow.open(BytesIO(data)) as image:
                 width, height = image.size
+    except Pillow.DecompressionBombError as error:
+        raise ColumnError(column, f"the limit is {MAX_PIXELS:,} pixels ({error}). Make the image smaller") from error
     except Exception as error:  # Pillow's parsers raise many types of errors
         raise ColumnError(column, f"{len(data):,} bytes that are not an image; replace it") from error
     if width * height > MAX_PIXELS:

@@ -108,6 +108,7 @@ async def find_model(client: openai.AsyncOpenAI, settings: EndpointSettings, key
     except openai.APIStatusError as error:
         return _unlisted(error, settings, key)
     except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError):
+        _warn(settings, "its reply is no such list; is base_url right?")
         return {"listed": None}
     found = next((models[name] for name in (settings.model, f"models/{settings.model}") if name in models), None)
     if found is not None:
@@ -127,12 +128,16 @@ def _unlisted(error: openai.APIStatusError, settings: EndpointSettings, key: Api
             f"models.{settings.name}: the endpoint fails (status {error.status_code}); run the same command again later"
         ) from None
     if error.status_code >= 500:
-        print_message(
-            settings.name,
-            f"warning: the endpoint cannot list its models (status {error.status_code}), so that it is not known "
-            f"whether it serves {settings.model}; check_served: false skips this check",
-        )
+        _warn(settings, f"status {error.status_code}")
     return {"listed": None}
+
+
+def _warn(settings: EndpointSettings, reason: str) -> None:
+    print_message(
+        settings.name,
+        f"warning: the endpoint cannot list its models ({reason}), so that it is not known whether it serves "
+        f"{settings.model}; check_served: false skips this check",
+    )
 
 
 async def _can_retrieve(client: openai.AsyncOpenAI, model: str) -> bool:

@@ -236,8 +236,11 @@ class Requester:
             variable = self.settings.key_env or "OPENAI_API_KEY"
             message = f"the endpoint does not take the key in {variable} ({words})"
             raise ConfigError(message, path=self.path("key_env")) from None
-        if status == 404:
+        if status == 404 and ("model" in words.casefold() or self.model in words):
             raise ConfigError(f"the endpoint does not know the model ({words})", path=self.path("source")) from None
+        if status == 404:
+            message = f"{self.settings.base_url}/chat/completions is not found ({words}); most addresses end with /v1"
+            raise ConfigError(message, path=self.path("base_url")) from None
 
     def path(self, key: str) -> str:
         return self.settings.path(key)
@@ -249,8 +252,9 @@ def _parsed(response: httpx2.Response) -> Any:
     try:
         return json.loads(response.content)
     except ValueError:
-        size = len(response.content)
-        raise replies.UnreadableReplyError(f"the reply is not JSON ({size} bytes; cut off?)") from None
+        content = response.content
+        kind = "a page; is base_url right?" if content.lstrip().startswith(b"<") else "cut off?"
+        raise replies.UnreadableReplyError(f"the reply is not JSON ({len(content)} bytes; {kind})") from None
     except RecursionError:
         raise replies.UnreadableReplyError("the reply is JSON with too many levels") from None
 

@@ -159,6 +159,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
 
 def test_an_image_that_is_too_large_is_refused(tmp_path, monkeypatch):
     folder = own_folder(tmp_path / "own", [row(0)])
+    with monkeypatch.context() as patched:
+        patched.setattr("PIL.Image.MAX_IMAGE_PIXELS", 20)  # Pillow opens no image with more than twice as many
+        assert "column image: the limit is 50,000,000 pixels" in problems(folder)
     monkeypatch.setattr(row_images, "MAX_PIXELS", 10)
     assert "pixels; the limit is 10. Make it smaller" in problems(folder)
     monkeypatch.setattr(row_images, "MAX_BYTES", 20)
