@@ -144,6 +144,10 @@ def new_model(
     changed = params_file.add_model(text, chosen, found.entry, comment=comment)
     if edition is not None:
         changed = params_file.add_to_edition(changed, edition, chosen)
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as trial:
+        trial.write(changed)
+        trial.flush()
+        configuration.load(trial.name)
     entry = yaml.safe_dump({chosen: found.entry}, sort_keys=False, allow_unicode=True, width=10**6)
     print(entry, end="")
     fits = {memory_needs.ON_GPU: "fits on the GPU", memory_needs.IN_RAM: "fits into main memory"}
@@ -153,10 +157,6 @@ def new_model(
         print(f"# note: {note}")
     if dry_run:
         return
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as trial:
-        trial.write(changed)
-        trial.flush()
-        configuration.load(trial.name)
     write_text(params, changed)
     where = f" and in editions.{edition}.models" if edition else f"; add {chosen} to the models of an edition"
     print(f"# written under models in {params}{where}")

@@ -86,8 +86,8 @@ def explained(answers: Iterator[Item], model: Any, *, path: str, worked: Callabl
             reason = _reason(error)
             raise ConfigError(
                 f"{type(model).__name__} of transformers {transformers.__version__} gives no reply to a question with "
-                f"an image ({reason}); try another version of transformers, or serve the model behind an endpoint "
-                "(docs/endpoints.md)",
+                f"an image ({reason}); try another dtype or version of transformers, or serve the model behind an "
+                "endpoint (docs/endpoints.md)",
                 path=path,
             ) from error
         if item is None:

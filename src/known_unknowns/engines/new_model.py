@@ -20,6 +20,8 @@ from known_unknowns.engines._weights import WEIGHTS, weights_sha256
 from known_unknowns.engines.memory_needs import BYTES
 from known_unknowns.errors import ConfigError, DataError, MachineError
 
+LATEST = "main"
+"""The branch of a repository whose newest commit is used by default."""
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _STORED_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 _DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -38,7 +40,7 @@ class NewModel:
     notes: list[str] = field(default_factory=list)
 
 
-def describe(source: str, *, revision: str = "main") -> NewModel:
+def describe(source: str, *, revision: str = LATEST) -> NewModel:
     """Return the entry of a model.
 
     Parameters
@@ -51,12 +53,15 @@ def describe(source: str, *, revision: str = "main") -> NewModel:
     Raises
     ------
     ConfigError
-        If there is no such folder or repository name, or the weights are not safetensors files.
+        If there is no such folder or repository name, if a folder is given a revision, or if the weights are not
+        safetensors files.
     MachineError
         If the hub does not answer.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
+        if revision != LATEST:
+            raise ConfigError(f"{source} is a folder, whose revision is the sha256 of its weights", path="--revision")
         return _of_folder(source, folder)
     if not _HUB.fullmatch(source):
         raise ConfigError(

@@ -111,6 +111,13 @@ def test_duplicates_are_refused(project):
         (lambda folder: checkpoint(folder, **{"config.json": b"{"}), ["own"], DataError, "not JSON"),
         (lambda folder: checkpoint(folder, **{"model.safetensors": b"x"}), ["own"], DataError, "not a safetensors"),
         (checkpoint, ["own", "--dtype", "float8"], ConfigError, "did you mean 'float"),
+        (
+            checkpoint,
+            ["own", "--revision", "v2"],
+            ConfigError,
+            "--revision: own is a folder, whose revision is the sha256",
+        ),
+        (checkpoint, ["own", "--name", "a/b", "--dry-run"], ConfigError, "models.a/b: 'a/b' is not valid"),
         (checkpoint, ["own", "--edition", "mime"], ConfigError, "did you mean 'mine'"),
         (checkpoint, ["own", "--params", "none.yaml"], ConfigError, "no such file: none.yaml"),
     ],
