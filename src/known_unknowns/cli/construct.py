@@ -21,12 +21,16 @@ HELP = """Construct a benchmark from scene graphs: generate questions, filter th
 NAME is an entry of the section construction in params.yaml. Files are written to construction/NAME/; replies of models
 are journalled below journal/construction/NAME/, so that a stopped command continues when it is run again.
 
+The steps of the entry "pocket" that ask a model need the scripted endpoint: construct endpoint -- COMMAND.
+
 \b
 Examples:
   make construct                                  all steps of the entry "pocket", offline
   known-unknowns construct graphs pocket          scene graphs, images and masks
+  known-unknowns construct endpoint -- known-unknowns construct attributes pocket
   known-unknowns construct generate pocket scenes candidates of one generator
-  known-unknowns construct filter pocket          drop or flag candidates, with reasons
+  known-unknowns construct endpoint -- known-unknowns construct generate pocket figure_a1
+  known-unknowns construct endpoint -- known-unknowns construct filter pocket
   known-unknowns review construction/pocket/filtered.jsonl
   known-unknowns construct release pocket --decisions construction/pocket/filtered.decisions.jsonl
 """

@@ -65,14 +65,19 @@ def conditions_of(
         data_revision(benchmark, params.data(benchmark)),
         _other_protocols(params, benchmark),
         flips,
-        _one_turn if replies is None else _turns(benchmark, replies),
+        _one_turn if replies is None else _turns(params, benchmark, replies),
     )
 
 
-def _turns(benchmark: str, replies: Path) -> Callable[[str, str], float]:
+def _turns(params: Params, benchmark: str, replies: Path) -> Callable[[str, str], float]:
     """Return the mean number of turns by model and variant. Tables are read at the first use."""
     combined = {found.name: found.variants for found in benchmark_hooks.of(benchmark).across_variants}
-    return cache(lambda model, variant: mean_turns(replies, model, benchmark, combined.get(variant, (variant,))))
+
+    def turns(model: str, variant: str) -> float:
+        variants, cells = combined.get(variant, (variant,)), params.cells(benchmark, model)
+        return mean_turns(replies, model, benchmark, variants, cells)
+
+    return cache(turns)
 
 
 def _other_protocols(params: Params, benchmark: str) -> dict[str, str]:

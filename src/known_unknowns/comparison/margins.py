@@ -8,7 +8,7 @@ shuffled, by the shuffles. `docs/verdicts.md` has the formulas.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -177,7 +177,13 @@ def read_flips(replies: Path, model: str) -> Flips:
     return Flips(changed, compared)
 
 
-def mean_turns(replies: Path, model: str, benchmark: str, variants: Sequence[str]) -> float:
+def mean_turns(
+    replies: Path,
+    model: str,
+    benchmark: str,
+    variants: Sequence[str],
+    cells: Collection[tuple[str, int]] | None = None,
+) -> float:
     """Return the mean number of turns that a model was asked until it answered a question.
 
     Later turns, such as one that asks again without a refusal option, do not change the answer.
@@ -190,6 +196,9 @@ def mean_turns(replies: Path, model: str, benchmark: str, variants: Sequence[str
         The model and the benchmark.
     variants : sequence of str
         The variant, or those that a number combines.
+    cells : collection of (str, int), optional
+        The variants and seeds of the edition. Tables of others, which an older configuration left, are not read. By
+        default all tables are.
 
     Returns
     -------
@@ -204,6 +213,8 @@ def mean_turns(replies: Path, model: str, benchmark: str, variants: Sequence[str
     asked = questions = 0
     for variant in variants:
         for path in sorted((replies / model / benchmark / variant).glob("seed*.parquet")):
+            if cells is not None and (variant, int(path.stem.removeprefix("seed"))) not in cells:
+                continue
             table = tables.read_columns(path, tables.REPLIES, ("question_id", "turn", "step"))
             answers = table.filter(pc.equal(table.column("step"), ANSWER))
             last = answers.group_by("question_id").aggregate([("turn", "max")]).column("turn_max")

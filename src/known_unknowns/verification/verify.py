@@ -194,6 +194,8 @@ def verify(
     journal = root / "journal" / params.edition / model / f"{benchmark}.jsonl"
     questions = root / "data" / params.data_name / "questions" / benchmark
     replies = shards.replies_of(journal)
+    if not questions.is_dir():
+        raise ConfigError(f"there is no {questions}: run the workflow first (make run EDITION={params.edition})")
     cells = cells_of(params, entry, benchmark, questions)
     engine = lazy_engine.engine(model, entry, journal)
     turns = recorded(cells, engine, replies)

@@ -40,6 +40,7 @@ IN_A_PROJECT = {
     ),
     "metrics --out x.csv --model orcale": (2, "--model: 'orcale' is not known; did you mean 'oracle'?"),
     "metrics --out x.csv --benchmark humblebenhc": (2, "--benchmark: 'humblebenhc' is not known; did you mean 'humb"),
+    "verify oracle": (2, "there is no data/pocket/questions/humblebench: run the workflow first"),
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
     "pin": (3, "data: no data and no journals of the edition pocket in this folder; run it first"),

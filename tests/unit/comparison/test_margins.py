@@ -97,6 +97,10 @@ def test_turns_are_counted_up_to_the_last_answer(tmp_path: Path):
     tables.write_replies(path, [*turns("q1", ["more", "view", "answer", "forced"]), *turns("q2", ["answer"])])
     assert mean_turns(tmp_path, "qwen", "b", ["shifting"]) == 2.0
     assert mean_turns(tmp_path, "qwen", "b", ["absent"]) == 1.0
+    tables.write_replies(
+        path.with_name("seed1.parquet"), turns("q1", ["more", "view", "more", "answer"])
+    )  # a former seed
+    assert mean_turns(tmp_path, "qwen", "b", ["shifting"], [("shifting", 0)]) == 2.0
 
 
 def test_a_ratio_changes_by_more_if_its_denominator_is_smaller():
