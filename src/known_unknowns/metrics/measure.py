@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,11 @@ def measure(
         first = next(other for other in found if other.variant == table.variant)
         if table.ids != first.ids:
             name = questions / table.variant / f"seed{table.seed}.parquet"
-            raise DataError(f"other questions than those of seed {first.seed}; make the variants again", file=name)
+            here, there = next(pair for pair in zip_longest(table.ids, first.ids) if pair[0] != pair[1])
+            text = (
+                f"other questions than those of seed {first.seed}, from {there or here!r} on; make the variants again"
+            )
+            raise DataError(text, file=name)
     statistics = params.statistics
     pairs = dual.combinations(params, benchmark)
     tables.write_metrics(out, metrics_of(found, statistics, model=model, benchmark=benchmark, combined=pairs))

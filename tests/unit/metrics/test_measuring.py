@@ -333,8 +333,9 @@ def test_scores_of_another_turn_are_left_out_and_missing_ones_named(tmp_path):
 
 
 def test_seeds_must_ask_the_same_questions(tmp_path):
-    with pytest.raises(DataError, match="other questions than those of seed 0"):
-        measured(tmp_path, {("original", 0): TWELVE, ("original", 1): TWELVE[1:]})
+    for less, first in ((TWELVE[1:], "1"), (TWELVE[:5] + TWELVE[6:], "6"), (TWELVE[:-1], "12")):
+        with pytest.raises(DataError, match=f"seed1.parquet: other questions than those of seed 0, from '{first}' on"):
+            measured(tmp_path, {("original", 0): TWELVE, ("original", 1): less})
 
 
 def test_scorer_without_input_has_no_values_but_its_n(tmp_path):
