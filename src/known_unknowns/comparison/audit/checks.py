@@ -259,6 +259,7 @@ def distribution(
         low, high = (f"{100 * count / n:.{cell.decimals + 2}f}" for count in (below, above))
         how = "truncates" if cut else "rounds"
         arithmetic = f"{below:,} / {n:,} = {low}% and {above:,} / {n:,} = {high}%; neither {how} to {cell.printed}"
+        arithmetic += _otherwise(cell, n, counts[not cut], truncated=not cut)
         if len(impossible) == 1 and fewest == most:
             left = f"{100 * (n - most) / n:.{cell.decimals}f}"
             arithmetic += f"; the other shares are {most:,} {text} and leave {n - most:,} / {n:,} = {left}%"
@@ -271,6 +272,14 @@ def distribution(
         yield _sum_of_shares(cells, f"; the counts are {counted} of {n:,} {text}")
     elif impossible and not _adds_up(cells):
         yield _sum_of_shares(cells, "")
+
+
+def _otherwise(cell: PublishedCell, n: int, counts: Sequence[range], *, truncated: bool) -> str:
+    """Say why the counts that give a share if all are truncated (or rounded) do not explain it."""
+    found = grim_counts(cell.printed, n, truncated=truncated)
+    how = "truncates" if truncated else "rounds"
+    others = sum(not of_cell for of_cell in counts)
+    return f"; {found[0]:,} {how} to it, but {others} other shares have no count then" if found else ""
 
 
 def _adds_up(cells: Sequence[PublishedCell]) -> bool:

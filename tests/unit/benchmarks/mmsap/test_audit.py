@@ -190,14 +190,16 @@ def test_table_4_is_a_share_of_the_refusals():
         ("Table 7", "LLaVA-7b(PPL)", "KnowVisQA score_kk", "46.36", "the nearest is 46.34", "811 / 1,750 = 46.343"),
         # 852 / 1750 = 48.686; five runs of 170 or 171 questions that are cut to two decimals lose less than 0.01
         ("Table 7", "ShareGPT4V-7b(PPL)", "KnowVisQA score_kk", "48.71", "is 48.69", "853 / 1,750 = 48.743"),
-        # 154 and 155 of 750 are 20.53 and 20.67; 1 of 1150 is 0.087, so that one decimal is always a count
+        # 154 and 155 of 750 are 20.53 and 20.67; 1 of 1150 is 0.087, so that one decimal is always a count. No count
+        # truncates to A and B: 152 and 153 are 20.27 and exactly 20.40 (20.3 is printed), 143 and 144 19.07 and 19.20
         (
             "Table 6",
             "correct options",
             "D",
             "20.6",
             "No count of the 750",
-            "of 1,150 questions, any such share is a whole",
+            "; 155 truncates to it, but 2 other shares have no count then; the other shares are 595 questions with a "
+            "correct option and leave 155 / 750 = 20.7%; of 1,150 questions, any such share is a whole",
         ),
         ("Figure 3", "Sub-tasks", "Number", "19", "give 20", "8 + 6 + 6 = 20"),
         ("Section 3.2, first preprint", "Types of BasicVisQA", "Number", "8", "has 7 types", "7 shares: Action"),
