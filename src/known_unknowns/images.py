@@ -328,7 +328,9 @@ def decode(data: bytes, *, file: str | Path, row: int | None = None) -> Pillow.I
     except DataError:
         raise
     except Exception as error:  # Pillow's decoders raise many types of errors, which mean the same to the user
-        raise DataError(f"the image does not decode ({error}); fetch the file again", file=file, row=row) from error
+        raise DataError(
+            f"the image does not decode ({error}); fetch or replace the file", file=file, row=row
+        ) from error
 
 
 def _check_size(width: int, height: int, *, file: str | Path, row: int | None = None) -> None:

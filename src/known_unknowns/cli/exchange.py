@@ -58,7 +58,8 @@ def check(
     fetched = Path("data", checked.data_name, "raw", what)
     folder = raw or fetched
     name = fetched if is_local_copy(folder, fetched) else folder
-    _report(checks.check(what, folder, settings=_settings(checked, what), name=name), as_json=as_json)
+    found = checks.check(what, folder, settings=_settings(checked, what), name=name, edition=checked.edition)
+    _report(found, as_json=as_json)
 
 
 def _report(found: CheckResult, *, as_json: bool) -> None:

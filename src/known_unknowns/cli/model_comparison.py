@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from known_unknowns.cli._options import PARAMS, Edition, ParamsFile
-from known_unknowns.errors import ConfigError
+from known_unknowns.errors import ConfigError, DataError
 
 
 def compare_models(
@@ -63,6 +63,9 @@ def compare_models(
     )
     if out is not None:
         write_model_comparison(out, rows)
+    elif not rows:
+        message = "no two have answers to the same benchmark and variant; if the edition has not been run, run it first"
+        raise DataError(message, file=results or Path("results", chosen.edition))
     print(as_text(rows, selection.compared))
 
 

@@ -41,7 +41,9 @@ class CheckResult:
         return EXIT_CODES[self.worst]
 
 
-def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, name: Path | None = None) -> CheckResult:
+def check(
+    benchmark: str, raw: Path, *, settings: DataEntry | None = None, name: Path | None = None, edition: str = ""
+) -> CheckResult:
     """Check the published files of a benchmark. If it defines no check, the only finding is a note that says so.
 
     Parameters
@@ -54,6 +56,8 @@ def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, name:
     name : Path, optional
         What the result calls the folder, also in its findings. A job with an object store reads a local copy, whose
         path means nothing elsewhere.
+    edition : str, optional
+        The edition of params.yaml that the data belong to, for the message of a missing folder.
 
     Raises
     ------
@@ -66,7 +70,8 @@ def check(benchmark: str, raw: Path, *, settings: DataEntry | None = None, name:
         raise ConfigError(unknown_name(benchmark, ["params", *benchmarks.names()]))
     rules = benchmarks.get(benchmark).check
     if not raw.is_dir():
-        raise DataError(f"no such folder: fetch the data first (known-unknowns fetch {benchmark})", file=raw)
+        command = f"known-unknowns fetch {benchmark}" + (f" --edition {edition}" if edition else "")
+        raise DataError(f"no such folder: fetch the data first ({command})", file=raw)
     name = name or raw
     if rules is None:
         return CheckResult(benchmark, name, (), (Finding(NOTE, "unchecked", "", _UNCHECKED),))
