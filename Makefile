@@ -46,6 +46,7 @@ run: $(INSTALLED) ## From data to the report: answer, score, measure, compare (E
 	  || echo "The run is complete. Only its record in dvc.lock failed." >&2)
 
 construct: $(INSTALLED) ## Questions from scene graphs to a release candidate (NAME=an entry of construction in params.yaml)
+	@$(IN_VENV) known-unknowns construct generators $(NAME) >/dev/null  # names an unknown entry
 	@$(SNAKEMAKE) construction/$(NAME)/release_candidate $(ARGS)
 
 open: $(INSTALLED) ## Serve the report and MLflow of the finished run, and print their addresses (end: Ctrl-C)

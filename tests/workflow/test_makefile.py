@@ -41,3 +41,5 @@ def test_a_run_that_only_fetched_is_continued(fresh):
     assert not (fresh.root / again).exists()
     fresh.run("make", "run", "EDITION=released", "CORES=2")
     assert (fresh.root / "calls").read_text(encoding="utf-8") == 3 * call
+    printed = fresh.run("make", "construct", "NAME=poket", code=2).stdout
+    assert "construction: 'poket' is not known; did you mean 'pocket'?" in printed

@@ -47,7 +47,8 @@ def pin(
         return
     pins = pinning.pin(settings, redistribute=redistribute or ())
     if not pins:
-        message = f"no data and no journals of the edition {settings.edition} in this folder; run it first (make run)"
+        run = f"run it first (make run EDITION={settings.edition})"
+        message = f"no data and no journals of the edition {settings.edition} in this folder; {run}"
         raise DataError(message, file="data")
     for pinned in pins:
         print(f"{pinned.file}  {'shared by dvc push' if pinned.shared else 'hash only: ' + pinned.meta['why']}")

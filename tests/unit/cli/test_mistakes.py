@@ -45,7 +45,7 @@ IN_A_PROJECT = {
     "verify oracle": (2, "there is no data/pocket/questions/humblebench: run the workflow first"),
     "verify orcale": (2, "MODEL: edition pocket: 'orcale' is not known; did you mean 'oracle'?"),
     "check params --params .": (2, "no such file: ."),
-    "pin": (3, "data: no data and no journals of the edition pocket in this folder; run it first"),
+    "pin --edition full": (3, "of the edition full in this folder; run it first (make run EDITION=full)"),
     f"import-released-models mmsap {RAW}": (2, "benchmarks.mmsap.data: mmsap has no released replies"),
     f"import-released-models humblebench {RAW} --edition released": (
         3,
