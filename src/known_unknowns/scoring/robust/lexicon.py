@@ -105,11 +105,11 @@ ADJECTIVES = _set(
 
 GENERAL_NOUNS = _set(
     """
-    age am amount answer area background bottom brand breed bunch case center choice color colour condition context
-    corner count couple day emblem environment finish foreground front hand height hour hue image item kind left
-    length location logo lot make material metal middle model name noon number object one option paint pattern photo
-    picture pile place pm position right scene setting shade shape side size sort space species state style
-    subject texture thing tint tone top total type view weather world year
+    age am amount answer appearance area attribute background bottom brand breed bunch case center choice color
+    colour condition context corner count couple day emblem environment finish foreground front hand height hour hue
+    image item kind left length location logo lot make material metal middle model name nature noon number object
+    one option paint pattern photo picture pile place pm position right scene setting shade shape side size sort
+    space species state style subject surface texture thing tint tone top total type view weather world year
     """
 )
 """Stems of nouns that name no particular object."""

@@ -38,6 +38,8 @@ _A_IS_A_LETTER_BEFORE = (
     r"|at\sfirst|earlier|oder|und|noch|nor|ni|sondern|sino|aber|mais|pero|değil|maar|utan|tylko|ama|ma|mas|men|vaan|melainkan|mà|hanem|ci|né|nem|ani|eller|nicht|pas|plus|vs|versus|ou|et|o|y|e|I|ist|est|es|maybe|actually|rather|instead|also)(?!\w)"
 )
 _NAMED_BY_A_LETTER = (
+    r"(?<!\w)[A-Z]\.\s?[A-Z]\.\s[A-Z][a-z]+"  # initials
+    r"|"
     r"\b(?i:vitamin|plan|figure|gate|route|class|grade|size|section|building|platform|terminal|hepatitis|team|"
     r"group|room|hotel|image|photo|picture|panel|box|point|exhibit|block|wing|row|column|seat|bus|line|lane|type|"
     r"zone|level|vitamine|model|serie|exit|track)s?(?:\s?:)?\s[A-Z](?![\w'])|\b(?i:with|has|shows?|reads?|says?|bears?|see|on)\s(?:a|the)\s(?:\w+\s)?letter\s[A-Z](?![\w'])|(?<![\w'])[A-Z]\s(?:is|was|as\sin)\s(?:for\b|(?:the|a)\s(?:\w+\s)?letter\b)|\b[Tt]he\s[A-Z]\s(?:in|on|of|at)\s(?:the|his|her|a)\b"

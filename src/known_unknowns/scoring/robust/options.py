@@ -26,11 +26,14 @@ _RANGE = r"(?:\s\(?[A-H](?:(?:,|,?\s?(?:to|through|and|or|-|\u2013))?\s?[A-H](?!
 _NONE_OF_THEM = re.compile(
     rf"none\sof(?!\sthe\sother)(?:\sthe|\sthese|\sthose)?(?:\s{_COUNT})?(?:\s(?:{_LISTED}|{_OPTIONS}))+(?!\w){_RANGE}(?:\s{_LISTED})*"
     rf"|none\sof\s(?:these|those|the(?:\s{_COUNT})?\s(?:{_LISTED}))\s[a-z]+s(?!\w)(?!\sof\b)|none\sof\sthe\s[a-z]+s\s{_LISTED}(?!\w)"
-    rf"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|match|fit|apply|applies|can\sbe)\b)"
+    rf"|none\sof\s(?:them|these|those)(?!\s?\w)|none\sof\s(?:them|these|those)(?=\s(?:is|are|(?:\w+ly\s)?(?:match|fit|apply|applies|represent|describe|resemble|correspond)|can\sbe)\b)"
     rf"|(?:not|n't)\s(?:match|fit|correspond\sto|belong\sto|appear\sin|listed\sin)\s(?:with\s)?(?:any|one)\sof\s(?:the|these)\s(?:{_COUNT}\s)?(?:{_LISTED}\s)*"
     rf"{_OPTIONS}(?!\w)"
     rf"|(?:not|n't)\s(?:listed(?!\w)(?!\s(?:in|among|as)\b)|(?:one\sof|among|in|included\sin|part\sof|(?:listed|mentioned|given)\s(?:in|among))"
     rf"\s(?:the|these|any\sof\sthe)\s(?:{_COUNT}\s)?(?:{_LISTED}\s)*{_OPTIONS}(?!\w))"
+    rf"|(?:is|are|was|were|does|do|did)(?:\snot|n't)\s(?:[\w']+\s){{0,6}}?any\sof\s(?:these\s[a-z]+s|the\s(?:\w+\s){{0,2}}[a-z]+s\s(?:{_LISTED}|described|specified)|the\s(?:{_LISTED}\s)+[a-z]+s)(?!\w)(?!\sexcept)"
+    rf"|(?<!other\s)(?<!remaining\s)(?<!those\s)(?<!two\s)(?<!three\s)(?<!four\s)\b(?:options|choices)(?:\s{_LISTED})?\s(?:do|does)(?:\snot|n't)\s(?:\w+ly\s)?"
+    r"(?:match|align|fit|apply|describe|include|reflect|correspond|contain|cover)(?!\w)"
     rf"|no\s(?:(?:{_LISTED})\s)*(?:option|choice|answer|alternative)s?(?:\s(?:is|are)\s(?:correct|right|listed|given|provided|suitable)"
     r"|\s(?:fits?|match(?:es)?|applies|apply))(?!\w)|(?:all|the)\s(?:of\s)?(?:the\s)?(?:(?:above|listed|given|provided|offered)\s)*(?:options|choices|answers)(?:\sabove)?\sare\s(?:all\s)?(?:wrong|incorrect|false)(?!\w)|no\s(?:correct|right|matching|suitable|fitting)\s(?:option|choice|answer)s?(?!\w)",
     re.IGNORECASE,
@@ -54,7 +57,7 @@ _NAME = re.compile(
 """A text of several words that start with capital letters."""
 _CAPITALISED_BEFORE = re.compile(r"(?:\A|\s)(?P<first>[A-Z\u00c0-\u00de]\w*)\.?\s\Z")
 _COPULA = re.compile(
-    r"(?P<subject>\w+)(?:'s|\s(?:is|are|was|were)(?:n't)?)(?:\s(?:not|actually|clearly|currently|just|now|only|still|simply|really)){0,3}\s\Z",
+    r"(?P<subject>\w+)(?:'s|\s(?:is|are|was|were|(?:appears?|seems?)\sto\sbe)(?:n't)?)(?:\s(?:not|actually|clearly|currently|directly|immediately|just|located|now|only|placed|positioned|really|simply|situated|still)){0,3}\s\Z",
     re.IGNORECASE,
 )
 _PRONOUNS = frozenset({"it", "he", "she", "they", "this", "that", "who"})

@@ -35,6 +35,7 @@ from known_unknowns.scoring.robust.contrasts import Contrasts
 from known_unknowns.scoring.robust.marks import TEXT
 from known_unknowns.scoring.robust.stems import root, stem
 from known_unknowns.scoring.robust.subjects import Subjects
+from known_unknowns.scoring.robust.wording import Wording, with_its_preposition_last
 
 _NEARBY = 300
 """Number of characters before and after a mention that are analysed, so that the time is linear."""
@@ -70,7 +71,8 @@ class Focus:
     """What a question asks about, and whether a mention is about it. Use `focus_of`, which caches it."""
 
     def __init__(self, question: str) -> None:
-        text = " ".join(question.split()).rstrip("?!. ")
+        text = with_its_preposition_last(" ".join(question.split()).rstrip("?!. "))
+        self.wording = Wording(text)
         counted, described, located = (
             patterns.COUNTED.search(text),
             patterns.DESCRIBED.search(text),
@@ -98,6 +100,7 @@ class Focus:
         self.people = frozenset(map(stem, said)) & (lexicon.MALE | lexicon.FEMALE)
         self._text = text
         self.end = frozenset(text.casefold().split()[-1:]) & lexicon.PREPOSITIONS
+        self.asks_activity = patterns.ACTIVITY.search(text) is not None
         self.asides = patterns.ASIDE_IN_A_QUESTION.search(text) is not None
 
     @cached_property
@@ -186,6 +189,8 @@ class Focus:
         )
 
     def _follows_the_rule(self, mention: _Mention, rule: Rule) -> bool:
+        if self.asks_activity and patterns.PROGRESSIVE.search(mention.before):
+            mention = mention._replace(after=patterns.OBJECT.sub("", mention.after))
         if self.contrasts.excludes(mention.before, mention.after):
             return False
         if self.alignment.restates(mention.before, mention.after) and not self._on_another_side(mention):

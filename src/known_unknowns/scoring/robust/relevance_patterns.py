@@ -104,6 +104,10 @@ PREDICATE = re.compile(
     r"\b(?:is|are|was|were)\s(?:\w+ly\s)?(?:called\s|an?\s|the\s)?(?P<noun>(?:[\w'-]+\s){0,3}[\w'-]+),?\Z"
 )
 """The end of a clause that says what a thing is: "The building is the Hungarian Parliament"."""
+ACTIVITY = re.compile(r"\b(?:doing|activity|activities|action|motion)\b", re.IGNORECASE)
+PROGRESSIVE = re.compile(r"\b(?:is|are|was|were|be)(?:\s\w+ly)?\s\Z", re.IGNORECASE)
+OBJECT = re.compile(r"\A\s(?!and\b|or\b)[a-z]+(?=\s?(?:[.,;!?]|\Z))")
+"""The object of an activity: "eating pizza"."""
 NOUN_AFTER = re.compile(r"\s(?!\w+(?:ed|en)\b)([a-z]+)(?=[.,!?]|\Z)")
 """A noun that a text describes: "It's a dog house."."""
 ONLY_NAMED = re.compile(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from known_unknowns.scoring.robust import reasoning, stance, statements, verdicts
 from known_unknowns.scoring.robust import rule_patterns as patterns
-from known_unknowns.scoring.robust import stance, statements, verdicts
 from known_unknowns.scoring.robust.announcements import ANNOUNCED, ASIDE, CUED, FINAL, MISSPELT
 from known_unknowns.scoring.robust.clauses import ENGLISH
 from known_unknowns.scoring.robust.cleaning import normalise, without_line_markup, without_thinking
@@ -55,7 +55,12 @@ class ReplyParser:
             claims = frozenset[str]().union(*(self.text(normalise(part)) for part in parts))
             if claims or text.lstrip().startswith(("{", "[", "```")):
                 return claims
-        return self.text(normal)
+        return self.text(normal) or self._by_sentence(normal)
+
+    def _by_sentence(self, text: str) -> Claims:
+        """The option of the sentences of a reply in headed sections, if each of them names this option or none."""
+        found = {claims for sentence in reasoning.sentences_of_sections(text) if (claims := self.text(sentence))}
+        return found.pop() if len(found) == 1 else NOTHING
 
     def _mentions(self, text: str) -> bool:
         return bool(self.marks.whole(text) or self.marks.claims(self._mark(text)))
@@ -99,7 +104,7 @@ class ReplyParser:
             self._is_refusal_text(match["mark"]) for match in patterns.EXCEPTED.finditer(marked)
         ):
             return NOTHING
-        marked = ASIDE.sub("", stance.plain(marked))
+        marked = self.focus.wording.apply(reasoning.plain(ASIDE.sub("", stance.plain(marked))))
         if (answer := verdicts.answered(marked, self.focus.content, self._label_of)) is not None:
             return frozenset({answer})
         verdict = verdicts.chosen(marked, self._label_of)

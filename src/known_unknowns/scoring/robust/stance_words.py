@@ -61,7 +61,7 @@ OPINIONS = phrases(
     r"""
     claim(?:s|ed)? thinks? thought believes? believed argues? argued insists? insisted replied replies answers answered
     asserts? asserted maintains? assumes? assumed guess(?:es|ed) chose chooses picked picks voted votes swears? swore
-    attributes? attributed
+    attributes_(?:it|this|that|them) attributed
         prefer(?:s|red)? recommend(?:s|ed)? declares? declared proposes? proposed wants? wanted
     expects? expected
     """

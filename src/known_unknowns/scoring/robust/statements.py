@@ -16,12 +16,15 @@ _DENIED = "\ue0fe"
 AND_OR = (
     r"(?:and/or|and|or|nor|und|oder|noch|et|ou|ni|né|nem|ani|eller|atau|y|o|u|e)(?!\w)|和|或者|或|与|及|、|か|と|または"
 )
-_ITEM = rf"(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?['(\[]?(?:{MARK}|{_DENIED})[)\]']?"
+_ITEM = (
+    rf"(?:(?:having|with)\s)?(?:(?:the|an?|options?|choices?|answers?|letters?|either|both)\s)?"
+    rf"['(\[]?(?:{MARK}|{_DENIED})[)\]']?"
+)
 _LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|as\swell\sas|from\s)\s?{_ITEM})*"
 
 _DENIAL = (
     r"(?:\b(?:not|at\s(?:most|least)|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
-    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed|ing)?|(?:cross(?:ed|ing)?|strike|striking|struck)\sout|dismiss(?:es|ed|ing)|discard(?:s|ed|ing)|no|nothing|none\sof|unlike|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed|ing)?|(?:cross(?:ed|ing)?|strike|striking|struck)\sout|dismiss(?:es|ed|ing)|discard(?:s|ed|ing)|no\s(?:\w+\s){1,5}?(?:such\sas|like|including)|rather\sthan\s(?:[\w-]+,?\s){1,6}?or|not\s(?:\w+\s){0,7}?any\s(?:\w+\s){0,3}?(?:such\sas|like|including)|no|nothing|none\sof|unlike|lacks?|lacking|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
     r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|(?<=[\ue000-\ue0bf]\s)als|чем|plutôt\sque|piuttosto\sche|más\sbien\sque|so\swould(?:\schoosing)?)\b|n't\b"
     r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected|discarded|considered|impossible|not)(?:\s(?:answers?|options?|choices?))?\s?:"
     r"|\b(?:nicht|non|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
@@ -32,7 +35,7 @@ _DENIAL = (
 _FILLER = (
     r"(?:\w+ing|\w+ed|what|you|you'd|one|possibly|quite|being|need|needs|necessary|wanted|want|going|correct|right|have|has|had|for|should|claim|argue|conclude|correspond|match|matches|described|as|my|think|thinks|I|we|can|could|would|will|tell|know|guess|call|if|whether|say|believe|answer|choose|pick|select|see|that|it|it's|this|there|he|she|they|is|are|was|be|been|being|really"
     r"|necessarily|any|in|on|at|of|to|by|with|a|an|the|option|either|both|just|only|actually|looks|look|seem|seems|like|é|è|eine?[nr]?|der|die|das"
-    r"|le|la|les|l'|un|une|el|los|simply|show|shows|have|has)"
+    r"|le|la|les|l'|un|une|el|los|simply|show|shows|have|has|visible)"
 )
 _VERB = r"(?:(?:(?<=n't)|(?<=\bnot))\s(?!(?:but|because|since|so|and|sure|clear|certain)\b)[a-z]+)?"
 """The verb that is denied, whatever it is: "does not contain"."""
@@ -148,6 +151,13 @@ _DENIED_CLAUSE = re.compile(
     r"[^.;:!?\n]{0,120}?(?=[.;:!?\n]|,|\b(?:but|since|because|so)\b|\Z)",
     re.IGNORECASE,
 )
+_ABSENT = re.compile(
+    r"\b(?:there(?:'s|\s(?:is|are|was|were|(?:appears?|seems?)\sto\sbe))\sno\s(?!doubt|question|other|need|reason|\w+\sdoubt)"
+    r"|(?:does|do|did)(?:\snot|n't)\s(?:\w+ly\s)?(?:show|depict|contain|include|have|display|feature|reveal)\s)[^.,;:!?\n]{1,120}"
+    rf"(?:,\s(?:(?:{AND_OR})\s)?(?:\w+\s){{0,3}}?(?:{MARK}|\w+)[^.,;:!?\n]{{0,30}}){{0,6}}?,?\s(?:or|nor)\s[^.,;:!?\n]{{1,60}}",
+    re.IGNORECASE,
+)
+"""A list of what is not there: "there is no dog on the stairs, the pavement, or next to the wall"."""
 _SUM = re.compile(
     rf"(?:{MARK}|\d+)(?:\s[a-z]+){{0,3}}?(?:(?:\s?[+x×*·]\s?|\s(?:plus|times|and|of)\s)(?:{MARK}|\d+)(?:\s[a-z]+){{0,4}}?){{1,9}}(?:\s?=\s?|\s(?:makes?|gives?|equals?)\s)",
     re.IGNORECASE,
@@ -193,6 +203,10 @@ _RETRACTION = re.compile(
     r"|(?:sorry|o+ps|whoops|typo|pardon)[,.:!]?\s(?:\w+[,:]?\s){0,3}(?=[(\[]?[\ue000-\ue0bf])|不对|等等|等一下|更正|我错了|应该是|其实|实际上|いや|待って|実は|やはり|訂正)",
     re.IGNORECASE,
 )
+_EXAMINED = re.compile(
+    r"(?:on|upon)\s(?:an?\s)?(?:closer|further|careful|re-?(?:examin|analy|inspect|view|visit)[a-z]*)", re.IGNORECASE
+)
+"""Markers that retract only if the reply states an option after them."""
 _WEAK = re.compile(
     r"actually|in\sfact|rather|instead|moment|eigentlich|en\sfait|plutôt|en\srealidad|其实|实际上|実は", re.IGNORECASE
 )
@@ -212,7 +226,8 @@ def without_denied(text: str) -> str:
     """Replace denied marks: "not B but C", "B is wrong", "C rather than B", "Nicht B, sondern C"."""
     for pattern in (_EXCEPT, _EXCEPT_FIRST, _ALL_BUT):
         text = pattern.sub(lambda match: f"only {match['list']}", text)
-    text = _DENIED_CLAUSE.sub(lambda match: _MARK.sub(_DENIED, match[0]), text)
+    for pattern in (_DENIED_CLAUSE, _ABSENT):
+        text = pattern.sub(lambda match: _MARK.sub(_DENIED, match[0]), text)
     return _DENIABLE.sub(_deny, text)
 
 
@@ -308,7 +323,13 @@ def last_statement(text: str, *, no_retracts: bool) -> str:
     last_mark = max(match.start() for match in _ANY_MARK.finditer(text))
     text, end = stance.withdrawn(text, denies=no_retracts)
     markers = list(_RETRACTION.finditer(text, first.end()))
-    places = [match.end() for match in markers if match.start() < last_mark or not _WEAK.fullmatch(match["marker"])]
+    last_stated = max((match.start() for match in _MARK.finditer(text)), default=0)
+    places = [
+        match.end()
+        for match in markers
+        if match.start() < (last_stated if _EXAMINED.match(match["marker"]) else last_mark)
+        or not (_WEAK.fullmatch(match["marker"]) or _EXAMINED.match(match["marker"]))
+    ]
     if no_retracts:
         places += [match.start() for match in _NO.finditer(text, first.end())]
     if end is not None:
