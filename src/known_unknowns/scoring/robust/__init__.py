@@ -25,6 +25,10 @@ package.
    11. The last sentence or main clause after mentions of other options (`conclusions`), one of several parallel clauses
        (`parallels`), and the only option of a reply that agrees with somebody. The first two also precede rules 4 to
        10.
+   12. The sentences of a reply in headed sections (`reasoning`), each parsed alone, if they name the same option.
+
+Before it is decided, remarks on options are rewritten as verdicts (`reasoning`), and words that mean the same as the
+question's are replaced by them (`wording`).
 
 The rule must find exactly one option; several are unparsed. Ambiguous cases are decided as follows:
 

@@ -34,6 +34,11 @@ _ENGAGED = re.compile(
     rf"(?:the\s(?:act|action|activity|process|motion)\sof\s)?(?={MARK})",
     re.IGNORECASE,
 )
+_COORDINATED = re.compile(
+    r"\b(?P<be>(?:is|are|was|were|appears?|looks?|seems?)(?:\sto\sbe)?)\s(?!not\b|no\b|between\b|neither\b|either\b|both\b)"
+    rf"(?:[a-z]+\s){{1,2}}and\s(?={TEXT})"
+)
+"""Another adjective before the option: "appears overcast and gray"."""
 _DESCRIBED = re.compile(
     r"\b(?:is|are|(?:can|could|may|might|would)\sbe)(?:\sbest)?\s(?:described|characteri[sz]ed|identified|classified|categori[sz]ed)\sas\b",
     re.IGNORECASE,
@@ -79,7 +84,7 @@ def plain(text: str) -> str:
     """Rewrite sentences with remarks on options as verdicts, and longer forms of "is" as "is"; remove enumerations."""
     text = _REMARK.sub(_verdict, text)
     text = _ONE_BY_ONE.sub("\\g<total>, \u2026 ", _PARTS.sub(r"\g<total>", _RELATED.sub(r"\g<be> ", text)))
-    return _ENUMERATED.sub("\u2026", _DESCRIBED.sub("is", _ENGAGED.sub("", _CAUSE.sub(", ", text))))
+    return _ENUMERATED.sub("\u2026", _DESCRIBED.sub("is", _ENGAGED.sub("", _COORDINATED.sub(r"\g<be> ", _CAUSE.sub(", ", text)))))
 
 
 def _verdict(match: re.Match[str]) -> str:
