@@ -207,6 +207,8 @@ DRESSER = _asked("Which item sits on top of the dresser?", "A clock", "A lamp", 
 RUG = _asked("In front of which furniture is the rug placed?", "The desk", "The chair", "The couch", "The shelf")
 ROAD = _asked("What is the texture of the road?", "Smooth", "Wet", "Icy", "Gravel")
 HILL = _asked("What attribute of the hill is most visible?", "Snowy", "Sandy", "Grassy", "Mossy")
+TRACKS = _asked("Is there a tram on the tracks?", "Yes, stationary", "No, there is a car", "No, the tracks are clear")
+NET = _asked("Who is standing beside the net?", "A woman", "Two men", "A group of people", "A man")
 STAIRS = _asked("Is there a skater?", "Yes, on the stairs", "Yes, on the pavement", "Yes, next to the wall", "No")
 
 
@@ -230,6 +232,11 @@ STAIRS = _asked("Is there a skater?", "Yes, on the stairs", "Yes, on the pavemen
         ("The hill is covered with stones rather than moss, sand, or having a snowy top.", HILL, None),
         ("The road is wet. Upon closer inspection, it is neither icy nor smooth.", ROAD, "B"),
         ("The road is wet. Upon closer inspection, it is icy.", ROAD, "C"),
+        ("The road is not frozen in places, making icy less likely. It is smooth.", ROAD, "A"),
+        ("Wet, icy, or smooth parts would not look like this.", ROAD, None),
+        ("Listed options: Wet, icy. Eliminating options: Wet, icy.", ROAD, None),
+        ("It is clear that there is a tram on the tracks.", TRACKS, None),
+        ("There is also a person behind the net.", NET, None),
     ],
 )
 def test_words_for_the_same(text: str, question: Question, letter: str | None) -> None:

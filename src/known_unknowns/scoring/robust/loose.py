@@ -24,6 +24,10 @@ _COMPACT = re.compile(r"[\W_]+")
 _SUFFIXES = ("en", "al", "ic", "ward", "wards", "y", "r", "es")
 _EMPTY = lexicon.DETERMINERS | lexicon.AUXILIARIES | lexicon.PRONOUNS | lexicon.PERSONS | {"i", "its"}
 _DIRECTIONS = frozenset({"left", "right"})
+_ENDS_OF_THINGS = frozenset({"top", "bottom"})
+_CLEAR = re.compile(
+    r"\b(?:it(?:'s|\sis|\sbecomes|\sbecame))\s(?:\w+ly\s)?(?:clear|evident|apparent|obvious)\s(?=that\b)", re.IGNORECASE
+)
 _COMMON = frozenset({"yes", "no", "none", "nothing", "nobody", "nowhere", "true", "false", "both", "all", "neither"})
 """Texts that mean something else in most sentences."""
 _BREAKS = lexicon.FUNCTION_WORDS - lexicon.DETERMINERS
@@ -68,7 +72,7 @@ def loose_mentions(text: str, options: Sequence[str], asked: Collection[str]) ->
     """
     words = [
         (match[0].casefold(), match.start(), match.end())
-        for match in _WORD.finditer(text)
+        for match in _WORD.finditer(_CLEAR.sub(lambda clear: "\u2026" * len(clear[0]), text))
         if match[0].casefold() not in _DIRECTIONS or is_mention(text, match.start(), match.end(), counts_parts=False)
     ]
     said = [word for word, *_ in words if word not in _LEAD and concept(word) not in asked]
@@ -106,7 +110,8 @@ def _heads(words: Sequence[tuple[str, int, int]], options: Sequence[str], asked:
         for place, (word, start, end) in enumerate(words):
             before, _, before_ends = words[place - 1] if place else ("", 0, -2)
             named = start - before_ends == 1 and before not in _BEFORE_A_HEAD and stem(before) not in own
-            if stem(word) == stem(head) and not named:  # "Fort Maribel Beacon" is not "Ilmar Beacon"
+            inflected = word != head and " of " in options[option]  # a person is not a group of people
+            if stem(word) == stem(head) and not named and not inflected:  # "Fort Maribel Beacon" is not "Ilmar Beacon"
                 yield _Place(option, start, end)
 
 
@@ -128,7 +133,8 @@ def can_be_loose(text: str) -> bool:
 
 def _has_words(words: Sequence[str]) -> bool:
     return not all(
-        word in lexicon.PREPOSITIONS or word in NUMBER_WORDS or any(map(str.isdigit, word)) for word in words
+        word in lexicon.PREPOSITIONS or word in _ENDS_OF_THINGS or word in NUMBER_WORDS or any(map(str.isdigit, word))
+        for word in words
     )
 
 

@@ -84,7 +84,9 @@ def plain(text: str) -> str:
     """Rewrite sentences with remarks on options as verdicts, and longer forms of "is" as "is"; remove enumerations."""
     text = _REMARK.sub(_verdict, text)
     text = _ONE_BY_ONE.sub("\\g<total>, \u2026 ", _PARTS.sub(r"\g<total>", _RELATED.sub(r"\g<be> ", text)))
-    return _ENUMERATED.sub("\u2026", _DESCRIBED.sub("is", _ENGAGED.sub("", _COORDINATED.sub(r"\g<be> ", _CAUSE.sub(", ", text)))))
+    return _ENUMERATED.sub(
+        "\u2026", _DESCRIBED.sub("is", _ENGAGED.sub("", _COORDINATED.sub(r"\g<be> ", _CAUSE.sub(", ", text))))
+    )
 
 
 def _verdict(match: re.Match[str]) -> str:

@@ -181,6 +181,10 @@ class Focus:
             return True
         return anchored(text, mark, self.words | self.end, _IRRELEVANT)
 
+    def shares_a_word(self, text: str) -> bool:
+        """Whether a text has a word of the question."""
+        return any(root(word) in self.words for word in WORD.findall(text.casefold()))
+
     def is_copied(self, clause: str) -> bool:
         """Whether a clause's mention is only a picture or a copy of a thing."""
         before = re.split(TEXT, clause)[0]

@@ -59,7 +59,10 @@ class ReplyParser:
 
     def _by_sentence(self, text: str) -> Claims:
         """The option of the sentences of a reply in headed sections, if each of them names this option or none."""
-        found = {claims for sentence in reasoning.sentences_of_sections(text) if (claims := self.text(sentence))}
+        if self.focus.counts:  # sections often count a part each
+            return NOTHING
+        sentences = filter(self.focus.shares_a_word, reasoning.sentences_of_sections(text))
+        found = {claims for sentence in sentences if (claims := self.decide(self._mark(sentence)))}
         return found.pop() if len(found) == 1 else NOTHING
 
     def _mentions(self, text: str) -> bool:

@@ -24,7 +24,7 @@ _LIST = rf"{_ITEM}(?:\s?(?:,\s?(?:{AND_OR})?|/|{AND_OR}|as\swell\sas|from\s)\s?{
 
 _DENIAL = (
     r"(?:\b(?:not|at\s(?:most|least)|up\sto|less|disagree|almost(?!\s(?:certainly|surely|definitely|always))|nearly|no\slonger|used\sto|(?:ceases?|ceased|stopped|stops)|hardly|scarcely|never|without|neither|nor|cannot|than|except|excluding|instead\sof|rul(?:es|e|ed|ing)\sout"
-    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed|ing)?|(?:cross(?:ed|ing)?|strike|striking|struck)\sout|dismiss(?:es|ed|ing)|discard(?:s|ed|ing)|no\s(?:\w+\s){1,5}?(?:such\sas|like|including)|rather\sthan\s(?:[\w-]+,?\s){1,6}?or|(?:no|without)\s(?:[\w-]+,?\s){1,4}?or|not\s(?:\w+\s){0,7}?any\s(?:\w+\s){0,3}?(?:such\sas|like|including)|no|nothing|none\sof|unlike|lacks?|lacking|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
+    r"|eliminat(?:es|ed|e|ing)|exclud(?:es|ed|e)|reject(?:s|ed|ing)?|(?:cross(?:ed|ing)?|strike|striking|struck)\sout|dismiss(?:es|ed|ing)|discard(?:s|ed|ing)|no\s(?:\w+\s){1,5}?(?:such\sas|like|including)|rather\sthan\s(?:[\w-]+,?\s){1,6}?or|would\sbe\s(?:indicative\sof|required\sfor|needed\sfor)|(?:no|without)\s(?:[\w-]+,?\s){1,4}?or|not\s(?:\w+\s){0,7}?any\s(?:\w+\s){0,3}?(?:such\sas|like|including)|no|nothing|none\sof|unlike|lacks?|lacking|(?:anything|everything|all)\sbut|far\sfrom|as\sopposed\sto|contrary\sto|retract|withdraw|refus(?:es?|ed|ing)|declin(?:es?|ed|ing)|take\sback|(?:et|e|y)\snon?|(?:wrong|incorrect|false|bad|impossible|eliminated|rejected|excluded)\s(?:answers?|options?|choices?)"
     r"|(?:wrong|false|incorrect)\sto|(?:so|neither|nor)\s(?:can|must|should)|(?<=[\ue000-\ue0bf]\s)(?:over|beats|wins\sover)|(?<=prefer\s[\ue000-\ue0bf]\s)to|(?<=[\ue000-\ue0bf]\s)als|чем|plutôt\sque|piuttosto\sche|más\sbien\sque|so\swould(?:\schoosing)?)\b|n't\b"
     r"|\b(?:wrong|false|incorrect|eliminated|excluded|rejected|discarded|considered|impossible|not)(?:\s(?:answers?|options?|choices?))?\s?:"
     r"|\b(?:nicht|non|kein|keine|keinen|keiner|weder|statt|anstatt|pas|ni|au\slieu\sde|ne\s\w+\spas|en\slugar\sde|en\svez\sde|no\ses|nunca|"
@@ -49,7 +49,7 @@ _DENIAL_AFTER = (
     rf"(?:\s(?:(?P<one>{_SINGULAR})|are|were|do|can|could|would|should|seem|look|sind|sont|son)\s?{_VERDICT}"
     r"|\s(?:can't|cannot|can\sbe\s(?:ruled\sout|excluded|eliminated|dismissed|discarded)|n'est\spas|no\ses)"
     r"|\swould\sbe\s(?:the\s|an?\s)?(?:wrong|incorrect|false)\b"
-    r"|\sused\sto\b|\sno\slonger\b|\s(?:is|are|was|were|has\sbeen|have\sbeen)\s(?:missing|gone|removed|taken\saway|nowhere)\b|\sfails(?=\s?[.,;]|\Z)|\swould\s(?:only|just|merely|simply)\s[a-z]+|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
+    r"|\sless\s(?:likely|probable|plausible)\b|\sused\sto\b|\sno\slonger\b|\s(?:is|are|was|were|has\sbeen|have\sbeen)\s(?:missing|gone|removed|taken\saway|nowhere)\b|\sfails(?=\s?[.,;]|\Z)|\swould\s(?:only|just|merely|simply)\s[a-z]+|\swould\s(?:have|be|need|require|take|show|look)\b(?!\s(?:my|the|best|correct)\b)"
     r"|\s(?:has|have|needs?|is|are|must|should)\s(?:to\s)?be\s(?:excluded|ruled\sout|eliminated|rejected|dismissed|discarded)\b"
     rf"|,\swhich\s(?:is|was|would\sbe|seems)\s{_VERDICT}|\?\s(?:(?:definitely|certainly|absolutely|surely|of\scourse|probably)\s)?(?:not|no|nope|never)(?=[.!]|\Z)"
     r"|\s?\((?:crossed\sout|struck\sout|wrong|incorrect|false|no|not\s(?:correct|right|possible|visible|this)|falsch)\)"
@@ -154,10 +154,16 @@ _DENIED_CLAUSE = re.compile(
 _ABSENT = re.compile(
     r"\b(?:there(?:'s|\s(?:is|are|was|were|(?:appears?|seems?)\sto\sbe))\sno\s(?!doubt|question|other|need|reason|\w+\sdoubt)"
     r"|(?:does|do|did)(?:\snot|n't)\s(?:\w+ly\s)?(?:show|depict|contain|include|have|display|feature|reveal)\s)[^.,;:!?\n]{1,120}"
-    rf"(?:,\s(?:(?:{AND_OR})\s)?(?:\w+\s){{0,3}}?(?:{MARK}|\w+)[^.,;:!?\n]{{0,30}}){{0,6}}?,?\s(?:or|nor)\s[^.,;:!?\n]{{1,60}}",
+    r"(?:,\s[^.,;:!?\n]{1,60}){0,6}?,?\s(?:or|nor)\s[^.,;:!?\n]{1,60}",
     re.IGNORECASE,
 )
 """A list of what is not there: "there is no dog on the stairs, the pavement, or next to the wall"."""
+_NEGATED_LIST = re.compile(
+    rf"{MARK}(?:(?:,[ ](?:(?:{AND_OR})[ ])?|[ ](?:{AND_OR})[ ]){MARK}){{1,6}}(?:[ ][a-z]+){{1,5}}?"
+    r"[ ](?:would|do|does|are|is|can|could|should)(?:\snot\b|n't)",
+    re.IGNORECASE,
+)
+"""A list as the subject of a negated verb: "a cat, a dog, or a bird in it would not fit"."""
 _SUM = re.compile(
     rf"(?:{MARK}|\d+)(?:\s[a-z]+){{0,3}}?(?:(?:\s?[+x×*·]\s?|\s(?:plus|times|and|of)\s)(?:{MARK}|\d+)(?:\s[a-z]+){{0,4}}?){{1,9}}(?:\s?=\s?|\s(?:makes?|gives?|equals?)\s)",
     re.IGNORECASE,
@@ -226,7 +232,7 @@ def without_denied(text: str) -> str:
     """Replace denied marks: "not B but C", "B is wrong", "C rather than B", "Nicht B, sondern C"."""
     for pattern in (_EXCEPT, _EXCEPT_FIRST, _ALL_BUT):
         text = pattern.sub(lambda match: f"only {match['list']}", text)
-    for pattern in (_DENIED_CLAUSE, _ABSENT):
+    for pattern in (_DENIED_CLAUSE, _ABSENT, _NEGATED_LIST):
         text = pattern.sub(lambda match: _MARK.sub(_DENIED, match[0]), text)
     return _DENIABLE.sub(_deny, text)
 

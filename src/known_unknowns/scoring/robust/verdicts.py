@@ -37,7 +37,7 @@ _REMARK = re.compile(rf"(?P<mark>{MARK})\s?[:=]\s?[^\W\d]+(?=\s?(?:[,;\n|]|\Z))"
 
 _ASKED = re.compile(rf"(?P<question>[^.!?:;\n]{{2,120}})[?:]\s(?:an?\s|the\s)?(?P<mark>{MARK})(?=\s?(?:[.,;!\n]|\Z))")
 """A question or heading of the reply with its answer: "Is there a cat? No.", "Lane 3: a red cap."."""
-_ANNOUNCES = re.compile(r"\b(?:answer|option|choice|conclusion|final|result|guess)\b", re.IGNORECASE)
+_ANNOUNCES = re.compile(r"\b(?:answers?|options?|choices?|conclusion|final|result|guess)\b", re.IGNORECASE)
 _CONCLUDES = re.compile(
     rf"\banswer\b(?:\sis|\s?:)?\s?[(\[]?{MARK}|\b(?:so|thus|therefore|hence)\b[^.!?:\n]{{0,30}}:\s?{MARK}",
     re.IGNORECASE,
