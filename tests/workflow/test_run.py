@@ -157,9 +157,8 @@ def test_all_metrics_are_exported(finished, tmp_path):
     expected = sum(metric.name == "accuracy" for metric in rows)
     assert f"{expected:,} metrics in {out}" in printed
     assert len(out.read_text(encoding="utf-8").splitlines()) == expected + 1
-    assert (
-        "run  make run  first" in project.run("known-unknowns", "metrics", "--model", "no", "--out", out, code=3).stdout
-    )
+    wrong = project.run("known-unknowns", "metrics", "--model", "oracel", "--out", out, code=2)
+    assert "--model: 'oracel' is not known; did you mean 'oracle'?" in wrong.stdout
 
 
 def test_snakemake_makes_its_own_report(rerun):

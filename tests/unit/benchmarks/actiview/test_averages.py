@@ -10,17 +10,22 @@ from known_unknowns.config import Params
 from known_unknowns.records import AnsweredTurn, Reply
 
 
-def params(split: int) -> Params:
+def params(split: int, *more: str) -> Params:
     data = {"source": "git", "repository": "https://github.com/THUNLP-MT/ActiView", "revision": "0" * 40}
     return Params(
         {
             "edition": "full",
             "editions": {"full": {"benchmarks": ["actiview"], "models": [], "seeds": [0]}},
             "benchmarks": {
-                "actiview": {"protocol": "zooming", "protocols": ["zooming"], "variants": [], "data": {"full": data}}
+                "actiview": {
+                    "protocol": "zooming",
+                    "protocols": ["zooming", *more],
+                    "variants": [],
+                    "data": {"full": data},
+                }
             },
             "variants": {},
-            "protocols": {"zooming": {"split": split}},
+            "protocols": {"zooming": {"split": split}, **{name: {} for name in more}},
         }
     )
 
@@ -39,6 +44,6 @@ def test_an_average_has_the_turns_of_its_pipelines(tmp_path: Path):
         path.parent.mkdir(parents=True)
         asked = [AnsweredTurn("q", n, step, "?", (), None, "", Reply("A")) for n, step in enumerate(steps)]
         tables.write_replies(path, asked)
-    turns = conditions_of(params(4), "actiview", {}, tmp_path).turns
+    turns = conditions_of(params(4, "shifting_r"), "actiview", {}, tmp_path).turns
     assert [turns("qwen", name) for name in ("zooming", "shifting_r", "average_of_two")] == [2.0, 4.0, 3.0]
     assert turns("llava", "zooming") == conditions_of(params(4), "actiview", {}).turns("qwen", "zooming") == 1.0

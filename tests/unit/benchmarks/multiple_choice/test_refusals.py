@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -128,6 +130,11 @@ def test_no_text_of_an_option_is_too_strange(texts):
         assert (find_refusal(texts, None) is not None) == (found == 1)
 
 
+def _is_the_answer(text: str) -> bool:
+    """Whether a text is the answer's letter, which is an error: the answer could be either option."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text))).casefold() == "b"
+
+
 @settings(max_examples=25)
 @given(
     st.lists(
@@ -135,7 +142,7 @@ def test_no_text_of_an_option_is_too_strange(texts):
         min_size=4,
         max_size=4,
         unique_by=lambda text: text.strip().casefold(),
-    ).filter(lambda texts: all(text.strip() for text in texts))
+    ).filter(lambda texts: all(text.strip() and not _is_the_answer(text) for text in texts))
 )
 def test_a_hostile_option_text_survives_a_csv_file(tmp_path_factory, texts):
     """Quotes, newlines, formulas and markup are text; the variants apply to them."""
