@@ -219,6 +219,7 @@ LMMS_EVAL = FileFormat(
     object_key="logs",
     parse_object=_parse_lmms_eval_object,
     write=_write_lmms_eval,
+    suffix=".lmms_eval.jsonl",
 )
 FORMATS = (
     LMMS_EVAL,

@@ -38,8 +38,9 @@ def track(
     """Log one MLflow run per model, below it one per benchmark, below that one per variant and seed.
 
     The runs of a model are written together. If the store has finished runs with the same contents, only the figures
-    are logged again. Finished runs with other contents get the tag ``superseded`` "true". Unfinished runs are deleted,
-    so the same call completes the store after a kill at any moment.
+    are logged again. Finished runs with other contents, and those of models that are no longer in the edition, get the
+    tag ``superseded`` "true". Unfinished runs are deleted, so the same call completes the store after a kill at any
+    moment.
 
     Parameters
     ----------
@@ -84,6 +85,7 @@ def track(
                     cell = {"model": name, "benchmark": benchmark, "variant": variant, "seed": seed}
                     listing["runs"].append({"run_id": ids[f"{path}/{variant}/seed{seed}"], **cell})
             advance(1)
+        writer.supersede_all_but(params.models)
         listing["page"] = describe(store, params.edition)
     json_files.write(out, listing)
 
@@ -115,11 +117,20 @@ class _Writer:
                 for run in trees.pop(tree):
                     self._client.delete_run(run.info.run_id)
         ids = {run.data.tags["cell"]: run.info.run_id for run in trees[digest]} or self._create(model, digest)
-        for tree, runs in trees.items():
-            for run in runs:
-                if run.data.tags.get("superseded") != (superseded := str(tree != digest).lower()):
-                    self._client.set_tag(run.info.run_id, "superseded", superseded)
+        self._supersede(model.name, digest)
         return ids
+
+    def supersede_all_but(self, models: Iterable[str]) -> None:
+        """Tag the runs of all other models, which were removed from the edition, as superseded."""
+        for model in set(self._trees) - set(models):
+            self._supersede(model)
+
+    def _supersede(self, model: str, current: str | None = None) -> None:
+        """Tag the earlier runs of a model, but those of the tree ``current``, as superseded."""
+        for tree, runs in self._trees[model].items():
+            for run in runs:
+                if run.data.tags.get("superseded") != (superseded := str(tree != current).lower()):
+                    self._client.set_tag(run.info.run_id, "superseded", superseded)
 
     def _create(self, contents: RunContents, tree: str, parent: str = "") -> dict[str, str]:
         """Create a run and those below it; return their ids by path. It is FINISHED after those below it, or FAILED."""

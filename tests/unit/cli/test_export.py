@@ -65,3 +65,10 @@ def test_the_paths_still_work(finished):
 def test_what_is_missing_is_named(arguments, message, finished):
     done = export(*arguments)
     assert isinstance(done.exception, ConfigError) and message in str(done.exception)
+
+
+def test_no_format_writes_the_file_of_another(finished):
+    formats = ["csv", "jsonl", "vlmevalkit", "lmms_eval", "humblebench"]
+    written = {export("always_a", "humblebench", "--format", name).output.strip() for name in formats}
+    assert len(written) == len(formats)
+    assert export("always_a", "humblebench").output.strip() in written, "by default that of the benchmark"

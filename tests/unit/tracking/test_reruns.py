@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from known_unknowns.tracking import track
 from tests.unit.tracking.logged import CELLS, artifact, cell_of, cells, client, current, history, run_of, runs
 
 from .world import MODELS, VARIANTS, World
@@ -84,6 +85,27 @@ def test_runs_of_an_earlier_version_are_superseded(world: World) -> None:
     world.track()
     assert store.get_run(old).data.tags["superseded"] == "true"
     assert len(current(world, "oracle")) == 2 + len(VARIANTS)
+
+
+def test_runs_of_a_removed_model_are_superseded_until_it_is_back(world: World) -> None:
+    world.track()
+    before = current(world, "always_a")
+    models = world.raw["editions"]["pocket"]["models"]
+    models.remove("always_a")
+    shutil.move(world.metrics_file("always_a"), world.folder / "kept.parquet")
+    track(world.params, [world.metrics_file("oracle")], out=world.out, results=world.results, data=world.data)
+    assert not current(world, "always_a") and len(current(world, "oracle")) == 2 + len(VARIANTS)
+    models.append("always_a")
+    shutil.move(world.folder / "kept.parquet", world.metrics_file("always_a"))
+    world.track()
+    assert current(world, "always_a") == before
+
+
+def test_runs_of_a_model_without_metrics_in_this_call_stay(world: World) -> None:
+    world.track()
+    before = current(world, "always_a")
+    track(world.params, [world.metrics_file("oracle")], out=world.out, results=world.results, data=world.data)
+    assert current(world, "always_a") == before
 
 
 def test_another_version_of_this_package_writes_new_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,7 @@ EXCHANGE = Exchange(
             write=_write,
             whole_question=True,
             benchmark=NAME,
+            suffix=f".{NAME}.jsonl",
         ),
     ),
     embedded_question=embedded_question,
